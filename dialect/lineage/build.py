@@ -1,6 +1,5 @@
 """Makes a plan of a parsed query: resolves names, opens views and CTEs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -22,9 +21,9 @@ from dialect.lineage.clauses import (
     semi_joins,
     tables_of,
 )
+from dialect.lineage.names import Cte, Ctes, Names, parts_of
 from dialect.lineage.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
-from dialect.lineage.temporary import name_parts, temporary_name
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.function_calls import Calls
 from dialect.parsing.supported_nodes import check
@@ -32,22 +31,9 @@ from dialect.parsing.token_cursor import is_path, table_ref
 from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
 
-MAX_VIEW_DEPTH = 80
 # A chain of CTEs, each using the one before twice, doubles at every step; beyond this many
 # nodes they share one plan, and nothing is pruned.
 MAX_NODES = 4_000
-
-
-@dataclass(slots=True)
-class _Cte:
-    query: exp.Expr
-    outer: "dict[str, _Cte]"
-    columns: tuple[str, ...]
-    name: str
-    later: "dict[str, _Cte]" = field(default_factory=dict)
-    node: Node | None = None
-    opening: bool = False
-    recursive: bool = False  # its query may refer to itself
 
 
 @dataclass(slots=True)
@@ -57,23 +43,13 @@ class Builder:
     analysis: AnalysisContext
     shared: bool = False
     _nodes: int = 0
-    _depth: int = 0
-    _database: str = ""
-    _visible: tuple[str, ...] | None = None  # temporary objects; None: all
-    _later: dict[str, _Cte] = field(default_factory=dict)
-    # In a command with a WITH inside another one, Spark may put a query that follows in the place
-    # of a table of the same name.
-    _later_names: frozenset[str] = frozenset()
-    _has_nested_with: bool = False
-    _names_later: bool = False
     # Plans of queries that stand in no block: in the condition of a join in brackets.
     beside: list[Node] = field(default_factory=list)
-    _opened_functions: set[str] = field(default_factory=set)
     _opened_tables: set[int] = field(default_factory=set)
-    _ctes: list[_Cte] = field(default_factory=list)  # of the tree that is read
+    _names: Names = field(init=False)
 
     def __post_init__(self) -> None:
-        self._database = self.analysis.namespace.database.lower()
+        self._names = Names(self.analysis, self.analysis.namespace.database.lower())
 
     def rid(self) -> int:
         spend()
@@ -89,28 +65,12 @@ class Builder:
 
         Raises NotUnderstood where a table of the tree is in no plan.
         """
-        before, self._ctes = self._ctes, []
+        before, self._names.ctes = self._names.ctes, []
         node = self.query(tree if query is None else query)
         self._check_opened(tree)
-        for cte in self._ctes:
-            if cte.node is None:
-                self._use_temporaries(cte.query)
-        self._ctes = before
+        self._names.use_unread_temporaries()
+        self._names.ctes = before
         return node
-
-    def _use_temporaries(self, tree: exp.Expr) -> None:
-        """Temporary objects in a query of WITH that nothing refers to. Spark reads nothing of them,
-        but it looks them up: the statement has to run where they are."""
-        for table in tree.find_all(exp.Table):
-            spend()
-            parts = [] if isinstance(table.this, exp.Func) else _parts(table)
-            if self._visible is not None and temporary_name(parts) not in self._visible:
-                continue
-            name = self.analysis.temporary(parts)
-            found = None if name is None else self.analysis.session_object(name)
-            if isinstance(found, ViewText):
-                for each in found.temps:
-                    self.analysis.temporary(name_parts(each))
 
     def _check_opened(self, tree: exp.Expr) -> None:
         """Refuse a tree with a table that the builder has passed over."""
@@ -118,15 +78,10 @@ class Builder:
             if id(table) not in self._opened_tables:
                 raise NotUnderstood(f"the table {table.name} in an unexpected place")
 
-    def query(
-        self,
-        tree: exp.Expr,
-        ctes: Mapping[str, _Cte] | None = None,
-        parent: Scope | None = None,
-    ) -> Node:
+    def query(self, tree: exp.Expr, ctes: Ctes | None = None, parent: Scope | None = None) -> Node:
         """The plan of a query expression. Raises NotUnderstood."""
         check(tree)
-        ctes = self._with(tree, ctes or {})
+        ctes = self._names.with_queries_of(tree, ctes or {})
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes, parent)
         if isinstance(tree, exp.SetOperation):
@@ -139,47 +94,15 @@ class Builder:
             return self._table(tree, ctes, parent)[0].node
         raise NotUnderstood(f"{tree.key} is not a query")
 
-    def _with(self, tree: exp.Expr, ctes: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
-        clause = tree.args.get("with_")
-        if clause is None:
-            return ctes
-        check(clause)
-        self._has_nested_with |= bool(ctes)
-        self._check_later()
-        known = dict(ctes)
-        for each in clause.expressions:
-            if not isinstance(each, exp.CTE):
-                raise NotUnderstood("WITH holds something that is no query")
-            check(each)
-            alias = each.args["alias"]
-            names = tuple(column.name.lower() for column in alias.args.get("columns") or ())
-            name = alias.name.lower()
-            self._check_case(alias.name, known.get(name))
-            known[name] = _Cte(each.this, dict(known), names, alias.name)
-            self._ctes.append(known[name])
-            if clause.args.get("recursive"):
-                _let_see_itself(known[name], name)
-        _let_see_later(known, [each.args["alias"].name.lower() for each in clause.expressions])
-        return known
-
-    def _check_later(self) -> None:
-        if self._has_nested_with and self._names_later:
-            raise NotUnderstood("a table that is called as a later query of WITH, and WITH in WITH")
-
-    def _check_case(self, name: str, cte: _Cte | None) -> None:
-        if cte is not None and cte.name != name and self.analysis.case_sensitive:
-            raise NotUnderstood("names that differ by case")
-
-    def _wrapped(self, tree: exp.Subquery, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+    def _wrapped(self, tree: exp.Subquery, ctes: Ctes, parent: Scope | None) -> Node:
         if tree.args.get("joins") or isinstance(tree.this, exp.Table):
-            scope = Scope(parent=parent)
-            return self._relation(tree, scope, ctes)
+            return self._relation(tree, Scope(parent=parent), ctes)
         node = self.query(tree.this, ctes, parent)
         if any(tree.args.get(name) for name in ("limit", "offset", "sample", "pivots")):
             return plan.SetOp(self.rid(), [node], barrier=True)
         return node
 
-    def _values(self, tree: exp.Values, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+    def _values(self, tree: exp.Values, ctes: Ctes, parent: Scope | None) -> Node:
         leaf = Leaf(self.rid(), alias_columns(tree))
         rows = [query for row in tree.expressions for query in outermost_queries(row)]
         nested = [self.query(each, ctes, parent) for each in rows]
@@ -187,18 +110,16 @@ class Builder:
             return leaf
         return Block(self.rid(), exp.Select(), Scope(), leaf, nested)
 
-    def _set_operation(
-        self, tree: exp.SetOperation, ctes: Mapping[str, _Cte], parent: Scope | None
-    ) -> Node:
+    def _set_operation(self, tree: exp.SetOperation, ctes: Ctes, parent: Scope | None) -> Node:
         branches: list[Node] = []
-        waiting: list[tuple[exp.Expr, Mapping[str, _Cte]]] = [(tree, ctes)]
+        waiting: list[tuple[exp.Expr, Ctes]] = [(tree, ctes)]
         kind = type(tree)
         while waiting:
             each, known = waiting.pop()
             inner = each if each is tree else None
             if each is not tree and type(each) is kind and not modified(each):
                 inner = each
-                known = self._with(each, known)
+                known = self._names.with_queries_of(each, known)
             if inner is None or (kind is exp.Except and each is not tree):
                 branches.append(self.query(each, known, parent))
             else:
@@ -207,7 +128,7 @@ class Builder:
         limited = bool(tree.args.get("limit") or tree.args.get("offset"))
         return plan.SetOp(self.rid(), branches, kind is exp.Except, limited)
 
-    def _select(self, tree: exp.Select, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+    def _select(self, tree: exp.Select, ctes: Ctes, parent: Scope | None) -> Node:
         scope = Scope(parent=parent)
         source = self._sources(tree, scope, ctes)
         if tree.args.get("distinct") is not None:
@@ -230,7 +151,7 @@ class Builder:
 
     # FROM
 
-    def _sources(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node | None:
+    def _sources(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> Node | None:
         clause = tree.args.get("from_")
         if clause is None:
             if tree.args.get("joins"):
@@ -240,7 +161,7 @@ class Builder:
         node = self._joined(node, tree, scope, ctes)
         return self._laterals(node, tree, scope)
 
-    def _joined(self, left: Node, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
+    def _joined(self, left: Node, tree: exp.Expr, scope: Scope, ctes: Ctes) -> Node:
         for join in tree.args.get("joins") or ():
             left = self._join(left, join, scope, ctes)
             if not isinstance(tree, exp.Select):  # those of a SELECT are among its expressions
@@ -248,7 +169,7 @@ class Builder:
                 self.beside += [self.query(each, ctes, scope) for each in queries]
         return left
 
-    def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
+    def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Ctes) -> Node:
         check(join)
         if isinstance(join.this, exp.Lateral):
             # Spark repeats the left side within a correlated sub-query before it pushes filters.
@@ -278,7 +199,7 @@ class Builder:
         scope.entries.append(Entry(alias.name.lower() if alias else "", node, None, columns or ()))
         return node
 
-    def _relation(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
+    def _relation(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> Node:
         """One item of FROM, entered in `scope`, with what is joined to it in brackets."""
         check(tree)
         if isinstance(tree, exp.Table):
@@ -300,7 +221,7 @@ class Builder:
         node = self._joined(node, tree, scope, ctes)
         return self._laterals(node, tree, scope)
 
-    def _lateral_query(self, tree: exp.Lateral, scope: Scope, ctes: Mapping[str, _Cte]) -> Entry:
+    def _lateral_query(self, tree: exp.Lateral, scope: Scope, ctes: Ctes) -> Entry:
         alias = tree.alias.lower()
         if isinstance(tree.this, exp.Subquery):
             return Entry(alias, self.query(tree.this.this, ctes, scope))
@@ -308,10 +229,8 @@ class Builder:
             raise NotUnderstood(f"LATERAL before {tree.this.key}")
         return Entry(alias, self._function(tree.this, ctes, scope))
 
-    def _subquery(
-        self, tree: exp.Subquery, scope: Scope, ctes: Mapping[str, _Cte]
-    ) -> tuple[list[Entry], bool]:
-        ctes = self._with(tree, ctes)
+    def _subquery(self, tree: exp.Subquery, scope: Scope, ctes: Ctes) -> tuple[list[Entry], bool]:
+        ctes = self._names.with_queries_of(tree, ctes)
         alias = tree.args.get("alias")
         bracketed = isinstance(tree.this, exp.Table | exp.Lateral) or (
             isinstance(tree.this, exp.Subquery) and bool(tree.this.args.get("joins"))
@@ -333,16 +252,14 @@ class Builder:
             node = plan.Renamed(self.rid(), node, columns)
         return [Entry(tree.alias.lower(), node)], False
 
-    def _opened(self, tree: exp.Expr, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+    def _opened(self, tree: exp.Expr, ctes: Ctes, parent: Scope | None) -> Node:
         while isinstance(tree, exp.Subquery) and tree.is_wrapper:
             tree = tree.this
         return self.query(tree, ctes, parent)
 
     # Tables
 
-    def _table(
-        self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
-    ) -> list[Entry]:
+    def _table(self, tree: exp.Table, ctes: Ctes, parent: Scope | None) -> list[Entry]:
         columns = alias_columns(tree)
         check_modifiers(tree)
         node, name, database = self._source_of(tree, ctes, parent)
@@ -356,20 +273,18 @@ class Builder:
         return [Entry(name, node, database)]
 
     def _source_of(
-        self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
+        self, tree: exp.Table, ctes: Ctes, parent: Scope | None
     ) -> tuple[Node, str, str | None]:
         self._opened_tables.add(id(tree))
         if isinstance(tree.this, exp.Func):
             return self._function(tree.this, ctes, parent), tree.this.name.lower(), None
-        parts = _parts(tree)
+        parts = parts_of(tree)
         if is_path(parts):
             self.analysis.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
+        cte = later = None
         if len(parts) == 1:
-            self._names_later |= parts[0] in self._later_names
-            self._check_later()
-            self._check_case(tree.name, ctes.get(parts[0]) or self._later.get(parts[0]))
-        cte = ctes.get(parts[0]) if len(parts) == 1 else None
+            cte, later = self._names.queries_named(tree.name, ctes)
         if cte is not None and not cte.opening:
             return self._cte(cte), parts[0], None
         if cte is not None and cte.recursive:
@@ -377,15 +292,14 @@ class Builder:
         temporary = self._temporary(parts)
         if temporary is not None:
             return temporary, parts[-1], None
-        ref = table_ref(parts, self._database)
-        later = self._later.get(parts[0]) if len(parts) == 1 else None
+        ref = table_ref(parts, self._names.database)
         if later is not None and not later.opening and self.analysis.look_up(ref) is None:
             return self._cte(later), parts[0], None
         return self.table(ref), ref.name, ref.db
 
     def named(self, parts: list[str]) -> Node:
         """The plan of a table, view or temporary object named outside a query."""
-        return self._temporary(parts) or self.table(table_ref(parts, self._database))
+        return self._temporary(parts) or self.table(table_ref(parts, self._names.database))
 
     def table(self, ref: TableRef) -> Node:
         """A scan of the table, or the plan of the view."""
@@ -400,9 +314,7 @@ class Builder:
         return Scan(self.rid(), ref, info)
 
     def _temporary(self, parts: list[str]) -> Node | None:
-        if self._visible is not None and temporary_name(parts) not in self._visible:
-            return None
-        name = self.analysis.temporary(parts)
+        name = self._names.temporary(parts)
         if name is None:
             return None
         found = self.analysis.session_object(name)
@@ -415,15 +327,8 @@ class Builder:
         """Notes the calls of a text. What functions written in SQL read counts as read. `database`
         is empty in the text of a function."""
         self.analysis.note(calls, database)
-        known = self.analysis.namespace.functions
-        for call in sorted(calls.names) if known else ():
-            schema, _, name = call.rpartition(".")
-            if not schema and not database and name in {each.rpartition(".")[2] for each in known}:
-                raise NotUnderstood(f"{name}() without a database in the text of a function")
-            for found in (f"{schema or database}.{name}", name if schema in _OF_SESSION else ""):
-                if found in known and found not in self._opened_functions:
-                    self._opened_functions.add(found)
-                    self._open_function(found, known[found])
+        for name, text in self._names.new_functions(calls, database):
+            self._open_function(name, text)
 
     def _open_function(self, name: str, text: ViewText | None) -> None:
         """Spark 4.3 looks names in the text up where the function is called, in the database and
@@ -438,42 +343,24 @@ class Builder:
 
     def _view(self, name: str, view: ViewText, visible: tuple[str, ...]) -> Node:
         """`visible` are the temporary objects that may be meant in it."""
-        if self._depth >= MAX_VIEW_DEPTH:
-            raise NotUnderstood(f"views nested deeper than {MAX_VIEW_DEPTH}, at {name}")
-        before = (self._database, self._visible)
-        self._database, self._visible = view.db.lower(), visible
-        self._depth += 1
-        try:
+        with self._names.in_text(name, view, visible):
             stored = query_of(view.sql, view.double_quoted_names)
-            self.use_functions(stored.calls, self._database)
+            self.use_functions(stored.calls, self._names.database)
             if self.analysis.namespace.session_variables:
                 self.analysis.note_variables(tokenize(view.sql, view.double_quoted_names))
             node = self.whole(stored.tree)
-        finally:
-            self._depth -= 1
-            self._database, self._visible = before
         if view.columns:
             names = tuple(column.lower() for column in view.columns)
             originals = tuple(column.lower() for column in view.produced)
             return plan.Renamed(self.rid(), node, names, originals)
         return node
 
-    def _cte(self, cte: _Cte) -> Node:
+    def _cte(self, cte: Cte) -> Node:
         if cte.node is not None and self.shared:
             return cte.node
-        if self._depth >= MAX_VIEW_DEPTH:
-            raise NotUnderstood(f"WITH clauses nested deeper than {MAX_VIEW_DEPTH}")
-        before, self._later = self._later, cte.later
-        names_before, self._later_names = self._later_names, self._later_names.union(cte.later)
-        self._depth += 1
-        cte.opening = True
-        try:
+        with self._names.in_query(cte):
             node = self._opened(cte.query, cte.outer, None)
             self._check_opened(cte.query)
-        finally:
-            cte.opening = False
-            self._depth -= 1
-            self._later, self._later_names = before, names_before
         if cte.recursive:  # rows that a condition leaves out may lead to others
             node = plan.SetOp(self.rid(), [node], barrier=True)
         if cte.columns:
@@ -484,14 +371,14 @@ class Builder:
     def _rows_so_far(self, name: str) -> Node:
         """What a query of recursive WITH reads of itself. Raises NotUnderstood if the name may also
         mean another object."""
-        ref = table_ref([name], self._database)
+        ref = table_ref([name], self._names.database)
         if not ref.db:
             raise NotUnderstood("recursive WITH in the text of a function")
         if self.analysis.session_object(name) is not None or self.analysis.look_up(ref) is not None:
             raise NotUnderstood(f"recursive WITH with the name of an object, {name}")
         return Leaf(self.rid())
 
-    def _function(self, call: exp.Func, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+    def _function(self, call: exp.Func, ctes: Ctes, parent: Scope | None) -> Node:
         """The rows of a table function, with the queries among its arguments."""
         source = self._named_by(call)
         nested = [self.query(each, ctes, parent) for each in outermost_queries(call)]
@@ -500,37 +387,12 @@ class Builder:
     def _named_by(self, call: exp.Func) -> Node:
         match named_by(call):
             case OfTable(parts):
-                scan = self.table(table_ref(parts, self._database))
+                scan = self.table(table_ref(parts, self._names.database))
                 return plan.SetOp(self.rid(), [scan], barrier=True)
             case OfPath(path):
                 self.analysis.paths.append(path)
                 return Leaf(self.rid())
             case Hinted(name):
-                return self.table(TableRef(self._database, name))
+                return self.table(TableRef(self._names.database, name))
             case OfNothing():
                 return Leaf(self.rid())
-
-
-_OF_SESSION = frozenset({"", "session"})  # of the names of the session's functions
-
-
-def _let_see_itself(cte: _Cte, name: str) -> None:
-    if cte.query.find(exp.With) is not None:
-        raise NotUnderstood("WITH in a query of recursive WITH")
-    cte.outer[name] = cte
-    cte.recursive = True
-
-
-def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:
-    """Lets a CTE see those that follow it, as in Hive. Spark tries a table of that name first."""
-    for at, name in enumerate(names):
-        known[name].later = {each: known[each] for each in names[at + 1 :]}
-
-
-def _parts(tree: exp.Table) -> list[str]:
-    parts = []
-    for part in tree.parts:
-        if not isinstance(part, exp.Identifier):
-            raise NotUnderstood(f"{part.key} in a table's name")
-        parts.append(part.name.lower())
-    return parts
