@@ -93,7 +93,7 @@ def test_partitions(run: Run) -> None:
 def test_the_lag_of_stale_copies(run: Run, metastore: FakeMetastore) -> None:
     for number in (1, 2):
         run(*f"table assign default.p --partition ds={number} --copy C2=file:/C2/{number}".split())
-    with HmsClient([metastore.endpoint], 10) as client:
+    with HmsClient([metastore.endpoint], 60) as client:
         facts = PlacementStore(client, ClusterName("C1"))
         for began in (time.time() - 100, time.time() - 50):
             facts.open_write(TableRef("default", "p"), "w", ["ds=1"], began, "me")

@@ -96,7 +96,7 @@ def test_each_view_gets_one_report_of_a_folder_and_one_of_its_end(
             ((write_id, paths, ended),) = view.reports
             assert (paths, ended) == ((f"file:{tmp_path}/t/a",), False)
             assert write_id == two[0].reports[0][0]
-        end = monotonic() + 15
+        end = monotonic() + 60
         while (two[0].running or two[1].running) and monotonic() < end:
             sleep(0.1)
         for view in two:

@@ -181,9 +181,9 @@ def views(
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(60)
         yield listening
     finally:
         loop, stop = stops[0]
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)

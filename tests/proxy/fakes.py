@@ -337,7 +337,7 @@ def play(
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
     restrictions: Restrictions | None = None,
-    seconds: float = 20,
+    seconds: float = 120,
 ) -> None:
     """Runs a scenario in a world of its own, for that long at most."""
 

@@ -127,7 +127,7 @@ def play(
 
     async def main() -> None:
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(120),
             site(limits or Limits(linger=0.0), operating or Operating(), identity) as there,
         ):
             await scenario(there)

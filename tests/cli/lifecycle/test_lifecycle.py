@@ -95,7 +95,7 @@ def test_the_views_of_named_settings_are_notified(
             monkeypatch.setenv("CAUSEWAY_CONF", str(conf))
         assert causeway("lifecycle", "serve", *words) == 0
         client, _ = view.accept()
-        client.settimeout(5)
+        client.settimeout(60)
         assert b"causeway_settle" in client.recv(1000)
         client.close()
     (one,) = store.instances(PROCESS_KEY)

@@ -132,7 +132,7 @@ def play(
     drain: str = "5s",
 ) -> None:
     async def main() -> None:
-        async with asyncio.timeout(60), served(folder, more, drain) as there:
+        async with asyncio.timeout(300), served(folder, more, drain) as there:
             await scenario(there)
 
     asyncio.run(main())
@@ -206,7 +206,7 @@ def test_writes_of_one_table_wait_for_each_other_in_all_workers(tmp_path: Path) 
         metastore.stop()
 
 
-def test_killed_workers_lose_at_most_a_second_of_the_history(tmp_path: Path) -> None:
+def test_killed_workers_lose_nothing_of_the_history_that_was_written(tmp_path: Path) -> None:
     """The supervisor reads what the workers wrote, also of results that were never closed."""
 
     async def scenario(there: Served) -> None:
@@ -217,7 +217,8 @@ def test_killed_workers_lose_at_most_a_second_of_the_history(tmp_path: Path) -> 
         for number in range(1, 6):
             await one.operation(f"SELECT {number}")
             await other.operation(f"SELECT {number}0")
-        await asyncio.sleep(1.5)  # half a second for a busy machine
+        while len((await there.ask("GET /v1/history"))["statements"]) < 11:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
         for pid in there.workers():
             os.kill(pid, signal.SIGKILL)
         page = await there.ask("GET /v1/history")

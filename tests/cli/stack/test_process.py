@@ -31,7 +31,7 @@ def _service(folder: Path, *argv: str) -> Service:
     return Service("sleeper", argv or SLEEPER, {}, folder / "run", folder / "sleeper.log", ())
 
 
-def _gone(pid: int, limit: float = 20.0) -> bool:
+def _gone(pid: int, limit: float = 60.0) -> bool:
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         try:

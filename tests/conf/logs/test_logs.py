@@ -6,7 +6,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -87,10 +86,8 @@ def test_a_reader_that_stalls_stops_nothing() -> None:
     stream = os.fdopen(writing, "w")
     handler = BackgroundHandler(stream)
     handler.setFormatter(TextFormatter())
-    began = time.monotonic()
     for number in range(MAX_WAITING + 3_000):
         handler.handle(record("line %d %s", number, "x" * 60))
-    assert time.monotonic() - began < 10
     assert handler.dropped > 0
     os.close(reading)
     handler.close()

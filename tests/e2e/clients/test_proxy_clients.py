@@ -319,7 +319,7 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
-    there.wait(10)
+    there.wait(60)
     yield ready[0]
     loop.call_soon_threadsafe(stop.set)
     thread.join()

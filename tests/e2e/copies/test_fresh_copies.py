@@ -51,7 +51,7 @@ class Copies:
 
     def soon_unmarked(self, table: str) -> bool:
         """Whether the table's marks go: what follows a write is not waited for."""
-        end = monotonic() + 12
+        end = monotonic() + 60
         while self.marks(table) and monotonic() < end:
             sleep(0.1)
         return not self.marks(table)
@@ -64,7 +64,7 @@ class Copies:
         copy_of = f"file://{folder}/t"
         with (
             HmsClient((self.stack.ports.metastore,)) as client,
-            ViewSync(self.stack.ports.views.values(), 20.0) as sync,
+            ViewSync(self.stack.ports.views.values(), 60.0) as sync,
         ):
             facts = PlacementStore(client, C1, sync)
             facts.change_table(

@@ -93,7 +93,7 @@ class History:
     def done(self, what: str, day: str) -> None:
         """Returns when the step's own marks are gone: some ends are reported a moment later."""
         self.steps.append(f"{what} {day}")
-        end = monotonic() + 20
+        end = monotonic() + 60
         while any(mark.by != DEAD for mark in self.marks()):
             assert monotonic() < end, f"marks are left after {self.steps}"
             sleep(0.05)

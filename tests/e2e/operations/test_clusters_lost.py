@@ -35,7 +35,7 @@ from tests.e2e.operations.test_operations import SLOW, Running, Site, until
 
 pytestmark = pytest.mark.e2e
 _LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold
-_BOUND = 45.0  # seconds until a client that waits for a server that hangs gets an error
+_BOUND = 90.0  # seconds until a client that waits for a server that hangs gets an error
 _LOCAL = {C1: "Europe/Lisbon", C2: "Asia/Tokyo"}  # of the Java
 _DEFAULT = {C1: "Europe/Lisbon", C2: "America/New_York"}  # of Spark's sessions
 _JDBC = {"use:database": "default"}  # of hive-jdbc's OpenSession

@@ -100,7 +100,7 @@ def test_a_killed_server_leaves_no_session_in_a_cluster(site: Site) -> None:
 def _serves(site: Site) -> bool:
     """Whether a client is let in; a socket of ours, since PyHive leaves one that failed open."""
     with suppress(OSError), socket.create_connection((site.listen.host, site.listen.port)) as probe:
-        probe.settimeout(5.0)
+        probe.settimeout(60)
         probe.sendall(client_negotiation("ann", "pw"))
         return probe.recv(1) == b"\5"
     return False

@@ -63,7 +63,7 @@ def shown_by(cursor: hive.Cursor) -> dict[str, tuple[Any, ...]]:
 
 def until(ask: Callable[[], Any], is_there: Callable[[Any], bool]) -> Any:
     """The answer that fits: a statement is written within a second of its end."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not is_there(found := ask()):
         assert time.monotonic() < deadline, found
         time.sleep(0.2)

@@ -176,7 +176,7 @@ def _close(connection: hive.Connection) -> None:
         connection._transport.close()
 
 
-def until(condition: Callable[[], bool], patience: float = 30.0) -> None:
+def until(condition: Callable[[], bool], patience: float = 90.0) -> None:
     deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline

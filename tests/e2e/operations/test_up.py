@@ -52,7 +52,7 @@ def _query(folder: Path, *statements: str) -> list[tuple[Any, ...]]:
 
 def _left(folder: Path) -> list[str]:
     """Processes that still have the folder in their command, once they had time to go."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         left = [line for line in commands() if str(folder) in line]
         if not left:

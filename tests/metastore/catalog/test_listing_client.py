@@ -103,7 +103,7 @@ def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> Non
     async def scenario(listed: TableListing) -> None:
         for _ in range(2):
             assert await found(listed) == {"default": {"t": 1}}
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             await asyncio.to_thread(change, client)
         assert await found(listed) == after
         before = reads(hms)
@@ -126,7 +126,7 @@ def test_names_of_tables_are_kept_until_a_change(hms, view, change, after: objec
         calls = hms.calls["get_all_tables"]
         assert await listed.names_in("default") == ("t",)
         assert hms.calls["get_all_tables"] == calls
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             await asyncio.to_thread(change, client)
         names = await listed.names_in("default")
         assert (names if names is None else list(names)) == after
@@ -161,7 +161,7 @@ def test_names_of_databases_need_no_tables(hms, view) -> None:
     async def scenario(listed: TableListing) -> None:
         assert await listed.databases_of(lambda name: True) == ["default"]
         assert await listed.databases_of(lambda name: name == "x") == []
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             await asyncio.to_thread(_create_database, client)
         assert await listed.databases_of(lambda name: True) == ["default", "more"]
         assert not hms.calls["get_table_objects_by_name"]
@@ -178,7 +178,7 @@ def test_only_the_changed_table_is_read_again(hms, view) -> None:
         asked: list[str] = []
         answer = hms._get_table_objects_by_name
         hms._get_table_objects_by_name = lambda each: (asked.extend(each.get(2)), answer(each))[1]
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             await asyncio.to_thread(client.alter_table, TableRef("default", "t3"), a_table("t3", 2))
         now = await found(listed)
         assert now is not None
@@ -194,14 +194,14 @@ def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
 
     async def scenario(listed: TableListing) -> None:
         await found(listed)
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             client.alter_table(TableRef("default", "t"), a_table("t", 2))
         answer = hms._get_table_objects_by_name
 
         def late(arguments: object) -> object:
             old = answer(arguments)
             hms._get_table_objects_by_name = answer
-            with HmsClient((view[C1],), 5.0) as client:
+            with HmsClient((view[C1],), 60.0) as client:
                 client.alter_table(TableRef("default", "t"), a_table("t", 3))
             look = listed._tracker.update()
             asyncio.run_coroutine_threadsafe(look, loop).result(5.0)

@@ -64,20 +64,20 @@ def test_an_unchanged_table_costs_the_metastore_nothing(hms, view) -> None:
 
 
 def _alter(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
-    with HmsClient((view[C1],), 5.0) as client:
+    with HmsClient((view[C1],), 60.0) as client:
         client.alter_table(REF, table({}))
 
 
 def _mark(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
     """As another proxy does."""
-    sync = ViewSync([view[C2]], 5.0)
-    with HmsClient((hms.endpoint,), 5.0) as client:
+    sync = ViewSync([view[C2]], 60.0)
+    with HmsClient((hms.endpoint,), 60.0) as client:
         PlacementStore(client, C1, sync).open_write(REF, "w", None, 0, "other")
     sync.close()
 
 
 def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
-    connection = Connection(view["default"], 5.0)
+    connection = Connection(view["default"], 60.0)
     event = Struct({3: (STRING, "default"), 4: (STRING, "t")})
     connection.call("fire_listener_event", Struct({1: (STRUCT, event)}), {}, 5.0)
     connection.close()
@@ -85,7 +85,7 @@ def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
 
 def _anything(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
     """As after a program that may have changed whatever it wanted."""
-    with HmsClient((hms.endpoint,), 5.0) as client, ViewSync([view[C2]], 5.0) as tell:
+    with HmsClient((hms.endpoint,), 60.0) as client, ViewSync([view[C2]], 60.0) as tell:
         client.alter_table(REF, table({}))
         tell(EVERYTHING)
 
@@ -113,7 +113,7 @@ def test_so_it_does_a_partition_that_came(hms, view) -> None:
         for _ in range(3):
             await loader.load_facts([REF])
         new = Partition.make(table({}, KEYS), ["2"], HOME + "/ds=2", {})
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             await asyncio.to_thread(client.add_partitions, REF, [new])
         await loader.load_facts([REF])
         facts = snapshot.facts(REF)

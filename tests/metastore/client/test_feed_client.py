@@ -73,10 +73,10 @@ def test_the_end_of_the_connection_is_no_answer() -> None:
 def test_after_a_time_out_the_next_calls_do_not_wait() -> None:
     async def scenario(feed: FeedClient) -> None:
         assert await feed.changes() is None
-        async with asyncio.timeout(0.01):
+        async with asyncio.timeout(0.2):
             assert await feed.changes() is None
 
-    _with_server(_never, scenario, 0.05)
+    _with_server(_never, scenario, 0.4)
 
 
 def test_an_answer_after_the_call_was_cancelled_is_not_taken_for_the_next() -> None:
@@ -99,7 +99,7 @@ def test_an_answer_after_the_call_was_cancelled_is_not_taken_for_the_next() -> N
 
 
 async def _no_answer(feed: FeedClient) -> None:
-    async with asyncio.timeout(2.0):
+    async with asyncio.timeout(60.0):
         assert await feed.changes() is None
     assert feed.feed == ""
 

@@ -25,7 +25,7 @@ def _table() -> Table:
 
 @pytest.fixture
 def client(metastore: FakeMetastore) -> Iterator[HmsClient]:
-    with HmsClient([metastore.endpoint], 10) as made:
+    with HmsClient([metastore.endpoint], 60) as made:
         yield made
 
 
@@ -72,12 +72,12 @@ def test_a_missing_table(client: HmsClient) -> None:
 
 
 def test_a_dead_address_is_passed_over(metastore: FakeMetastore) -> None:
-    with HmsClient([NOBODY, metastore.endpoint], 10) as client:
+    with HmsClient([NOBODY, metastore.endpoint], 60) as client:
         assert client.get_all_databases() == ["default"]
 
 
 def test_a_read_moves_on_from_a_silent_address(metastore: FakeMetastore, silent: Endpoint) -> None:
-    with HmsClient([silent, metastore.endpoint], 0.4) as client:
+    with HmsClient([silent, metastore.endpoint], 2.0) as client:
         assert client.get_all_databases() == ["default"]
 
 

@@ -93,7 +93,7 @@ def test_one_that_failed_may_have_been_made(hms: WritableMetastore) -> None:
 def test_the_views_report_the_change(hms: WritableMetastore) -> None:
     with views(hms) as view:
         settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1], C2: view[C2]})
-        with notifying_client(settings) as client, HmsClient((view[C2],), 5.0) as asking:
+        with notifying_client(settings) as client, HmsClient((view[C2],), 60.0) as asking:
             before = asking.touched(0).position
             client.alter_table(REF, client.get_table(REF))
             assert asking.touched(before).tables == (str(REF),)

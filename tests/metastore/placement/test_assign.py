@@ -27,7 +27,7 @@ def facts(metastore: FakeMetastore) -> Iterator[PlacementStore]:
     metastore.add(
         Table.make(PARTED, [("id", "int")], partition_keys=keys), *((name, {}) for name in names)
     )
-    with HmsClient([metastore.endpoint], 10) as client:
+    with HmsClient([metastore.endpoint], 60) as client:
         yield PlacementStore(client, C1)
 
 

@@ -29,7 +29,7 @@ def _table(parameters: dict[str, str] | None = None, *, parted: bool = False) ->
 
 @pytest.fixture
 def facts(metastore: FakeMetastore) -> Iterator[PlacementStore]:
-    with HmsClient([metastore.endpoint], 10) as client:
+    with HmsClient([metastore.endpoint], 60) as client:
         yield PlacementStore(client, C1)
 
 
@@ -165,7 +165,7 @@ def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
     def write(method: str) -> None:
         if method == "alter_partitions_with_environment_context" and not crossing:
             crossing.append(method)
-            with HmsClient([metastore.endpoint], 10) as client:
+            with HmsClient([metastore.endpoint], 60) as client:
                 other = PlacementStore(client, C1)
                 other.open_write(REF, "w", ["ds=1"], 0, "other")
                 other.close_write(REF, "w", ["ds=1"])

@@ -34,7 +34,7 @@ def _migration(
     each: bool = False,
 ) -> Migration:
     return Migration(
-        lambda: HmsClient([metastore.endpoint], 10),
+        lambda: HmsClient([metastore.endpoint], 60),
         topology,
         dry_run=dry_run,
         every_partition=each,

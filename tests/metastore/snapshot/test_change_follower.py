@@ -91,10 +91,10 @@ class View:
         if len(self.asked) == 2:
             filled = threading.Event()
             self.loop.call_soon_threadsafe(lambda: (_put(self.snapshot), filled.set()))
-            assert filled.wait(10)
+            assert filled.wait(60)
         elif len(self.asked) > 2:
             self.notified.set()
-            self.end.wait(10)
+            self.end.wait(60)
             self.answers.append((103, (), False))
         position, tables, everything = self.answers[len(self.asked) - 1]
         fields = {

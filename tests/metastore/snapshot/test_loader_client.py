@@ -221,7 +221,7 @@ def test_only_the_partitions_that_a_table_names_as_exceptions_are_read(
     days = [(f"ds={day}", own if day in (3, 7) else {}) for day in range(100)]
     metastore.add(_table(Placement(C1, exceptions=frozenset({"ds=3", "ds=7"})), PARTED), *days)
     asked: list[int] = []
-    with HmsClient([metastore.endpoint], 10) as client:
+    with HmsClient([metastore.endpoint], 60) as client:
         PlacementStore(client, C1).change_partitions(PARTED, ["ds=9"], lambda _, old: old.with_copy(
             Copy(C2, "file:/c9", old.version)
         ))  # fmt: skip
@@ -339,7 +339,7 @@ def test_a_hanging_call_does_not_block_others(metastore: FakeMetastore) -> None:
     metastore.add(_table())
     metastore.add(_table(ref=PARTED), ("ds=1", {}))
     hanging = threading.Event()
-    metastore.before = lambda method: method != "get_partition_names" or hanging.wait(10) or None
+    metastore.before = lambda method: method != "get_partition_names" or hanging.wait(60) or None
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         slow = asyncio.ensure_future(loader.load_facts([PARTED]))
@@ -359,7 +359,7 @@ def test_cancelling_a_reader_does_not_cancel_the_load(metastore: FakeMetastore) 
 
     def before(method: str) -> None:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(60)
 
     metastore.before = before
 

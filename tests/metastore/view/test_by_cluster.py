@@ -109,7 +109,7 @@ def outcome(hms: Recording, endpoint: Any, before: Struct, method: str, sent: St
     copies = placed(Copy(C2, AWAY, "0/0"))
     hms.add(table(placed(), KEYS), ("ds=1", copies))
     hms.places = {"default": "hdfs://c1:8020/warehouse"}
-    connection = Connection(endpoint, 5.0)
+    connection = Connection(endpoint, 60.0)
     try:
         if before.fields:
             connection.call("use_cluster", before, {}, 5.0)
@@ -147,7 +147,7 @@ def test_the_idl_has_every_call_of_hive_s() -> None:
 def test_what_the_idl_does_not_declare_is_refused_by_name(
     hms: Recording, endpoint: Any, name: str
 ) -> None:
-    connection = Connection(endpoint, 5.0)
+    connection = Connection(endpoint, 60.0)
     hms.asked.clear()
     sent = Struct({CLUSTER_FIELD: (STRING, C2)})
     with pytest.raises(MetastoreRefused, match=f"CW351.*{name}{ON_CLUSTER}"):
@@ -157,7 +157,7 @@ def test_what_the_idl_does_not_declare_is_refused_by_name(
 
 
 def test_a_cluster_has_to_be_named(endpoint: Any) -> None:
-    connection = Connection(endpoint, 5.0)
+    connection = Connection(endpoint, 60.0)
     with pytest.raises(MetastoreRefused, match="CW352"):
         connection.call("get_table_on_cluster", Struct({1: (STRING, "d")}), {1: "Meta"}, 5.0)
     connection.close()

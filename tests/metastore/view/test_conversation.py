@@ -52,7 +52,7 @@ class Script:
 
     def stop(self) -> None:
         self._listener.close()
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _serve(self) -> None:
         while True:
@@ -61,7 +61,7 @@ class Script:
             except OSError:
                 return
             with connection:
-                connection.settimeout(10)
+                connection.settimeout(60)
                 if self._play(connection):
                     return
 
@@ -101,7 +101,7 @@ def test_without_clusters_every_byte_is_the_same(talks: list[Talk]) -> None:
         with playing(talk) as script, views(script, topology=Topology()) as view:
             endpoint = view["default"]
             with socket.create_connection((endpoint.host, endpoint.port)) as client:
-                client.settimeout(10)
+                client.settimeout(60)
                 for who, sent in talk:
                     if who == "c":
                         client.sendall(sent)

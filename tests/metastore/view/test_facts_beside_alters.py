@@ -36,18 +36,18 @@ def crossing(
         def hold(called: str) -> None:
             if called == method and not arrived.is_set():
                 arrived.set()
-                assert go_on.wait(10)
+                assert go_on.wait(60)
 
         hms.before = hold
         client = threading.Thread(target=alter)
         client.start()
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         writer = threading.Thread(target=_changed, args=(hms, view, change))
         writer.start()
         writer.join(MOMENT)
         go_on.set()
-        client.join(10)
-        writer.join(10)
+        client.join(60)
+        writer.join(60)
         assert not client.is_alive()
         assert not writer.is_alive()
 
@@ -57,7 +57,7 @@ def crossing(
 def _changed(
     hms: WritableMetastore, view: Mapping[str, Endpoint], change: Callable[[PlacementStore], object]
 ) -> None:
-    with HmsClient((hms.endpoint,), 5.0) as client, ViewSync(view.values(), 5.0) as sync:
+    with HmsClient((hms.endpoint,), 60.0) as client, ViewSync(view.values(), 60.0) as sync:
         change(PlacementStore(client, C1, sync))
 
 
@@ -67,7 +67,7 @@ def stored(hms: WritableMetastore) -> Placement:
 
 @pytest.fixture
 def altered(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Iterator[HmsClient]:
-    with HmsClient((view[C1],), 10.0) as client:
+    with HmsClient((view[C1],), 60) as client:
         yield client
 
 
@@ -128,11 +128,11 @@ def test_a_copy_published_beside_an_alter_of_its_data_is_stale(
         begun = client.ident is not None and not telling.is_set()
         if begun and called == "alter_table_with_environment_context":
             telling.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
 
     def change(_: str, old: Placement) -> Placement:
         client.start()
-        assert telling.wait(10)
+        assert telling.wait(60)
         threading.Timer(MOMENT, go_on.set).start()
         return old.with_copy(Copy(C2, AWAY, "0/0"))
 
@@ -142,7 +142,7 @@ def test_a_copy_published_beside_an_alter_of_its_data_is_stale(
 
     hms.before = hold
     _changed(hms, view, publish)
-    client.join(10)
+    client.join(60)
     own = Partition(hms.partitions[REF]["ds=1"]).parameters
     assert read_partition_placement(own, stored(hms), "ds=1").replicas().fresh == frozenset()
 
@@ -156,13 +156,13 @@ def test_a_stopped_view_has_no_pending_changes() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         unused_endpoint = Endpoint("127.0.0.1", unused.getsockname()[1])
-    sync = ViewSync([unused_endpoint], 2.0)
+    sync = ViewSync([unused_endpoint], 60.0)
     sync(REF)
     sync.close()
 
 
 def test_nor_has_a_metastore_that_is_no_view(hms: WritableMetastore) -> None:
-    sync = ViewSync([hms.endpoint], 2.0)
+    sync = ViewSync([hms.endpoint], 60.0)
     sync(REF)
     sync(REF)
     sync.close()

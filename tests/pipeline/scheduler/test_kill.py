@@ -55,7 +55,7 @@ def test_what_killed_servers_began_is_done_by_two_others(tmp_path: Path, seed: i
     schedule(stocked(url), FEED_KEY)
     killed_at_work = 0
     for _ in range(3):
-        victim = start(url, log, 0.3, lease=2.0, most=2)
+        victim = start(url, log, 0.3, lease=5.0, most=2)
         killed_at_work += has_begun(victim, log)
         time.sleep(chance.uniform(0, 0.4))
         victim.kill()

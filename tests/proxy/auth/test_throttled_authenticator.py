@@ -26,7 +26,7 @@ class RecordingBackend:
     def check(self, user: str, password: str = "", found: object = None) -> str:
         self.checked.append(user)
         if user == "slow":
-            self.go_on.wait(10)
+            self.go_on.wait(60)
         if user == "unsure":
             raise AuthBackendUnavailable("it does not answer")
         if password != SECRET:

@@ -9,7 +9,7 @@ from proxy.auth.authenticator import NoAuthentication
 from proxy.limits import Limits
 from proxy.protocol.framing import client_negotiation
 from proxy.server.receive_budget import SMALL
-from tests.proxy.fakes import World, play
+from tests.proxy.fakes import World, play, until
 from tests.proxy.test_limits import refused_connection
 
 FEW = Limits(client_connections=4, new_connections=10, new_connections_per_address=6)
@@ -46,7 +46,7 @@ def test_silent_clients_do_not_keep_others_out(http: bool) -> None:
         clients = [await world.client(f"user{number}") for number in range(3)]
         for each in clients:
             assert await each.rows("SELECT 1") == 1
-        assert await is_gone(opened[0][0], 5.0)  # the oldest connection was closed
+        assert await is_gone(opened[0][0], 60.0)  # the oldest connection was closed
         hang_up(opened)
 
     play(scenario, FEW)
@@ -77,15 +77,20 @@ def test_clients_that_never_log_in_give_their_places_back() -> None:
 
 
 def test_a_newcomer_does_not_replace_a_client_that_is_authenticating() -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
     class Slow(NoAuthentication):
         async def password(self, user: str, password: str, peer: str) -> str:
-            await asyncio.sleep(0.3)
+            asked.set()
+            await go_on.wait()
             return user
 
     async def scenario(world: World) -> None:
         coming = asyncio.ensure_future(world.client())
-        await asyncio.sleep(0.05)
+        await asked.wait()
         opened = await silent(world, 30)
+        assert await is_gone(opened[0][0], 60.0)
+        go_on.set()
         assert await (await coming).rows("SELECT 1") == 1
         hang_up(opened)
 
@@ -96,7 +101,7 @@ def test_an_unfinished_frame_times_out() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         client.writer.write((1 << 20).to_bytes(4, "big") + b"x" * 1000)
-        assert await is_gone(client.reader, 5.0)
+        assert await is_gone(client.reader, 60.0)
 
     play(scenario, Limits(request=0.1))
 
@@ -106,9 +111,9 @@ def test_a_slow_frame_that_ends_in_time_is_served() -> None:
         client = await world.client()
         for _ in range(4):
             await client.rows("SELECT 1")
-            await asyncio.sleep(0.06)
+            await asyncio.sleep(0.6)
 
-    play(scenario, Limits(request=0.1))
+    play(scenario, Limits(request=1.0))
 
 
 def test_unfinished_frames_stay_within_the_budget() -> None:
@@ -119,10 +124,10 @@ def test_unfinished_frames_stay_within_the_budget() -> None:
         others = [await world.client("eve", opened=False) for _ in range(9)]
         for each in (worker, *others):
             each.writer.write(half)
-        gone = 0
-        for each in (worker, *others):
-            gone += await is_gone(each.reader, 0.2)
-        assert gone >= 6
+        ends = [asyncio.ensure_future(is_gone(each.reader, 60.0)) for each in (worker, *others)]
+        await until(lambda: sum(each.done() for each in ends) >= 6)
+        for each in ends:
+            each.cancel()
         honest = await world.client("ann")
         assert await honest.rows("SELECT '" + "x" * (2 * SMALL) + "'") == 1
 
@@ -139,7 +144,7 @@ def test_an_unfinished_http_body_counts() -> None:
             writer.write(head)
             await asyncio.sleep(0.05)
             writer.write(b"x" * (20 * SMALL))
-        assert await is_gone(streams[0][0], 5.0)
+        assert await is_gone(streams[0][0], 60.0)
         assert not await is_gone(streams[-1][0], 0.1)
         hang_up(streams)
 
@@ -150,7 +155,7 @@ def test_endless_negotiations_are_closed() -> None:
     async def scenario(world: World) -> None:
         (reader, writer), *_ = opened = await silent(world, 2)
         writer.write(client_negotiation("ann", "pw")[:9])
-        assert await is_gone(reader, 5.0)
+        assert await is_gone(reader, 60.0)
         hang_up(opened)
 
     play(scenario, Limits(negotiation=0.1))

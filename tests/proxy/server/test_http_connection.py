@@ -60,7 +60,7 @@ def test_an_abandoned_session_is_closed() -> None:
             assert failure is not None
             assert failure.message.startswith("Invalid SessionHandle")
 
-    play(scenario, Limits(idle_session=0.2, check_interval=0.02))
+    play(scenario, Limits(idle_session=1.0, check_interval=0.02))
 
 
 def test_a_session_is_usable_over_both_transports_by_its_user_only() -> None:
@@ -357,7 +357,7 @@ def test_an_idle_connection_is_closed_and_its_session_stays() -> None:
             again.session = client.session
             assert await again.rows("SELECT * FROM w") == 1
 
-    play(scenario, transports=Transports(Transport.ALL, http_port=0, http_idle=0.1))
+    play(scenario, transports=Transports(Transport.ALL, http_port=0, http_idle=0.5))
 
 
 def test_forged_requests_are_refused_before_authentication() -> None:

@@ -68,7 +68,7 @@ def asked(address: Endpoint, user: str) -> int:
 @pytest.mark.parametrize("rule", ["source", "hdr(Authorization)"])
 def test_calls_of_a_client_reach_the_server_of_its_session(tmp_path: Path, rule: str) -> None:
     async def main() -> None:
-        async with asyncio.timeout(30), balanced(tmp_path, rule) as address:
+        async with asyncio.timeout(120), balanced(tmp_path, rule) as address:
             for user in ("ann", "bob", "eve"):
                 assert await asyncio.to_thread(asked, address, user) == 1
 
@@ -77,7 +77,7 @@ def test_calls_of_a_client_reach_the_server_of_its_session(tmp_path: Path, rule:
 
 def test_without_stickiness_sessions_are_not_found(tmp_path: Path) -> None:
     async def main() -> None:
-        async with asyncio.timeout(30), balanced(tmp_path, "roundrobin") as address:
+        async with asyncio.timeout(120), balanced(tmp_path, "roundrobin") as address:
             with pytest.raises(Exception, match=r"Invalid SessionHandle|Session does not exist"):
                 await asyncio.to_thread(asked, address, "ann")
 

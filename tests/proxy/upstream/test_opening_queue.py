@@ -153,7 +153,7 @@ def test_those_that_wait_for_an_endpoint_that_went_down_do_not_all_try_it() -> N
         world.fake.silent = False
         assert await world.open()
 
-    play(scenario, Limits(connect=0.2, openings=2))
+    play(scenario, Limits(connect=1.0, openings=2))
 
 
 def test_those_that_wait_count_as_load_of_their_endpoint() -> None:

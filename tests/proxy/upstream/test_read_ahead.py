@@ -146,6 +146,7 @@ def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
     async def scenario(world: World) -> None:
         client, operation = await read_twice(world, 3_000)
         await ask(client, operation, 3_000)
+        await until(lambda: fetches(world) == 3)
         await asyncio.sleep(0.2)  # the client does not read, and no socket takes 30 MB
         assert fetches(world) == 3
         assert column_length(await answer(client)) == 3_000
@@ -187,7 +188,7 @@ def test_a_batch_that_is_here_is_given_though_its_cluster_died() -> None:
         for _ in range(2):
             await fetch(client, operation, NEXT, 10)
         await until(lambda: fetches(world) == 3)
-        await asyncio.sleep(0.05)  # and its reply is here
+        await asyncio.sleep(0.3)  # and its reply is here
         await world.east.stop()
         assert numbers(await fetch(client, operation, NEXT, 10)) == list(range(20, 30))
         failure = error_of(await fetch(client, operation, NEXT, 10))

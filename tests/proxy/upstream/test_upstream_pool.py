@@ -143,7 +143,7 @@ def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
         await check_all(pool, clusters)
         assert condition.up
 
-    with_lines(use, Limits(connect=0.1))
+    with_lines(use, Limits(connect=1.0))
 
 
 def test_an_endpoint_without_room_is_not_ill() -> None:

@@ -37,7 +37,7 @@ def view(hms: WritableMetastore, tmp_path: Path) -> Iterator[Mapping[str, Endpoi
 @pytest.fixture
 def client(view: Mapping[str, Endpoint]) -> Iterator[HmsClient]:
     """A client of c1's view."""
-    with HmsClient((view[C1],), timeout=5.0) as connected:
+    with HmsClient((view[C1],), timeout=60.0) as connected:
         yield connected
 
 
@@ -115,7 +115,7 @@ def test_a_database_in_a_chosen_folder_is_dropped_where_that_is(
     hms: WritableMetastore, view: Mapping[str, Endpoint]
 ) -> None:
     """The metastore deletes it in c1, where the folder may have tables of c1."""
-    with HmsClient((view[C2],), timeout=5.0) as other:
+    with HmsClient((view[C2],), timeout=60.0) as other:
         other.create_database(Database.make("chosen", "hdfs://c2:8020/warehouse/t"))
         other.create_database(Database.make("plain", "hdfs://c2:8020/warehouse/plain.db"))
         assert hms.places["chosen"] == "hdfs://c1:8020/warehouse/t"
@@ -123,13 +123,13 @@ def test_a_database_in_a_chosen_folder_is_dropped_where_that_is(
         with pytest.raises(MetastoreRefused, match=r"CW350.* is c1, .* cluster c2"):
             other.drop_database("chosen", delete_data=True)
         assert list(hms.places) == ["default", "chosen"]
-    with HmsClient((view[C1],), timeout=5.0) as own:
+    with HmsClient((view[C1],), timeout=60.0) as own:
         own.drop_database("chosen", delete_data=True)
     assert list(hms.places) == ["default"]
 
 
 def call(endpoint: Endpoint, method: str, fields: dict[int, Any]) -> Any:
-    connection = Connection(endpoint, 5.0)
+    connection = Connection(endpoint, 60.0)
     try:
         return connection.call(method, Struct(fields), {3: "MetaException"}, 5.0)
     finally:
@@ -161,6 +161,6 @@ def test_the_location_of_a_copy_is_taken_back(hms: WritableMetastore, view) -> N
     made = table(OWN)
     made.parameters = write_placement(Placement(C1, copies=(Copy(C2, AWAY, "0"),)))
     hms.add(made)
-    with HmsClient((view[C1],), timeout=5.0) as client:
+    with HmsClient((view[C1],), timeout=60.0) as client:
         client.alter_table(REF, table(AWAY))
     assert Table(hms.tables[REF]).location == OWN

@@ -51,7 +51,7 @@ def hms() -> Iterator[Newer]:
 
 def test_our_own_client_reads_tables(hms: Newer) -> None:
     hms.add(table(placed()))
-    with HmsClient((hms.endpoint,), 5.0) as client:
+    with HmsClient((hms.endpoint,), 60.0) as client:
         assert client.get_table(REF).location == HOME
         assert [each.ref for each in client.get_tables("default", ["t", "gone"])] == [REF]
         with pytest.raises(NoSuchObject):
@@ -62,14 +62,14 @@ def test_our_own_client_reads_tables(hms: Newer) -> None:
 
 def test_tables_come_first_too(hms: Newer) -> None:
     hms.add(table(placed()))
-    with HmsClient((hms.endpoint,), 5.0) as client:
+    with HmsClient((hms.endpoint,), 60.0) as client:
         assert [each.ref for each in client.get_tables("default", ["t"])] == [REF]
 
 
 @pytest.mark.parametrize("cache", [0.0, 60.0])
 def test_old_clients_go_on_asking_for_tables(hms: Newer, cache: float) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
-    with views(hms, cache=cache) as view, HmsClient((view[C2],), 5.0) as two:
+    with views(hms, cache=cache) as view, HmsClient((view[C2],), 60.0) as two:
         for _ in range(2):
             assert two.get_table(REF).location == AWAY
         assert not two._newer
@@ -94,9 +94,9 @@ def test_the_view_s_own_questions_are_answered(hms: Newer) -> None:
     with views(hms) as view:
         (found,) = call(view[C2], "get_partitions", named())
         assert Partition(found).location == AWAY
-        with HmsClient((view[C2],), 5.0) as two, pytest.raises(MetastoreRefused, match="CW350"):
+        with HmsClient((view[C2],), 60.0) as two, pytest.raises(MetastoreRefused, match="CW350"):
             two.drop_table(REF)
-        with HmsClient((view[C1],), 5.0) as one:
+        with HmsClient((view[C1],), 60.0) as one:
             one.alter_table(REF, table({"k": "v"}, KEYS))
     stored = Table(hms.tables[REF]).parameters
     assert stored["k"] == "v"

@@ -83,17 +83,17 @@ def hms() -> Iterator[WritableMetastore]:
 
 
 def silent(endpoint: Endpoint, count: int) -> list[socket.socket]:
-    return [socket.create_connection((endpoint.host, endpoint.port), 5) for _ in range(count)]
+    return [socket.create_connection((endpoint.host, endpoint.port), 60) for _ in range(count)]
 
 
 def closed(connection: socket.socket) -> bool:
     with connection:
-        connection.settimeout(5)
+        connection.settimeout(60)
         return connection.recv(1) == b""
 
 
 def databases(endpoint: Endpoint) -> list[str]:
-    client = HmsClient((endpoint,), timeout=5.0)
+    client = HmsClient((endpoint,), timeout=60.0)
     try:
         return client.get_all_databases()
     finally:
@@ -164,7 +164,7 @@ def test_an_idle_client_frees_its_connection_and_keeps_its_user(
     introduced: list[str] = []
     hms.before = introduced.append
     with views(hms, limits=replace(FEW, upstream_idle=0.05)) as view:
-        connection = Connection(view[C1], 5.0)
+        connection = Connection(view[C1], 60.0)
         try:
             ugi = Struct({1: (STRING, "ann"), 2: (LIST, Items(STRING))})
             with suppress(MetastoreRefused):  # this metastore knows no such call
@@ -178,7 +178,7 @@ def test_an_idle_client_frees_its_connection_and_keeps_its_user(
 
 def _until(condition: object) -> None:
     assert callable(condition)
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)

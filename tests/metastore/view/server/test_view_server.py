@@ -64,12 +64,12 @@ def _closed() -> Iterator[None]:
 
 def client(endpoint: Endpoint) -> HmsClient:
     """Lives as long as the test."""
-    _opened.append(HmsClient((endpoint,), timeout=5.0))
+    _opened.append(HmsClient((endpoint,), timeout=60.0))
     return _opened[-1]
 
 
 def call(endpoint: Endpoint, method: str, fields: dict[int, Any], meta: int = 1) -> Any:
-    connection = Connection(endpoint, 5.0)
+    connection = Connection(endpoint, 60.0)
     try:
         return connection.call(method, Struct(fields), {meta: "MetaException"}, 5.0)
     finally:
@@ -514,7 +514,7 @@ class TestByCluster:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         extended = named() | {CLUSTER_FIELD: (STRING, C2)}
         by_call = call(view[C1], "get_table_on_cluster", extended)
-        connection = Connection(view[C1], 5.0)
+        connection = Connection(view[C1], 60.0)
         connection.call("use_cluster", Struct({1: (STRING, C2)}), {}, 5.0)
         by_session = connection.call("get_table", Struct(named()), {}, 5.0)
         assert by_call == by_session
@@ -540,7 +540,7 @@ class TestByCluster:
 
     def test_an_unknown_cluster_leaves_the_session_as_it_was(self, hms, view) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
-        connection = Connection(view[C2], 5.0)
+        connection = Connection(view[C2], 60.0)
         with pytest.raises(MetastoreRefused, match="CW352"):
             connection.call("use_cluster", Struct({1: (STRING, "c9")}), {1: "MetaException"}, 5.0)
         assert Table(connection.call("get_table", Struct(named()), {}, 5.0)).location == AWAY
@@ -620,7 +620,7 @@ class TestCache:
             for _ in range(3):
                 assert [Partition(each).location for each in self._read(view[C2])] == [AWAY]
             assert hms.calls["get_table"] == 1
-            with ViewSync(view.values(), 5.0) as sync, client(hms.endpoint) as direct:
+            with ViewSync(view.values(), 60.0) as sync, client(hms.endpoint) as direct:
                 PlacementStore(direct, C1, sync).open_write(REF, "w", None, 0, "proxy")
             assert [Partition(each).location for each in self._read(view[C2])] != [AWAY]
             assert "causeway.open.w" in two.get_table(REF).struct.get(10)  # of hidden facts
@@ -630,7 +630,7 @@ class TestCache:
 
 
 def test_garbage_ends_the_connection_alone(hms, view) -> None:
-    connection = Connection(view[C1], 5.0)
+    connection = Connection(view[C1], 60.0)
     connection._socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
     assert connection._socket.recv(10) == b""
     connection.close()
@@ -639,7 +639,7 @@ def test_garbage_ends_the_connection_alone(hms, view) -> None:
 
 def test_a_lost_metastore_ends_the_client_s_connection_too(hms, view) -> None:
     """So that it opens another, as it would with the metastore itself."""
-    connection = Connection(view[C1], 5.0)
+    connection = Connection(view[C1], 60.0)
     assert connection.call("get_all_databases", Struct(), {}, 5.0) == ["default"]
     hms.drop_connections()
     with pytest.raises((OSError, MalformedReply)):
@@ -654,12 +654,12 @@ def test_a_slow_call_does_not_block_others(hms, view) -> None:
     def slowly(method: str) -> None:
         if method == "get_all_functions":
             asked.set()
-            go_on.wait(10)
+            go_on.wait(60)
 
     hms.before = slowly
-    slow = Connection(view[C1], 5.0)
+    slow = Connection(view[C1], 60.0)
     slow._socket.sendall(call_bytes("get_all_functions", 1, Struct()))
-    assert asked.wait(5)
+    assert asked.wait(60)
     assert client(view[C1]).get_all_databases() == ["default"]
     go_on.set()
     slow.close()
@@ -669,6 +669,6 @@ def test_a_client_that_says_goodbye_leaves_nothing_open(
     hms: WritableMetastore, view: Mapping[str, Endpoint]
 ) -> None:
     """Hive's client ends with `shutdown`, to which there is no reply to wait for."""
-    with socket.create_connection((view[C1].host, view[C1].port), timeout=10.0) as peer:
+    with socket.create_connection((view[C1].host, view[C1].port), timeout=60.0) as peer:
         peer.sendall(call_bytes("shutdown", 1, Struct({})))
         assert peer.recv(1) == b""

@@ -39,7 +39,7 @@ def write(
         arguments.set(2, STRING, ref.name)
     arguments.set(4, LIST, strings(paths))
     arguments.set(5, LIST, strings(marks))
-    with HmsClient((endpoint,), 5.0) as client:
+    with HmsClient((endpoint,), 60.0) as client:
         client.call("causeway_write", arguments)
 
 
@@ -102,16 +102,16 @@ class TestMarks:
 
     def test_of_another_partition(self, hms, view) -> None:
         days(hms, 1, 2)
-        with HmsClient((hms.endpoint,), 5.0) as client:
+        with HmsClient((hms.endpoint,), 60.0) as client:
             PlacementStore(client, C1).open_write(REF, "other", ["ds=1"], 0, "proxy")
         write(view[C1], REF, {"ds": "2"})
-        with HmsClient((hms.endpoint,), 5.0) as client:
+        with HmsClient((hms.endpoint,), 60.0) as client:
             PlacementStore(client, C1).close_write(REF, "other", ["ds=1"])
         assert not fresh(hms, "2")
 
     def test_of_a_dead_proxy_ends_no_more_than_it_wrote(self, hms, view) -> None:
         days(hms, 1, 2)
-        with HmsClient((hms.endpoint,), 5.0) as client:
+        with HmsClient((hms.endpoint,), 60.0) as client:
             facts = PlacementStore(client, C1)
             facts.open_write(REF, "dead", ["ds=1"], 0, "proxy")
             write(view[C1], REF, {"ds": "1"})
@@ -120,7 +120,7 @@ class TestMarks:
 
     def test_its_own_mark_makes_the_call_cheap(self, hms, view) -> None:
         days(hms, 1)
-        with HmsClient((hms.endpoint,), 5.0) as client:
+        with HmsClient((hms.endpoint,), 60.0) as client:
             PlacementStore(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
             alters = sum(count for name, count in hms.calls.items() if name.startswith("alter"))
             write(view[C1], REF, {"ds": "1"}, marks=["own"])
@@ -133,7 +133,7 @@ class TestMarks:
         made = table(placed(exceptions=frozenset({"ds=1", "ds=2"})), [("ds", "int")])
         copies = [(f"ds={n}", placed(Copy(C2, f"{AWAY}/{n}", "0/0"))) for n in (1, 2)]
         hms.add(made, *copies)
-        with HmsClient((hms.endpoint,), 5.0) as client:
+        with HmsClient((hms.endpoint,), 60.0) as client:
             PlacementStore(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
             write(view[C1], REF, {"ds": "01"}, marks=["own"])
             PlacementStore(client, C1).close_write(REF, "own", ["ds=1"])
@@ -141,7 +141,7 @@ class TestMarks:
 
     def test_its_own_mark_of_one_partition_does_not_cover_all(self, hms, view) -> None:
         days(hms, 1, 2)
-        with HmsClient((hms.endpoint,), 5.0) as client:
+        with HmsClient((hms.endpoint,), 60.0) as client:
             PlacementStore(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
             write(view[C1], REF, {}, marks=["own"])
             PlacementStore(client, C1).close_write(REF, "own", ["ds=1"])
@@ -222,7 +222,7 @@ class TestIndex:
     def test_knows_a_copy_that_is_published_later(self, hms, view) -> None:
         hms.add(table(placed()))
         write(view[C1], paths=["hdfs://c1:8020/x"])
-        with ViewSync([view[C1]], 5.0) as sync, HmsClient((hms.endpoint,), 5.0) as client:
+        with ViewSync([view[C1]], 60.0) as sync, HmsClient((hms.endpoint,), 60.0) as client:
             facts = PlacementStore(client, C1, sync)
             facts.change_table(REF, lambda old: old.with_copy(Copy(C2, AWAY, old.version)))
         assert fresh(hms)
@@ -247,7 +247,7 @@ class TestIndex:
     def test_follows_a_renamed_table(self, hms, view) -> None:
         days(hms, 1)
         write(view[C1], paths=["hdfs://c1:8020/x"])
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             sent = client.get_table(REF)
             sent.set_text(1, "other")
             client.alter_table(REF, sent)
@@ -258,6 +258,6 @@ class TestIndex:
     def test_forgets_a_dropped_database(self, hms, view) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         write(view[C1], paths=["hdfs://c1:8020/x"])
-        with HmsClient((view[C1],), 5.0) as client:
+        with HmsClient((view[C1],), 60.0) as client:
             client.drop_database("default", cascade=True)
         write(view[C1], paths=[HOME])

@@ -129,7 +129,7 @@ def test_handles_belong_to_the_impersonated_user_in_every_worker(tmp_path: Path)
 
     async def main() -> None:
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(120),
             world(Limits(), identity=rules, workers=WorkerGroup(0, sockets)) as one,
             world(Limits(), identity=rules, workers=WorkerGroup(1, sockets)) as other,
             web(one.http, "hue") as here,

@@ -77,7 +77,7 @@ def serving(
             writer.close()
             return (int(result.split()[1]), result.partition("\r\n\r\n")[2]) if result else (0, "")
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await use(call, log)
         server.close()
         assert not (folder / "s").exists()

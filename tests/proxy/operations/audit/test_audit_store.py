@@ -118,7 +118,7 @@ def test_a_partial_line_does_not_spoil_the_next(
 
 def test_the_queue_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(10) and 0)
+    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(60) and 0)
     monkeypatch.setattr(batch_thread, "MAX_WAITING", 10)
     audit = Audit(tmp_path / "audit.log")
     for number in range(100):

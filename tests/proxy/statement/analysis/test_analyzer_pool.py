@@ -62,7 +62,7 @@ def with_pool(
         pool, fakes = AnalyzerPool(), Fakes()
         for lane in pool._lanes:
             lane.process = _Unpacking(fakes)  # type: ignore[assignment]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await use(pool, fakes)
         await pool.close()
 

@@ -41,7 +41,7 @@ def play(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Scenario],
     """Runs a scenario with the places of two workers, or twice with those of one process."""
 
     async def run(scenario: Scenario) -> None:
-        async with asyncio.timeout(10), serving(path := tmp_path / "writes") as server:
+        async with asyncio.timeout(120), serving(path := tmp_path / "writes") as server:
             if request.param == "shared":
                 await scenario(SharedPlaces(path), SharedPlaces(path))
             else:
@@ -87,7 +87,7 @@ def test_too_many_are_refused(play: Callable[[Scenario], None]) -> None:
 
 def test_a_worker_that_is_killed_frees_its_place(tmp_path: Path) -> None:
     async def run() -> None:
-        async with asyncio.timeout(10), serving(path := tmp_path / "writes"):
+        async with asyncio.timeout(120), serving(path := tmp_path / "writes"):
             worker = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", _WORKER, str(path), stdout=asyncio.subprocess.PIPE
             )
