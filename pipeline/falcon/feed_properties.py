@@ -5,12 +5,15 @@ Falcon's own names are `order`, `parallel` and `timeout`.
 
 from collections.abc import Iterator
 
-from pipeline.falcon import validators
+from pipeline.falcon import catalog_uri, validators
 from pipeline.falcon.calendar import Frequency
-from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Feed, Policy, Retry
+from pipeline.falcon.catalog_uri import TableUri
+from pipeline.falcon.errors import BadCatalogUri, Problem
+from pipeline.falcon.model import Feed, Paths, Policy, Retry
+from pipeline.falcon.partition_paths import date_variables
 from pipeline.falcon.validators import Check
 
+CATALOG_TABLE = "catalog.table"
 MAX_TOGETHER = 200  # instances of one run
 MAX_RETRIES = 1000
 _RETRIES = 3
@@ -34,6 +37,28 @@ def problems(feed: Feed) -> Iterator[Problem]:
         check = _CHECKS.get(name)
         if check and (reason := check(value)):
             yield Problem(feed.line, "properties", f"{name}: {reason}")
+    if reason := _catalog_problem(feed):
+        yield Problem(feed.line, "properties", f"{CATALOG_TABLE}: {reason}")
+
+
+def _catalog_problem(feed: Feed) -> str | None:
+    if feed.property(CATALOG_TABLE) is None:
+        return None
+    if not isinstance(feed.storage, Paths):
+        return "the feed is a table, so its instances are partitions"
+    try:
+        uri = catalog_table(feed)
+    except BadCatalogUri as error:
+        return str(error.args[0])
+    if uri and uri.variables != date_variables(feed.storage):
+        return f"{uri} does not have the date variables of the feed's path"
+    return None
+
+
+def catalog_table(feed: Feed) -> TableUri | None:
+    """The table whose partitions are the directories of a feed of paths. Raises BadCatalogUri."""
+    text = feed.property(CATALOG_TABLE)
+    return catalog_uri.parse(text) if text is not None else None
 
 
 def retry_of(feed: Feed, usual: Policy) -> Retry:

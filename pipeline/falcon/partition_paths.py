@@ -66,6 +66,12 @@ def are_disjoint(one: Part, other: Part) -> bool:
     return any(a != b and not is_pattern(a) and not is_pattern(b) for a, b in levels)
 
 
+def date_variables(paths: Paths) -> frozenset[str]:
+    """The date variables in the paths of the data."""
+    path = paths.locations.get("data", "")
+    return frozenset(name for name in DATE_VARIABLES if f"${{{name}}}" in path)
+
+
 def unknown_variables(
     text: str, cluster: Cluster | None, known: Collection[str] = ()
 ) -> Iterator[str]:

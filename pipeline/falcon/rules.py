@@ -29,7 +29,7 @@ from pipeline.falcon.model import (
     Storage,
     Table,
 )
-from pipeline.falcon.partition_paths import DATE_VARIABLES
+from pipeline.falcon.partition_paths import DATE_VARIABLES, date_variables
 
 
 class Surroundings(Protocol):
@@ -152,15 +152,10 @@ def _pattern_fault(one: Storage, other: Storage) -> str | None:
         if mine != theirs:
             return f"date pattern {_listed(theirs)} is not the feed's {_listed(mine)}"
     if isinstance(one, Paths) and isinstance(other, Paths):
-        mine, theirs = _path_variables(one), _path_variables(other)
+        mine, theirs = date_variables(one), date_variables(other)
         if "data" in other.locations and mine != theirs:
             return f"date pattern {_listed(theirs)} is not the feed's {_listed(mine)}"
     return None
-
-
-def _path_variables(storage: Paths) -> frozenset[str]:
-    path = storage.locations.get("data", "")
-    return frozenset(name for name in DATE_VARIABLES if f"${{{name}}}" in path)
 
 
 def _listed(variables: frozenset[str]) -> str:

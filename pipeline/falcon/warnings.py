@@ -21,7 +21,6 @@ _UNUSED = frozenset(
         "preserveBlockSize",
         "preserveReplicationNumber",
         "preservePermission",
-        "catalog.table",
     )
 )
 _LENGTHS = {

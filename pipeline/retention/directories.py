@@ -1,6 +1,6 @@
 """Retention of feeds of directories: deletes those with too old a date (FA-G2, FA-V1)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -27,9 +27,17 @@ class PathHome:
 
 
 def evict_paths(
-    files: Files, home: PathHome, now: datetime, is_needed: IsNeeded, lease: WorkLease
+    files: Files,
+    home: PathHome,
+    now: datetime,
+    is_needed: IsNeeded,
+    lease: WorkLease,
+    unregister: Callable[[datetime], None],
 ) -> str:
-    """Deletes the directories of all location types with a date older than the limit."""
+    """Deletes the directories of all location types with a date older than the limit. `unregister`
+    is called with the date of each directory of data, before it is deleted.
+    """
+    data = with_cluster(home.storage.locations.get("data", ""), home.cluster)
     deleted = kept_back = 0
     templates = {with_cluster(each, home.cluster) for each in home.storage.locations.values()}
     for template in sorted(templates):
@@ -47,6 +55,8 @@ def evict_paths(
                 continue
             lease.check()
             lease.log(f"evict {base}/{path}")
+            if template == data:
+                unregister(date)
             files.delete([f"{base}/{path}"])
             deleted += 1
     return f"{deleted} directories of {home.feed} deleted, {kept_back} still needed"

@@ -34,7 +34,7 @@ from pipeline.errors import (
 )
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
-from pipeline.falcon.model import Cluster
+from pipeline.falcon.model import Cluster, Feed
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages, is_hudi
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
@@ -52,12 +52,14 @@ from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.plan import RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.path_partitions import PathPartitions
 from pipeline.scheduler.actions.task_places import (
     TableCopy,
     TableHome,
     copies_root,
     copy_of,
     home_of,
+    output_paths,
     places_of,
     process_run,
 )
@@ -104,9 +106,19 @@ class ClusterActions:
     def process(self, task: Task, lease: WorkLease) -> str:
         """Runs a program. It may change any table, also if it fails."""
         try:
-            return run_process(process_run(task), self.programs, self._read, lease)
+            done = run_process(process_run(task), self.programs, self._read, lease)
         finally:
             self.notify(EVERYTHING)
+        return done + "".join(self._published_outputs(task))
+
+    def _published_outputs(self, task: Task) -> Iterator[str]:
+        """Registers the directories that a process has made."""
+        for feed, cluster, nominal, location in output_paths(task):
+            if self._listings([location]) != [None]:
+                yield self._partitions(feed, cluster, task.owner).publish(nominal, location)
+
+    def _partitions(self, feed: Feed, cluster: Cluster, owner: str) -> PathPartitions:
+        return PathPartitions(feed, cluster, owner, self._metastore, _require_owner)
 
     def _read(self, uri: str) -> str | None:
         with self._blaming_spark():
@@ -131,9 +143,8 @@ class ClusterActions:
 
     def _replicated(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
         copies = [copy_of(each) for each in tasks]
-        paths = [each for each in copies if isinstance(each, PathCopy)]
-        if paths:
-            return [replicate_path(self.files(), each, self.options, lease) for each in paths]
+        if isinstance(copies[0], PathCopy):
+            return [self._replicate_path(tasks[0], copies[0], lease)]
         copy, owner = (
             TableCopy.of_many(each for each in copies if isinstance(each, TableCopy)),
             tasks[0].owner,
@@ -146,6 +157,14 @@ class ClusterActions:
             return self._replicate(copy, kinds_of(table.partition_keys), owner, lease)
         except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
             raise ActionFailed(str(error), final=True) from error
+
+    def _replicate_path(self, task: Task, copy: PathCopy, lease: WorkLease) -> str:
+        feed, cluster = task.entity, task.entity_set.clusters[task.schedule.key.cluster]
+        assert isinstance(feed, Feed)
+        done = replicate_path(self.files(), copy, self.options, lease)
+        lease.check()
+        partitions = self._partitions(feed, cluster, task.owner)
+        return done + partitions.publish(task.instance.nominal, copy.target)
 
     def _replicate(
         self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
@@ -221,7 +240,9 @@ class ClusterActions:
     def _evicted(self, task: Task, lease: WorkLease) -> str:
         home = home_of(task)
         if isinstance(home, PathHome):
-            return evict_paths(self.files(), home, task.now, task.is_needed, lease)
+            assert isinstance(task.entity, Feed)
+            withdraw = self._partitions(task.entity, home.cluster, task.owner).withdraw
+            return evict_paths(self.files(), home, task.now, task.is_needed, lease, withdraw)
         return self._evict(home, task, lease)
 
     def _evict(self, home: TableHome, task: Task, lease: WorkLease) -> str:

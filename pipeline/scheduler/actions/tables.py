@@ -23,6 +23,7 @@ from pipeline.errors import ActionFailed
 from pipeline.falcon.catalog_uri import is_numeric
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
+from pipeline.falcon.feed_properties import catalog_table
 from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import (
     Cluster,
@@ -176,8 +177,8 @@ def is_local(uri: str) -> bool:
 def against(entity: Entity, entity_set: EntitySet, user: str) -> Iterator[Problem]:
     """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
 
-    A target's table may be missing: replication makes it. Raises MetastoreError when a
-    metastore cannot be asked.
+    A target's table may be missing: replication makes it, except for a feed of paths. Raises
+    MetastoreError when a metastore cannot be asked.
     """
     if isinstance(entity, Feed):
         for each in entity.clusters:
@@ -189,14 +190,15 @@ def _table_problems(
 ) -> Iterator[Problem]:
     storage = feed.storage_on(place)
     cluster = entity_set.clusters.get(place.name)
-    if not isinstance(storage, TableStorage) or cluster is None:
+    uri = storage.uri if isinstance(storage, TableStorage) else catalog_table(feed)
+    if uri is None or cluster is None or not cluster.endpoint("registry"):
         return
-    ref = storage.uri.table
+    ref = uri.table
     try:
         with metastore(cluster, user) as client:
             table = client.get_table(ref)
     except NoSuchObject:
-        if place.role is Role.SOURCE:
+        if place.role is Role.SOURCE or isinstance(storage, Paths):
             reason = f"table {ref} does not exist on cluster {place.name}: create it first"
             yield Problem(storage.line, "table", reason)
         return
@@ -204,7 +206,7 @@ def _table_problems(
         reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
         yield Problem(storage.line, "table", reason)
     kinds = kinds_of(table.partition_keys)
-    for key, value in storage.uri.keys:
+    for key, value in uri.keys:
         if key not in kinds:
             reason = f"{key} is not a partition key of {ref} on {place.name}"
             yield Problem(storage.line, "table", reason)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from conf.names import ClusterName, TableRef, partition_name
 from pipeline.copy.staging import default_root
@@ -191,6 +192,18 @@ def _outputs_of(task: Task) -> Iterator[str]:
             yield _name(found, f"{need.storage.uri.table} {partition}")
         elif "data" in need.storage.locations:
             yield path_at(need.storage.locations["data"], need.time, found)
+
+
+def output_paths(task: Task) -> Iterator[tuple[Feed, Cluster, datetime, str]]:
+    """The directories that a process writes: feed, cluster, time of the feed's instance, URI."""
+    process, name = task.entity, task.schedule.key.cluster
+    assert isinstance(process, Process)
+    cluster = task.entity_set.clusters[name]
+    for need in outputs_of(process, name, task.entity_set.feed, task.instance.nominal):
+        feed = task.entity_set.feed(need.feed)
+        if feed is not None and isinstance(need.storage, Paths):
+            location = path_at(need.storage.locations["data"], need.time, cluster)
+            yield feed, cluster, need.time, location
 
 
 def _name(cluster: Cluster | None, what: str) -> str:

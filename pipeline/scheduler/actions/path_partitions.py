@@ -1,0 +1,98 @@
+"""Partitions of a table for the directories of a feed of paths (`catalog.table`, FA-G2).
+
+A directory that a replication or a process made becomes a partition, and it is none any more before
+an eviction deletes it. A cluster without a registry has no such partitions (FA-E2).
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from conf.names import TableRef
+from conf.placement import WRITE
+from conf.write_ids import new_id
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Partition, Table
+from metastore.errors import NoSuchObject
+from pipeline.errors import ActionFailed, InputsGone
+from pipeline.falcon.catalog_uri import TableUri
+from pipeline.falcon.feed_properties import catalog_table
+from pipeline.falcon.model import Cluster, Feed
+from pipeline.partition_values import Spec, canonical_spec, kinds_of, spellings
+
+
+@dataclass(frozen=True, slots=True)
+class PathPartitions:
+    """The partitions of a feed's directories on a cluster, as `owner`. `connect` opens a client of
+    a cluster's metastore; `read_table` returns a table that is the owner's, or raises.
+    """
+
+    feed: Feed
+    cluster: Cluster
+    owner: str
+    connect: Callable[[Cluster, str], AbstractContextManager[HmsClient]]
+    read_table: Callable[[HmsClient, TableRef, str], Table]
+
+    def publish(self, time: datetime, location: str) -> str:
+        """Registers the directory of an instance. Returns text for the result of the work, empty
+        if the feed or the cluster has no table. Raises ActionFailed, MetastoreError.
+        """
+        uri = self._uri()
+        if uri is None:
+            return ""
+        with self.connect(self.cluster, self.owner) as client:
+            table = self.read_table(client, uri.table, self.owner)
+            return f"; partition {register(client, table, uri, time, location)} of {uri.table}"
+
+    def withdraw(self, time: datetime) -> None:
+        """Drops the partition of an instance; nothing if the table is gone. Raises ActionFailed,
+        MetastoreError.
+        """
+        uri = self._uri()
+        if uri is None:
+            return
+        with self.connect(self.cluster, self.owner) as client, suppress(InputsGone):
+            table = self.read_table(client, uri.table, self.owner)
+            unregister(client, table, uri, time)
+
+    def _uri(self) -> TableUri | None:
+        return catalog_table(self.feed) if self.cluster.endpoint("registry") else None
+
+
+def register(client: HmsClient, table: Table, uri: TableUri, time: datetime, location: str) -> str:
+    """Makes a directory the partition of its instance, and returns the partition's name. May be
+    repeated: the partition gets a new write id, as the directory may have other files. Raises
+    ActionFailed, MetastoreError.
+    """
+    spec = _spec(table, uri, time)
+    kinds = kinds_of(table.partition_keys)
+    for known in client.get_partitions(table.ref, spellings(spec, kinds)):
+        known.location = location
+        known.parameters = {**known.parameters, WRITE: new_id()}
+        client.alter_partitions(table.ref, [known])
+        return known.name(table)
+    values = dict(canonical_spec(spec, kinds))
+    made = Partition.make(table, [values[key] for key in kinds], location, {})
+    client.add_partitions(table.ref, [made], if_not_exists=True)
+    return made.name(table)
+
+
+def unregister(client: HmsClient, table: Table, uri: TableUri, time: datetime) -> None:
+    """Drops the partition of an instance, if there is one, and leaves its files. Raises
+    ActionFailed, MetastoreError.
+    """
+    for name in spellings(_spec(table, uri, time), kinds_of(table.partition_keys)):
+        try:
+            client.drop_partition(table.ref, name, delete_data=False)
+        except NoSuchObject:
+            continue
+
+
+def _spec(table: Table, uri: TableUri, time: datetime) -> Spec:
+    spec = uri.partition(time)
+    keys = [name.lower() for name, _ in table.partition_keys]
+    if {key for key, _ in spec} != set(keys):
+        reason = f"{uri} does not name the partition keys of {table.ref} ({', '.join(keys)})"
+        raise ActionFailed(reason, final=True)
+    return spec
