@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Generic, TypeVar
+from urllib.parse import urlsplit
 
 from conf.secrets import SecretFile
 from conf.topology import Endpoint
@@ -107,6 +108,13 @@ def endpoints(text: str) -> tuple[Endpoint, ...]:
     return tuple(Endpoint.parse(each) for each in text.split(","))
 
 
+def http_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"not http://.. or https://..: {text!r}")
+    return text
+
+
 def existing_file(text: str) -> Path:
     if not Path(text).is_file():
         raise ValueError(f"no such file: {text}")
@@ -144,6 +152,7 @@ LOWER_SET: Kind[frozenset[str]] = Kind(
     "list", lambda text: frozenset(comma_separated_lower(text)), _LIST, frozenset()
 )
 ENDPOINT = Kind("`host:port`", Endpoint.parse)
+HTTP_URL = Kind("URL", http_url)
 ENDPOINTS: Kind[tuple[Endpoint, ...]] = Kind("list of `host:port`", endpoints, _LIST, ())
 PATH = Kind("path", Path)
 FILE = Kind("file", existing_file)

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from urllib.parse import urlsplit
 
 from conf.secrets import SecretFile
-from conf.settings.kinds import ENDPOINT, PORT, SECRET_PATH, TEXT, Kind, choice
+from conf.settings.kinds import ENDPOINT, HTTP_URL, PORT, SECRET_PATH, TEXT, Kind, choice
 from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
 from conf.topology import Endpoint
 
@@ -16,13 +15,6 @@ class MailTls(Enum):
     NONE = "none"
     STARTTLS = "starttls"
     TLS = "tls"
-
-
-def _http_url(text: str) -> str:
-    url = urlsplit(text)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise ValueError(f"not http://.. or https://..: {text!r}")
-    return text
 
 
 def _addresses(text: str) -> tuple[str, ...]:
@@ -65,8 +57,7 @@ class Lifecycle:
 
     port: Endpoint | None = made_of(_HOST, _PORT, factory=lambda: None)
     token: SecretFile | None = made_of(_TOKEN, factory=lambda: None)
-    webhook: str | None = setting("lifecycle.alert.webhook",
-        Kind("URL", _http_url), "", RESTART,
+    webhook: str | None = setting("lifecycle.alert.webhook", HTTP_URL, "", RESTART,
         "A URL that gets alerts as JSON by POST: failed and timed-out instances, late data and"
         " missed service levels, each once ([alerts](../guide/lifecycle.md#operate)).")
     mail_to: tuple[str, ...] = made_of(_MAIL_TO, factory=tuple)

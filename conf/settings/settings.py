@@ -15,6 +15,7 @@ from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
 from conf.settings.restrictions import Restrictions
 from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.telemetry import TelemetrySettings
 from conf.settings.transports import Transports
 from conf.settings.upstream_auth import Login, parse_login, parse_logins
 from conf.settings.view_limits import ViewLimits
@@ -139,6 +140,7 @@ class Settings:
     restrictions: Restrictions = group(Restrictions)
     view_limits: ViewLimits = group(ViewLimits)
     lifecycle: Lifecycle = group(Lifecycle)
+    telemetry: TelemetrySettings = group(TelemetrySettings)
 
 
 # fmt: on
@@ -172,4 +174,5 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         restrictions=restrictions.read(reader, "" if clusters else CLUSTERS.name),
         view_limits=reader.group(ViewLimits),
         lifecycle=lifecycle.read(reader),
+        telemetry=reader.group(TelemetrySettings),
     )

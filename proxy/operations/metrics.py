@@ -60,6 +60,9 @@ FAMILIES: dict[str, Family] = {
     "causeway_history_dropped_total": Family(
         "counter", "Statements, or what was fetched of them, missing in the history."
     ),
+    "causeway_telemetry_dropped_total": Family(
+        "counter", "Statements missing in the traces or the lineage that are sent."
+    ),
     "causeway_connections": Family("gauge", "Connections of clients."),
     "causeway_sessions": Family("gauge", "Open sessions."),
     "causeway_statements_running": Family("gauge", "Running statements."),

@@ -19,6 +19,7 @@ from proxy.session.user_session import UserSession
 
 if TYPE_CHECKING:
     from proxy.operations.history.history_runner import History
+    from proxy.operations.telemetry_thread import Telemetry
 
 _log = logging.getLogger(__name__)
 _MAX_ERROR = 500  # characters in a line
@@ -35,14 +36,19 @@ _LOGIN_FAILURES = "causeway_authentication_failures_total"
 class Observer:
     """A statement is counted when it ends, and the history gets it. Its line in the audit log is
     written when its client cannot fetch any more, because only then the amount sent is known; a
-    failed one is written at once. The history then gets the amount."""
+    failed one is written at once. The history then gets the amount, and telemetry the whole."""
 
     def __init__(
-        self, metrics: Metrics, audit: Audit | None = None, history: "History | None" = None
+        self,
+        metrics: Metrics,
+        audit: Audit | None = None,
+        history: "History | None" = None,
+        telemetry: "Telemetry | None" = None,
     ) -> None:
         self.metrics = metrics
         self.audit = audit
         self.history = history
+        self.telemetry = telemetry
 
     def login(self, user: str, address: str, method: str, accepted: bool) -> None:
         """A client logged in as `user`, or failed to: then `user` is the name that it sent."""
@@ -132,9 +138,11 @@ class Observer:
     def _write(self, operation: Operation) -> None:
         record = operation.record
         due = record.closed or record.state is not OperationState.FINISHED
-        if self.audit is not None and record.over and due and not record.written:
+        if record.over and due and not record.written:
             record.written = True
-            self.audit.put(record)
+            for each in (self.audit, self.telemetry):
+                if each is not None:
+                    each.put(record)
 
 
 def administration(action: str, argument: str, caller: str, refused: bool) -> Event:

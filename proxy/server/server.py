@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from conf.errors import BadSetting
 from conf.logs.log_fields import add_log_fields
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
@@ -39,6 +40,7 @@ from proxy.upstream.health_runner import watch
 if TYPE_CHECKING:
     from proxy.operations.discovery.zookeeper_client import Registration
     from proxy.operations.history.history_runner import History
+    from proxy.operations.telemetry_thread import Telemetry
 
 _log = logging.getLogger(__name__)
 _connections = count(1)
@@ -71,10 +73,11 @@ async def serve(
     async with (
         _audit_log(settings.operating) as audit,
         _history(settings.operating, workers) as history,
+        _telemetry(settings) as telemetry,
         asyncio.TaskGroup() as group,
     ):
         router = StatementRouter(settings, snapshot, loader)
-        observer = Observer(Metrics(), audit, history)
+        observer = Observer(Metrics(), audit, history, telemetry)
         state = ServerState(router, limits, group, copier, observer, workers)
         limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
         clients = _Clients(state, limiter, MeteredAuthenticator(checked, state.observer))
@@ -219,6 +222,29 @@ async def _audit_log(operating: Operating) -> AsyncIterator[Audit | None]:
         yield audit
     finally:
         await asyncio.to_thread(audit.close)
+
+
+@asynccontextmanager
+async def _telemetry(settings: Settings) -> AsyncIterator["Telemetry | None"]:
+    """What sends statements to OpenTelemetry and OpenLineage. Raises BadSetting."""
+    if not settings.telemetry.traces and not settings.telemetry.lineage:
+        yield None
+        return
+    try:
+        from proxy.operations.telemetry_thread import Telemetry  # its libraries are an extra
+    except ModuleNotFoundError as error:
+        raise BadSetting(
+            f"telemetry.* needs {error.name}: pip install 'causeway[telemetry]'"
+        ) from None
+    try:
+        telemetry = Telemetry(settings.telemetry, settings.metastores, socket.gethostname())
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"telemetry.openlineage.token.file: {error}") from None
+    telemetry.start()
+    try:
+        yield telemetry
+    finally:
+        await asyncio.to_thread(telemetry.close)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import uvloop
 from conf.settings.authentication import Identity
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
+from conf.settings.telemetry import TelemetrySettings
 from conf.settings.transports import Transport, Transports
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.limits import Limits
@@ -70,7 +71,10 @@ def topology(*clusters: FakeCluster) -> Topology:
 
 @asynccontextmanager
 async def site(
-    limits: Limits, operating: Operating, identity: Identity | None = None
+    limits: Limits,
+    operating: Operating,
+    identity: Identity | None = None,
+    telemetry: TelemetrySettings | None = None,
 ) -> AsyncIterator[Site]:
     fakes = [FakeCluster(EAST), FakeCluster(EAST), FakeCluster(WEST)]
     for each in fakes:
@@ -84,6 +88,7 @@ async def site(
         operating=operating,
         identity=identity or Identity(),
         transports=Transports(Transport.ALL, http_port=0),
+        telemetry=telemetry or TelemetrySettings(),
     )
     there = Site(*fakes, metastore, settings)
     ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
@@ -122,13 +127,16 @@ def play(
     limits: Limits | None = None,
     operating: Operating | None = None,
     identity: Identity | None = None,
+    telemetry: TelemetrySettings | None = None,
 ) -> None:
     """Runs a scenario at a site of its own."""
 
     async def main() -> None:
         async with (
             asyncio.timeout(120),
-            site(limits or Limits(linger=0.0), operating or Operating(), identity) as there,
+            site(
+                limits or Limits(linger=0.0), operating or Operating(), identity, telemetry
+            ) as there,
         ):
             await scenario(there)
 

@@ -170,6 +170,8 @@ class Admin:
             gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))
         if observer.history is not None:
             gauges.append(("causeway_history_dropped_total", (), observer.history.dropped))
+        if observer.telemetry is not None:
+            gauges.append(("causeway_telemetry_dropped_total", (), observer.telemetry.dropped))
         for cluster in server.clusters():
             for endpoint in cluster.hs2:
                 labels = (str(cluster.name), str(endpoint))

@@ -1,0 +1,74 @@
+"""What OpenTelemetry and OpenLineage get of the statements of a running proxy."""
+
+import asyncio
+import sys
+
+import pytest
+
+from conf.errors import BadSetting
+from conf.settings.settings import Settings
+from conf.settings.telemetry import TelemetrySettings
+from proxy.server.server import serve
+from tests.proxy.fakes import FakeMetastore
+from tests.proxy.running import Site, play
+from tests.telemetry.receivers import attributes, receiver
+
+
+def test_statements_that_ended_are_sent_as_traces_and_lineage() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.fails["INSERT INTO default.e SELECT bad"] = "no such column"
+        client = await site.client("ann")
+        operation = await client.operation("SELECT secret FROM default.e")
+        await client.on("CloseOperation", operation)
+        await client.execute("INSERT INTO default.e SELECT bad")
+        await client.execute("SELECT * FROM default.e JOIN default.w")
+        await client.operation("USE default")
+        await asyncio.to_thread(there.await_events, 4)
+
+    with receiver() as there:
+        play(scenario, telemetry=TelemetrySettings(there.traces_url, there.lineage_url))
+    read, failed = there.events[1], there.events[3]
+    assert [each["eventType"] for each in there.events] == ["START", "COMPLETE", "START", "FAIL"]
+    assert [each["name"] for each in read["inputs"]] == ["default.e"]
+    assert [each["name"] for each in failed["outputs"]] == ["default.e"]
+    assert "no such column" in failed["run"]["facets"]["errorMessage"]["message"]
+    tags = {each["key"]: each["value"] for each in read["run"]["facets"]["tags"]["tags"]}
+    assert (tags["user"], tags["cluster"]) == ("ann", "east")
+
+    insert = there.spans["INSERT"]
+    assert insert.trace_id.hex() == failed["run"]["runId"].replace("-", "")
+    sent = attributes(insert)
+    assert sent["causeway.cluster"] == "east"
+    assert sent["db.query.text"] == "INSERT INTO default.e SELECT bad"
+    assert {"analyse", "decide", "execute"} <= set(there.spans)
+
+
+def test_a_server_that_takes_nothing_is_counted_and_stops_no_statement() -> None:
+    async def scenario(site: Site) -> None:
+        telemetry = site.admin._server.observer.telemetry
+        assert telemetry is not None
+        client = await site.client()
+        for _ in range(3):
+            assert await client.rows("SELECT * FROM default.e") == 1
+            await client.execute("SELECT bad FROM default.e JOIN default.w")
+        while not telemetry.dropped:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert await client.rows("SELECT * FROM default.e") == 1
+        samples = {name: value for name, _, value in site.admin.samples()}
+        assert samples["causeway_telemetry_dropped_total"] > 0
+
+    with receiver() as there:
+        there.status = 400
+        play(scenario, telemetry=TelemetrySettings(there.traces_url, there.lineage_url))
+
+
+def test_without_the_libraries_the_server_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "proxy.operations.telemetry_thread", raising=False)
+    monkeypatch.delitem(sys.modules, "telemetry.lineage", raising=False)
+    monkeypatch.setitem(sys.modules, "openlineage.client", None)
+    settings = Settings(telemetry=TelemetrySettings("http://127.0.0.1:1/v1/traces"))
+    metastore = FakeMetastore({})
+    with pytest.raises(BadSetting, match=r"pip install 'causeway\[telemetry\]'"):
+        asyncio.run(serve(settings, metastore, metastore))
