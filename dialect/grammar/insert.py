@@ -149,7 +149,9 @@ def _directory(cursor: TokenCursor) -> Target:
     cursor.expect("DIRECTORY")
     path = cursor.text() if cursor.is_text() else None
     while not cursor.done and not (cursor.word() in QUERY_WORDS or cursor.sees("(")):
-        if cursor.take("OPTIONS"):
+        if cursor.take("USING") or cursor.take("STORED", "AS"):
+            cursor.names()
+        elif cursor.take("OPTIONS"):
             path = path_option(cursor.group()) or path
         else:
             cursor.at += 1

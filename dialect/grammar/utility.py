@@ -10,6 +10,7 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.catalog_commands import catalog_command
 from dialect.grammar.insert import insert_spec
 from dialect.grammar.statement_context import StatementContext
+from dialect.parsing.keyword_names import follows_query
 from dialect.parsing.token_cursor import TokenCursor, database_name, partition_spec, table_ref
 from dialect.statement import NONE, Action, Known, Read
 
@@ -88,12 +89,26 @@ def _describe(context: StatementContext) -> Known:
         cursor.take("QUERY")
         context.rest_is_query()
         return context.known("metadata_read")
+    if _is_table_query(cursor):
+        context.rest_is_query()
+        return context.known("metadata_read")
     for words in (("TABLE",), ("EXTENDED", "FORMATTED")):
         if _is_keyword(cursor, *words):
             cursor.at += 1
     if cursor.word() in _QUERIES and not _names_column(cursor):
         raise NotUnderstood("DESCRIBE EXTENDED of a query")
     return _about_table(context, command)
+
+
+def _is_table_query(cursor: TokenCursor) -> bool:
+    """Whether `TABLE t UNION ..` follows, or another clause of a query."""
+    rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at + 1)
+    if not cursor.sees("TABLE") or not rest.is_name() or _names_column(rest):
+        return False
+    if _is_keyword(rest, "EXTENDED", "FORMATTED"):
+        return False
+    rest.names()
+    return not rest.done and follows_query(rest.tokens[rest.at])
 
 
 def _is_keyword(cursor: TokenCursor, *words: str) -> bool:

@@ -11,6 +11,7 @@ from dialect.lineage import plan
 from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.clauses import (
     alias_columns,
+    check_alias,
     check_modifiers,
     expression_queries,
     join_kind,
@@ -26,7 +27,7 @@ from dialect.lineage.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan,
 from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.function_calls import Calls
-from dialect.parsing.supported_nodes import check
+from dialect.parsing.supported_nodes import WITHOUT_BRACKETS, check
 from dialect.parsing.token_cursor import is_path, table_ref
 from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
@@ -196,6 +197,9 @@ class Builder:
         node = plan.Lateral(self.rid(), source)
         alias = each.args.get("alias")
         columns = alias_columns(each)
+        if not columns and not (alias and alias.name):
+            # In `LATERAL VIEW explode(x) JOIN y` join is the view's name.
+            raise NotUnderstood("LATERAL VIEW without a name")
         scope.entries.append(Entry(alias.name.lower() if alias else "", node, None, columns or ()))
         return node
 
@@ -225,7 +229,7 @@ class Builder:
         alias = tree.alias.lower()
         if isinstance(tree.this, exp.Subquery):
             return Entry(alias, self.query(tree.this.this, ctes, scope))
-        if not isinstance(tree.this, exp.Func):
+        if not isinstance(tree.this, exp.Func) or isinstance(tree.this, WITHOUT_BRACKETS):
             raise NotUnderstood(f"LATERAL before {tree.this.key}")
         return Entry(alias, self._function(tree.this, ctes, scope))
 
@@ -261,6 +265,7 @@ class Builder:
 
     def _table(self, tree: exp.Table, ctes: Ctes, parent: Scope | None) -> list[Entry]:
         columns = alias_columns(tree)
+        check_alias(tree)
         check_modifiers(tree)
         node, name, database = self._source_of(tree, ctes, parent)
         if tree.args.get("pivots") or tree.args.get("sample"):

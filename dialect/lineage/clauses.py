@@ -24,6 +24,12 @@ def pivoted(tree: exp.Select) -> bool:
     return any(item.args.get("pivots") for item in (tree, *items))
 
 
+def check_alias(table: exp.Table) -> None:
+    """Refuses `t (x, y)`, which Spark reads as a call of a table function."""
+    if alias_columns(table) and not table.alias:
+        raise NotUnderstood(f"columns of {table.name} without an alias")
+
+
 def check_modifiers(table: exp.Table) -> None:
     """Refuses a query in a table's version or sample. Raises NotUnderstood."""
     beside = [table.args.get(name) for name in ("version", "when", "sample")]

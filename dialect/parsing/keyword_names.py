@@ -1,7 +1,7 @@
 """Words that are keywords to the parser and names to Spark.
 
-Spark tries a table's name before VALUES, so `FROM values v` reads a table called values, and
-`SELECT FROM t` selects a column called from. The parser reads both otherwise.
+To Spark `SELECT FROM t` selects a column called from, and `FROM a limit, t` has an alias called
+limit. The parser reads both otherwise. `values_rows` knows of VALUES.
 """
 
 from collections.abc import Sequence
@@ -34,13 +34,15 @@ _BEFORE_OPERANDS = frozenset(
         *(",", "=", "==", "<=>", "<>", "!=", "<", ">", "<=", ">=", "!<", "!>"),
         *("+", "-", "/", "%", "||", "&", "|", "^", "~", "!"),
         *("AND", "OR", "NOT", "ON", "WHEN", "THEN", "ELSE", "CASE", "WHERE", "HAVING", "BETWEEN"),
-        *("LIKE", "RLIKE", "ILIKE"),
+        *("LIKE", "RLIKE", "ILIKE", "REGEXP", "DIV"),
     }
 )
-_BEFORE_COLUMNS = (_BEFORE_OPERANDS - {"BETWEEN"}) | {"(", "SELECT", "DISTINCT", "BY", "AS"}
-_FACTORS = frozenset(
-    {TokenType.NUMBER, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.R_PAREN}
-)
+_BEFORE_COLUMNS = (_BEFORE_OPERANDS - {"BETWEEN"}) | {
+    *("(", "SELECT", "DISTINCT", "AS", "GROUP BY", "ORDER BY", "SORT BY", "CLUSTER BY"),
+    *("DISTRIBUTE BY", "PARTITION BY", "BY"),
+}
+# What stands before the star of all columns.
+_BEFORE_STARS = frozenset({"SELECT", "DISTINCT", "ALL", ",", ".", "("})
 _JOINS = frozenset({TokenType.JOIN, TokenType.PIVOT, TokenType.UNPIVOT})
 _CLAUSES = frozenset(
     {
@@ -49,6 +51,9 @@ _CLAUSES = frozenset(
         *(TokenType.OFFSET, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT),
     }
 )
+# Clauses of one expression: a comma in one is FROM's, and the word an alias.
+_SINGLE = frozenset({TokenType.WHERE, TokenType.HAVING, TokenType.LIMIT, TokenType.OFFSET})
+_NEXT_PARTS = frozenset({TokenType.WINDOW, TokenType.INSERT, TokenType.WHEN, TokenType.MAP})
 _ENDS_BODY = _CLAUSES | {TokenType.FROM, TokenType.INSERT}
 _TRANSFORMS = frozenset({"MAP", "REDUCE"})
 _BEFORE_TABLES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.COMMA})
@@ -57,7 +62,8 @@ _OPERATED = frozenset({TokenType.FROM, TokenType.SELECT, TokenType.JOIN})
 _TAKEN = frozenset({TokenType.SELECT, TokenType.VALUES, TokenType.IN})
 _NO_EXPRESSION = frozenset({TokenType.R_PAREN, TokenType.COMMA})
 _BRACKETS = frozenset({TokenType.L_PAREN, TokenType.R_PAREN})
-_MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM} | _JOINS | _CLAUSES
+_MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM, TokenType.COMMA} | _JOINS | _CLAUSES
+_MARKS |= _NEXT_PARTS
 # What may follow the table in `(TABLE t)`, or a query in brackets.
 _AFTER_QUERY = frozenset(
     {
@@ -146,8 +152,10 @@ def check_operands(tokens: Sequence[Token]) -> None:
 
 
 def check_clauses(tokens: Sequence[Token]) -> None:
-    """Refuse tables called select or by a clause's name: `(select a JOIN t)`, `FROM t, where x`."""
-    inside: list[TokenType | None] = [None]  # SELECT or FROM, for each open bracket
+    """Refuse tables and aliases called select or by a clause's name: `(select a JOIN t)`,
+    `FROM t, where x`, `FROM a limit, t`."""
+    # SELECT, FROM or a clause of one expression, for each open bracket.
+    inside: list[TokenType | None] = [None]
     before: TokenType | None = None
     for at, token in enumerate(tokens):
         kind = token.token_type
@@ -166,6 +174,13 @@ def check_clauses(tokens: Sequence[Token]) -> None:
         elif kind in _CLAUSES:
             if inside[-1] == TokenType.FROM and before in _BEFORE_TABLES:
                 raise NotUnderstood(f"what may be a name, {token.text.lower()}")
+            in_from = inside[-1] == TokenType.FROM or inside[-1] in _SINGLE
+            inside[-1] = kind if in_from and kind in _SINGLE else None
+        elif kind == TokenType.COMMA:
+            # `FROM a limit, t`; Hive has `LIMIT 5, 10`
+            if inside[-1] in _SINGLE and tokens[at - 2].token_type != TokenType.LIMIT:
+                raise NotUnderstood("a comma in a clause of one expression")
+        elif kind in _NEXT_PARTS:
             inside[-1] = None
         before = kind
 
@@ -184,10 +199,10 @@ def follows_query(token: Token) -> bool:
 
 
 def _multiplies(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a star there has a factor before it: `SELECT 1 * FROM t` has no table to Spark."""
+    """Whether a star there has a factor before it: `SELECT int * FROM t` has no table to Spark."""
     if at < 1 or tokens[at].token_type != TokenType.STAR:
         return False
-    return tokens[at - 1].token_type in _FACTORS
+    return word_of(tokens[at - 1]) not in _BEFORE_STARS
 
 
 def check_table(tokens: Sequence[Token]) -> None:
@@ -198,6 +213,8 @@ def check_table(tokens: Sequence[Token]) -> None:
         here = at + 1
         if tokens[here].token_type == TokenType.L_PAREN:
             continue  # an argument
+        if at > 1 and word_of(tokens[at - 2]) == "TABLESAMPLE":
+            raise NotUnderstood("a sample of what may be a name, table")
         while here + 2 < len(tokens) and tokens[here + 1].token_type == TokenType.DOT:
             here += 2
         ends = here + 1 >= len(tokens) or follows_query(tokens[here + 1])

@@ -172,7 +172,8 @@ class _Reader:
                 self._step(found)
 
     def _relation(self, found: exp.Select) -> None:
-        self._take("LATERAL")
+        if self._take("LATERAL") and "(" not in (self._peek(), self._peek(1)):
+            raise self.refusal()  # a table called lateral, or after it a table that Spark refuses
         if self._kind() == _OPEN:
             self._bracketed(found)
         elif self._take("VALUES"):
@@ -269,6 +270,8 @@ class _Reader:
         while not self._ends():
             word = self._peek()
             if word == "FROM" and not self._after_distinct():
+                if self._may_compare():
+                    raise self.refusal()
                 return
             if word == "SELECT" or (word in _SETS and self._opens_term()):
                 return
@@ -368,6 +371,15 @@ class _Reader:
             and word_of(self._tokens[start]) == "IS"
             and self._tokens[start - 1].token_type in _OPERANDS
         )
+
+    def _may_compare(self) -> bool:
+        """Whether FROM here may be that of `drop IS DISTINCT FROM x`, of a column called drop."""
+        if self._peek(-1) != "DISTINCT" or self._at < 3:
+            return False
+        start = self._at - (3 if self._peek(-2) == "NOT" else 2)
+        before = self._tokens[start - 1]
+        is_column = is_name(before) and word_of(before) not in ("SELECT", "ALL", "DISTINCT")
+        return word_of(self._tokens[start]) == "IS" and is_column
 
     def _query_opens(self) -> bool:
         """Whether the bracket here holds a query."""

@@ -12,15 +12,26 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.parsing.lexer import Kind, Lexeme, lexemes, unescaped
+from dialect.parsing.tokens import like
 from dialect.work import spend
 
 MAX_LENGTH = 4_000_000
 
+# Keywords of queries in other SQLs, which are plain names to Spark.
+_OF_OTHERS = frozenset(
+    {
+        *("APPLY", "ASOF", "COPY", "FETCH", "GLOB", "KEEP", "KILL", "OPERATOR", "ORDINALITY"),
+        *("PROCEDURE", "QUALIFY", "RETURNING", "SETTINGS", "STRAIGHT_JOIN", "TRIGGER", "XOR"),
+        "WINDOW",  # but before `w AS`, where it begins a clause
+    }
+)
 # Words such as SHOW would swallow the rest of the statement as one string.
 _KEYWORDS = {
     word: kind
     for word, kind in Spark.Tokenizer.KEYWORDS.items()
-    if kind != TokenType.COMMAND and word.replace(" ", "").replace("_", "").isalnum()
+    if kind != TokenType.COMMAND
+    and word not in _OF_OTHERS
+    and word.replace(" ", "").replace("_", "").isalnum()
 }
 _SIGNS = {
     **{sign: kind for sign, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if sign not in "'\"`"},
@@ -107,7 +118,13 @@ def _add_word(tokens: list[Token], text: str, start: int, end: int) -> None:
         if phrase is not None:
             tokens[-1] = _token(phrase[1], phrase[0], tokens[-1].start, end)
             return
+    if word == "AS" and len(tokens) > 1 and _is_plain(tokens[-2], "WINDOW"):
+        tokens[-2] = like(tokens[-2], TokenType.WINDOW, tokens[-2].text)
     tokens.append(_token(_KEYWORDS.get(word, TokenType.VAR), text, start, end))
+
+
+def _is_plain(token: Token, word: str) -> bool:
+    return token.token_type == TokenType.VAR and token.text.upper() == word
 
 
 def _add_string(tokens: list[Token], value: str, start: int, end: int) -> None:

@@ -1,7 +1,6 @@
-"""Rows of VALUES: where they begin and end, and tables that Spark may read among them.
+"""VALUES: where its rows begin and end, and where it is a table's name to Spark.
 
-Spark tries a table's name before VALUES, so `FROM values v` reads a table called values. In
-`VALUES (1), a` the comma is one of FROM, and a is a table.
+Spark tries a table's name before VALUES, so `FROM values v` reads a table called values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,6 +40,22 @@ _OPERATORS = frozenset(
     {"AND", "BETWEEN", "COLLATE", "DIV", "FILTER", "IGNORE", "ILIKE", "IN", "IS", "LIKE", "NOT"}
     | {"OR", "OVER", "REGEXP", "RESPECT", "RLIKE", "WITHIN"}
 )
+# What may follow a relation, beside a clause; nothing at the end.
+_AFTER_RELATION = frozenset({"", ",", ")"})
+# Words that are no alias of a table.
+_NO_ALIASES = frozenset(
+    {
+        *("ANTI", "CROSS", "EXCEPT", "FULL", "INNER", "INTERSECT", "JOIN", "LATERAL", "LEFT"),
+        *("MINUS", "NATURAL", "ON", "RIGHT", "SEMI", "UNION", "USING"),
+    }
+)
+_CLAUSES = frozenset(
+    {
+        *("WHERE", "GROUP BY", "HAVING", "ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY"),
+        *("LIMIT", "OFFSET", "WINDOW", "SELECT", "INSERT", "MAP", "REDUCE", "PIVOT", "UNPIVOT"),
+        *("TABLESAMPLE", "WHEN"),
+    }
+)
 
 
 def begins_rows(tokens: Sequence[Token], at: int) -> bool:
@@ -76,8 +91,33 @@ def named_tables(tokens: list[Token]) -> list[Token]:
         return tokens
     result = list(tokens)
     for each in at:
+        if not _is_table(tokens, each + 1):
+            raise NotUnderstood("what may be a name, values")
         result[each] = like(tokens[each], TokenType.IDENTIFIER, tokens[each].text)
     return result
+
+
+def _is_table(tokens: Sequence[Token], at: int) -> bool:
+    """Whether what follows the table values before `at` can follow a table, with an alias or
+    without. In `FROM values x a, t` x is a row and a its alias; `FROM values left` has a row."""
+    word = _word(tokens, at)
+    if word == "." or word in _AFTER_RELATION:
+        return True
+    if word in _NO_ALIASES:
+        return _word(tokens, at + 1) not in _AFTER_RELATION
+    at += word == "AS"
+    if at >= len(tokens) or not is_name(tokens[at]):
+        return False
+    at += 1
+    if _word(tokens, at) == "(":
+        at = closing(list(tokens), at) + 1
+    word = _word(tokens, at)
+    begins = word in _CLAUSES or word in _NO_ALIASES
+    return word in _AFTER_RELATION or (begins and _word(tokens, at + 1) not in _AFTER_RELATION)
+
+
+def _word(tokens: Sequence[Token], at: int) -> str:
+    return word_of(tokens[at]) if at < len(tokens) else ""
 
 
 def check_rows(tokens: Sequence[Token]) -> None:
@@ -92,12 +132,25 @@ def check_rows(tokens: Sequence[Token]) -> None:
     if any(_may_have_alias(tokens, at + 1) for at in values):
         raise NotUnderstood("rows of VALUES that may have an alias")
     ends = closings(tokens)
+    if any(_word(tokens, _end_of_rows(tokens, ends, at + 1)) in _OPERATORS for at in values):
+        raise NotUnderstood("an operator after rows of VALUES")
     for at, end in ends.items():
         if not at or tokens[at - 1].token_type != TokenType.COMMA:
             continue
         sampled = end + 1 < len(tokens) and word_of(tokens[end + 1]) == "TABLESAMPLE"
         if sampled or _holds_table(tokens, ends, at):
             raise NotUnderstood("a row of VALUES that may be a table")
+
+
+def _end_of_rows(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> int:
+    """The position behind the row or the rows in brackets that begin there."""
+    if _word(tokens, at) != "(":
+        return at + 1
+    while at in ends:
+        at = ends[at] + 1
+        if _word(tokens, at) == "," and at + 1 in ends:
+            at += 1
+    return at
 
 
 def _holds_table(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> bool:

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,7 @@ from dialect.statement import (
     UseDatabase,
 )
 from tests.dialect.spark.client import Answer, SparkText, spark_text
+from tests.dialect.spark.keywords import OTHERS, with_keyword, with_keywords
 from tests.dialect.spark.queries import VARIABLES
 from tests.dialect.spark.statements import Writer
 
@@ -257,6 +258,20 @@ def test_analysis_names_the_tables_that_spark_parses(spark: SparkText) -> None:
     print(score.counts, score.refusals.most_common(60), *score.differences, sep="\n")
     assert not score.differences, score.differences[:20]
     assert score.known() > 0.8
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600 + COUNT // 10)
+def test_analysis_reads_keywords_as_names_where_spark_does(spark: SparkText) -> None:
+    """Half of COUNT are statements with one keyword, each pair of keyword and place once."""
+    print(f"CAUSEWAY_SEED={SEED}")
+    words = (*spark.keywords(), *OTHERS)
+    half = COUNT // 2
+    texts = chain(islice(with_keyword(SEED, words), half), islice(with_keywords(SEED), half))
+    score = compared(spark, texts)
+    print(score.counts, score.refusals.most_common(60), *score.differences, sep="\n")
+    assert not score.differences, score.differences[:20]
+    assert score.known() > 0.7
 
 
 @pytest.mark.e2e

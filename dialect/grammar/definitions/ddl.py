@@ -6,6 +6,7 @@ from conf.names import TableRef
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter
+from dialect.grammar.definitions.indexes import index_statement
 from dialect.grammar.definitions.sql_functions import create_sql_function
 from dialect.grammar.session.session_variables import drop_variable
 from dialect.grammar.statement_context import StatementContext
@@ -62,6 +63,9 @@ def _create(context: StatementContext) -> Known:
         return context.known("ddl_other", database_written=database_name(cursor))
     if kind == "FUNCTION":
         return _create_function(context, temporary, replace)
+    if cursor.take("INDEX"):
+        cursor.take("IF", "NOT", "EXISTS")
+        return index_statement(context)
     if kind in OTHER_OBJECTS:
         return context.known("ddl_other")
     raise NotUnderstood(f"CREATE {kind}")
@@ -145,7 +149,9 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
         if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
             cursor.at += 1
             return location
-        if cursor.take("LOCATION"):
+        if cursor.take("USING") or cursor.take("STORED", "AS"):
+            cursor.names()
+        elif cursor.take("LOCATION"):
             location = cursor.text()
         elif cursor.take("OPTIONS"):
             location = path_option(cursor.group()) or location
@@ -299,6 +305,8 @@ def _drop(context: StatementContext) -> Known:
         return context.known("drop", database_written=ref.db, effect=effect)
     if kind == "VARIABLE" and temporary:
         return drop_variable(context)
+    if kind == "INDEX":
+        return index_statement(context)
     if kind in OTHER_OBJECTS or temporary:
         return context.known("drop")
     raise NotUnderstood(f"DROP {kind}")

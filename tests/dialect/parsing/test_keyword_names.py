@@ -39,6 +39,24 @@ AMBIGUOUS = [
     "SELECT 1 FROM a, where x",
     "SELECT 1 FROM a JOIN where x",
     "SELECT 1 FROM a, limit x",
+    # an alias called limit
+    "SELECT 1 FROM a limit, b",
+    "SELECT 1 FROM a limit (x), b",
+    "SELECT 1 FROM VALUES limit, b",
+    # columns called by a type's name or from, and operators before from
+    "SELECT int * FROM a, b",
+    "SELECT x div FROM a",
+    "SELECT 1 regexp FROM a",
+    "SELECT drop IS DISTINCT FROM a",
+    # functions and views of LATERAL VIEW called join
+    "SELECT 1 FROM a GROUP BY join (x, y)",
+    "SELECT 1 FROM a LATERAL VIEW explode(x) join y",
+    # rows of VALUES with an operator, a name as the row, and a table called values
+    "SELECT 1 FROM VALUES (1) and (x), b",
+    "SELECT 1 FROM VALUES x after, b",
+    "SELECT 1 FROM VALUES cross, b",
+    # a number of rows called table
+    "SELECT 1 FROM a TABLESAMPLE (table ROWS), b",
     # a function called table
     "SELECT f(1, TABLE(a))",
     # a table function called in
@@ -92,6 +110,19 @@ UNDERSTOOD = {
     "MERGE INTO a USING values v ON a.x = v.x WHEN MATCHED THEN DELETE": (
         "merge; reads d.a, d.values; insert d.a"
     ),
+    "DESC TABLE a UNION TABLE b": "metadata_read; reads d.a, d.b",
+    "DESC TABLE FORMATTED sort x": "metadata_read; reads d.sort",
+    "SELECT 1 FROM a, fetch": "select; reads d.a, d.fetch",
+    "SELECT 1 FROM a, qualify x, b": "select; reads d.a, d.qualify, d.b",
+    "SELECT 1 FROM a JOIN b window ON x, p": "select; reads d.a, d.b, d.p@*",
+    "SELECT window.end FROM a GROUP BY window(x, '1 day')": "select; reads d.a",
+    "SELECT 1 FROM LATERAL current_date": "unknown (reads only): LATERAL before currentdate",
+    "SELECT 1 FROM default (x), b": "select; reads d.b",
+    "CREATE TABLE n USING select TABLE b": "ctas; reads d.b; new create d.n",
+    "CREATE TABLE n STORED AS table TABLE b": "ctas; reads d.b; new create d.n",
+    "INSERT OVERWRITE DIRECTORY '/x' USING table TABLE a": "insert; reads d.a; paths_written /x",
+    "CREATE INDEX i ON TABLE a (x)": "ddl_other; reads d.a",
+    "DROP INDEX i ON a": "ddl_other; reads d.a",
     "DESC QUERY TABLE a": "metadata_read; reads d.a",
     "DESC SELECT 1": "metadata_read",
     "DESC DATABASE": "metadata_read; reads d.database",

@@ -57,7 +57,7 @@ import scala.collection.Seq;
 /**
  * What Spark's own lexer and parser make of texts. Requests and answers are strings with their
  * length in front: a request is a letter and a text, `L` for the words, `P` for the tables of the
- * parsed plan, `C` for `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
+ * parsed plan, `K` for all keywords, `C` for `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
  */
 public final class SparkReads {
   private static final char FIELD = 1;
@@ -101,6 +101,9 @@ public final class SparkReads {
       if (kind == 'L') {
         return words(text);
       }
+      if (kind == 'K') {
+        return keywords();
+      }
       if (kind == 'C') {
         int at = text.indexOf('=');
         SQLConf.get().setConfString(text.substring(0, at), text.substring(at + 1));
@@ -124,6 +127,17 @@ public final class SparkReads {
       }
     }
     return (lexer.has_unclosed_bracketed_comment ? "unclosed" : "closed") + FIELD + result;
+  }
+
+  private static String keywords() {
+    StringBuilder result = new StringBuilder();
+    for (int type = 1; type <= SqlBaseLexer.VOCABULARY.getMaxTokenType(); type++) {
+      String name = SqlBaseLexer.VOCABULARY.getLiteralName(type);
+      if (name != null && name.matches("'[A-Z_]+'")) {
+        result.append(name.toLowerCase(), 1, name.length() - 1).append(FIELD);
+      }
+    }
+    return result.toString();
   }
 
   private String tables(String text) {

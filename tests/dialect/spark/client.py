@@ -45,6 +45,10 @@ class SparkText:
         """The class of each text's plan, then owner, class and name of each table in it."""
         return self.answers(("P", text) for text in texts)
 
+    def keywords(self) -> list[str]:
+        """The keywords of Spark's grammar, in lower case."""
+        return self._batch([("K", "")])[0]
+
     def set(self, key: str, value: str) -> None:
         """Set a configuration key for the texts that follow."""
         self._batch([("C", f"{key}={value}")])

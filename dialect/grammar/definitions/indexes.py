@@ -1,0 +1,14 @@
+"""CREATE INDEX and DROP INDEX: Spark has no indexes, but it looks the table up."""
+
+from dialect.grammar.statement_context import StatementContext
+from dialect.statement import Known, Read
+
+
+def index_statement(context: StatementContext) -> Known:
+    """`.. i ON [TABLE] t`, from the index's name on. Raises NotUnderstood."""
+    cursor = context.cursor
+    cursor.names()
+    cursor.expect("ON")
+    if cursor.sees("TABLE") and cursor.is_name(1):
+        cursor.take("TABLE")
+    return context.known("ddl_other", reads=[Read(context.table_name())])
