@@ -5,14 +5,12 @@ Layout 1 (table version 6 and older) keeps `.hoodie/<requested>.<action>[.<state
 One action has up to three files; the most advanced one has its state.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-
-# A running `commit` has the suffix `.inflight` alone, in both layouts.
-_FILE = re.compile(r"^(\d+)(?:_(\d+))?(?:\.([a-z]+))?(?:\.(requested|inflight))?$")
+from operator import attrgetter
+from typing import NamedTuple
 
 COMMIT, DELTA_COMMIT, REPLACE_COMMIT = "commit", "deltacommit", "replacecommit"
 CLUSTERING, COMPACTION, LOG_COMPACTION = "clustering", "compaction", "logcompaction"
@@ -35,8 +33,18 @@ class State(IntEnum):
     COMPLETED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+# A running `commit` has the suffix `.inflight` alone, in both layouts.
+_SUFFIXES = {
+    "requested": (COMMIT, State.REQUESTED),
+    "inflight": (COMMIT, State.INFLIGHT),
+    **{action: (action, State.COMPLETED) for action in _KNOWN},
+    **{f"{action}.requested": (action, State.REQUESTED) for action in _KNOWN},
+    **{f"{action}.inflight": (action, State.INFLIGHT) for action in _KNOWN},
+}
+_UNFINISHED = (".requested", ".inflight")
+
+
+class Instant(NamedTuple):
     """One action. `requested` and `completion` are instants (digits), `file` is its file's name.
 
     `completion` is empty while the action runs, and always in layout 1.
@@ -71,8 +79,9 @@ class Timeline:
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
         """Completed commits in the order of `key`."""
-        done = (i for i in self.instants if i.completed and i.action in COMMIT_ACTIONS)
-        return tuple(sorted(done, key=self.key))
+        finished = State.COMPLETED
+        done = [i for i in self.instants if i.state is finished and i.action in COMMIT_ACTIONS]
+        return tuple(sorted(done, key=attrgetter("completion")) if self.by_completion else done)
 
     @property
     def undoings(self) -> tuple[Instant, ...]:
@@ -126,46 +135,38 @@ class Committed:
 
 
 def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
-    """The timeline from the file names of its directory; other names are skipped."""
-    best: dict[tuple[str, str], Instant] = {}
-    for name in _most_advanced(names):
-        instant = parse_instant(name)
-        if instant is None:
-            continue
-        key = (instant.requested, _family(instant))
-        if key not in best or best[key].state < instant.state:
-            best[key] = instant
-    ordered = sorted(best.values(), key=lambda i: (i.requested, i.action))
-    return Timeline(tuple(ordered), by_completion=layout >= 2)
-
-
-def _most_advanced(names: Iterable[str]) -> list[str]:
-    """The names without requests of actions that have completed: two thirds of a timeline.
-
-    A savepoint has the instant of its commit, so its files stay.
+    """The timeline from the file names of its directory; other names are skipped. Requests of
+    completed actions, two thirds of a timeline, are not parsed.
     """
-    names = list(names)
-    running = [name for name in names if name.endswith((".requested", ".inflight"))]
-    completed = list(set(names).difference(running))
-    done = {name.partition(".")[0].partition("_")[0] for name in completed}
-    return completed + [
-        name for name in running if name.partition(".")[0] not in done or SAVEPOINT in name
-    ]
+    running: list[str] = []
+    completed: list[str] = []
+    for name in names:
+        (running if name.endswith(_UNFINISHED) else completed).append(name)
+    instants = [i for name in completed if (i := parse_instant(name)) is not None]
+    done = {instant.requested for instant in instants if instant.action != SAVEPOINT}
+    saved = {instant.requested for instant in instants if instant.action == SAVEPOINT}
+    best: dict[tuple[str, str], Instant] = {}
+    for name in running:
+        requested = name.partition(".")[0]
+        # A savepoint has the instant of its commit.
+        if requested in (saved if SAVEPOINT in name else done):
+            continue
+        instant = parse_instant(name)
+        if instant is not None:
+            key = (requested, _family(instant))
+            best[key] = max(best.get(key, instant), instant, key=lambda i: i.state)
+    return Timeline(tuple(sorted([*instants, *best.values()])), by_completion=layout >= 2)
 
 
 def parse_instant(name: str) -> Instant | None:
     """The instant of a file name, or None when it is no action."""
-    match = _FILE.match(name)
-    if match is None:
+    times, _, suffix = name.partition(".")
+    known = _SUFFIXES.get(suffix)
+    requested, underscore, completion = times.partition("_")
+    is_time = requested.isdecimal() and (completion.isdecimal() or not underscore)
+    if known is None or not is_time:
         return None
-    requested, completion, action, state = match.groups()
-    if action in ("requested", "inflight") and state is None:
-        # `<instant>.inflight` is a running commit; `<instant>.requested` does not occur.
-        action, state = COMMIT, action
-    if action not in _KNOWN:
-        return None
-    reached = State[state.upper()] if state else State.COMPLETED
-    return Instant(requested, action, reached, completion or "", name)
+    return Instant(requested, *known, completion, name)
 
 
 def _family(instant: Instant) -> str:
