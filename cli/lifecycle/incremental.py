@@ -204,8 +204,8 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 
 def _uri(path: str) -> str:
-    return path if "://" in path else Path(path).absolute().as_uri()
+    return Path(local_path(path)).absolute().as_uri() if is_local(path) else path
 
 
 def _absolute(path: str) -> str:
-    return path if "://" in path or path.startswith("file:") else str(Path(path).absolute())
+    return path if not is_local(path) or path.startswith("file:") else str(Path(path).absolute())

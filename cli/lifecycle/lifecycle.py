@@ -41,11 +41,10 @@ from metastore.client.view_sync import ViewSync
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.falcon.calendar import format_time
-from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.processes.commands import Programs, find_spark_submit
 from pipeline.scheduler import entity_service
 from pipeline.scheduler import plan as planning
-from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, mail, webhook
@@ -254,7 +253,7 @@ class _Files:
 
     def storage(self, uri: str) -> "HudiStorage":
         """What reads the timelines of Hudi tables there."""
-        if tables.is_local(uri):
+        if is_local(uri):
             return LocalStorage()
         with self._lock:
             self._forget_ended(0.0)

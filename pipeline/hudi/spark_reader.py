@@ -192,7 +192,7 @@ def _spark_schema(schema: pa.Schema) -> StructType:
 
 def storage_for(spark: SparkSession, path: str) -> HudiStorage:
     """Reads files of this machine directly, all others through the session's Hadoop."""
-    return LocalStorage() if path.startswith(("/", "file:")) else HadoopStorage(spark)
+    return LocalStorage() if is_local(path) else HadoopStorage(spark)
 
 
 class HadoopStorage:

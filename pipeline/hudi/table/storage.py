@@ -6,12 +6,15 @@ the expensive ones on a name node or an object store, and HU-1 bounds their numb
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipeline.hudi.errors import MissingPath, StorageFault
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -128,8 +131,8 @@ def local_path(path: str) -> str:
 
 
 def is_local(path: str) -> bool:
-    """Whether `local_path` knows the path."""
-    return path.startswith("file:") or "://" not in path
+    """Whether a path or URI is of this machine's file system: it has no scheme, or `file:`."""
+    return path.startswith("file:") or not _SCHEME.match(path)
 
 
 def _status(path: str, stat: os.stat_result) -> FileInfo:

@@ -39,7 +39,7 @@ from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages, is_hudi
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
 from pipeline.hudi.replicate import HudiReplicationResult
-from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.lease import WorkLease
 from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_with
 from pipeline.processes.commands import Programs
@@ -96,7 +96,7 @@ class ClusterActions:
 
     def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         """Local directories are read directly; others need Spark's file systems."""
-        remote = [each for each in locations if not tables.is_local(each)]
+        remote = [each for each in locations if not is_local(each)]
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 

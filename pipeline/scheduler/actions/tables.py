@@ -170,10 +170,6 @@ def local_listing(uri: str) -> FileListing | None:
     return FileListing(tuple(sorted(entries)))
 
 
-def is_local(uri: str) -> bool:
-    return urlsplit(uri).scheme in ("", "file")
-
-
 def against(entity: Entity, entity_set: EntitySet, user: str) -> Iterator[Problem]:
     """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
 

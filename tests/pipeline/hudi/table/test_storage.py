@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.storage import LocalStorage, is_local
 
 
 class _Entry:
@@ -38,3 +38,14 @@ def test_a_file_that_is_deleted_during_a_listing_is_not_in_it(
     monkeypatch.setattr(os, "scandir", lambda path: _Entries(map(_Entry, scandir(path))))
     found = LocalStorage().list(str(tmp_path))
     assert sorted(each.name for each in found) == ["a", "z"]
+
+
+@pytest.mark.parametrize(
+    ("path", "local"),
+    [
+        ("/t", True), ("t", True), ("file:/t", True), ("file:///t", True), ("/t/ds=1:2", True),
+        ("ds=1:2", True), ("hdfs:/t", False), ("hdfs://nn/t", False), ("s3a://b/t", False),
+    ],
+)  # fmt: skip
+def test_a_path_with_another_scheme_is_not_of_this_machine(path: str, local: bool) -> None:
+    assert is_local(path) == local

@@ -67,7 +67,7 @@ class Site:
         self.files.made.add("file:///src")
         monkeypatch.setattr(tables, "metastore", self.metastore)
         monkeypatch.setattr(cluster_actions.tables, "metastore", self.metastore)
-        monkeypatch.setattr(tables, "is_local", lambda uri: False)
+        monkeypatch.setattr(cluster_actions, "is_local", lambda uri: False)
         self.actions = ClusterActions(
             lambda: self.files, Programs("spark-submit"), limits=CopyLimits(wait=1, poll=0.01)
         )
