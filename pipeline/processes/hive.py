@@ -5,8 +5,8 @@ not every server does.
 """
 
 import threading
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from pipeline.lease import WorkLease
@@ -19,28 +19,49 @@ _POLL_SECONDS = 0.2
 def run_sql(
     script: str, values: Mapping[str, str], endpoint: str, user: str, lease: WorkLease
 ) -> str:
-    """Run the statements in one session, in order, until one fails. Raises ScriptFailed."""
+    """Runs the statements in one session, in order, until one fails. Raises ScriptFailed."""
+    works = statements(fill_in(script, values))
+    with _cursor(endpoint, user) as cursor:
+        for name, value in sorted(values.items()):
+            _declare(cursor, name, value)
+        for number, statement in enumerate(works, start=1):
+            lease.check()
+            lease.log(f"statement {number} of {len(works)}: {statement[:500]}")
+            _one(cursor, statement, lease)
+    return f"{len(works)} statements on {endpoint}"
+
+
+def run_statements(
+    script: Generator[str, object, None], endpoint: str, user: str, lease: WorkLease
+) -> None:
+    """Runs the statements that the script yields in one session, and sends it the rows of each.
+    Raises ScriptFailed.
+    """
+    with _cursor(endpoint, user) as cursor:
+        rows: object = None
+        with suppress(StopIteration):
+            while True:
+                statement = script.send(rows)
+                lease.check()
+                lease.log(statement[:500])
+                _one(cursor, statement, lease)
+                rows = cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def _cursor(endpoint: str, user: str) -> Iterator[Any]:
+    """A session's cursor. Raises ScriptFailed for every error of the server."""
     from pyhive import hive
-    from TCLIService.ttypes import TOperationState
     from thrift.Thrift import TException
 
     host, _, port = endpoint.rpartition("/")[2].rpartition(":")
     if not host or not port.isdigit():
         raise CannotRun(f"execute interface {endpoint!r} is not host:port", final=True)
-    works = statements(fill_in(script, values))
-    ended = (TOperationState.FINISHED_STATE, TOperationState.CLOSED_STATE)
     try:
         with closing(hive.connect(host, int(port), username=user)) as connection:
-            cursor = connection.cursor()
-            for name, value in sorted(values.items()):
-                _declare(cursor, name, value)
-            for number, statement in enumerate(works, start=1):
-                lease.check()
-                lease.log(f"statement {number} of {len(works)}: {statement[:500]}")
-                _one(cursor, statement, ended, lease)
+            yield connection.cursor()
     except (hive.Error, TException, OSError) as error:
         raise ScriptFailed(f"{endpoint}: {_reason(error)}") from error
-    return f"{len(works)} statements on {endpoint}"
 
 
 def _declare(cursor: Any, name: str, value: str) -> None:
@@ -49,10 +70,11 @@ def _declare(cursor: Any, name: str, value: str) -> None:
         cursor.execute(f"SET hivevar:{name}={value}")
 
 
-def _one(cursor: Any, statement: str, ended: tuple[int, ...], lease: WorkLease) -> None:
+def _one(cursor: Any, statement: str, lease: WorkLease) -> None:
     """Runs a statement asynchronously, so that a lost lease can cancel it."""
     from TCLIService.ttypes import TOperationState
 
+    ended = (TOperationState.FINISHED_STATE, TOperationState.CLOSED_STATE)
     lost = threading.Event()
     lease.on_loss(lost.set)
     cursor.execute(statement, async_=True)

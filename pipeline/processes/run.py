@@ -51,7 +51,7 @@ def run_process(
     match process.workflow.engine:
         case Engine.HIVE:
             script = read_script(process.workflow.path, cluster, read_remote)
-            return run_sql(script, values, _hive_server(cluster), run.owner, lease)
+            return run_sql(script, values, execute_endpoint(cluster), run.owner, lease)
         case Engine.SPARK:
             command, environment = spark_command(process, cluster, values, run.owner, programs)
             return run_program(command, environment, lease)
@@ -72,7 +72,8 @@ def _with_workflow(run: ProcessRun) -> Process:
     return replace(process, workflow=late)
 
 
-def _hive_server(cluster: Cluster) -> str:
+def execute_endpoint(cluster: Cluster) -> str:
+    """The endpoint of the cluster's Thrift Server. Raises CannotRun when it names none."""
     endpoint = cluster.endpoint("execute")
     if not endpoint:
         raise CannotRun(f"cluster {cluster.name} has no execute interface", final=True)

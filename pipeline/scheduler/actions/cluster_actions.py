@@ -51,7 +51,7 @@ from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.plan import RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
-from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions import hudi_eviction, tables
 from pipeline.scheduler.actions.path_partitions import PathPartitions
 from pipeline.scheduler.actions.task_places import (
     TableCopy,
@@ -254,6 +254,9 @@ class ClusterActions:
                 return f"there is no table {home.policy.table} yet"
             for line in plan.lines():
                 lease.log(line)
+            table = client.get_table(plan.table)
+            if is_hudi(table):
+                return self._evict_hudi(table, plan, home, client, task.owner, lease)
             done = run_retention(
                 plan, client, objects, self.files(), self._context(lease).emit, lease.check
             )
@@ -261,6 +264,22 @@ class ClusterActions:
             f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
             f" dropped, {plan.kept} kept, {len(plan.needed)} still needed"
         )
+
+    def _evict_hudi(
+        self,
+        table: metastore.Table,
+        plan: RetentionPlan,
+        home: TableHome,
+        client: HmsClient,
+        owner: str,
+        lease: WorkLease,
+    ) -> str:
+        if hudi_eviction.follows(table, home):
+            return f"{plan.table} is a replica: it loses partitions with its source"
+        if plan.evictions:
+            hudi_eviction.check_idle(table, self.storage)
+            hudi_eviction.drop_partitions(client, plan, home.cluster, owner, lease)
+        return f"{len(plan.evictions)} partitions of {plan.table} dropped, {plan.kept} kept"
 
     def _sweep(
         self, home: TableHome, client: HmsClient, objects: ObjectCatalog, lease: WorkLease
@@ -303,10 +322,11 @@ class ClusterActions:
             table = _require_owner(client, home.policy.table, task.owner)
         except ActionFailed:
             return None
-        if is_hudi(table):
-            reason = "a Hudi table is broken by deleting its partitions' directories"
-            raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
         policy = home.policy.for_keys(kinds_of(table.partition_keys))
+        if is_hudi(table) and isinstance(task.entity, Feed):
+            policy = hudi_eviction.policy_of(policy, task.entity)
+            if hudi_eviction.follows(table, home):
+                return plan_retention(policy, (), task.now)
         return plan_retention(policy, candidates(objects, policy), task.now)
 
     def _context(self, lease: WorkLease) -> JobContext:

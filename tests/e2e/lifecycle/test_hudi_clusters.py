@@ -181,7 +181,8 @@ class Feeds:
     own."""
 
     def __init__(self, stack: Stack, other: MetastoreAlone, folder: Path) -> None:
-        self.stack, self.other, self.store = stack, other, ["--store", str(folder / "l.db")]
+        self.stack, self.other, self.folder = stack, other, folder
+        self.store = ["--store", str(folder / "l.db")]
         metastores = {
             "c1": stack.ports.metastore, "c2": stack.ports.metastore, "c3": other.ports.metastore,
         }  # fmt: skip
@@ -210,8 +211,9 @@ class Feeds:
         self.run("lifecycle", "serve", *words, "--at", f"2024-01-01T{hour:02}:00Z")
 
 
-@pytest.fixture
-def feeds(hudi_stack: Stack, tmp_path: Path) -> Iterator[Feeds]:
+@pytest.fixture(scope="module")
+def feeds(hudi_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feeds]:
+    folder = tmp_path_factory.mktemp("feeds")
     run_sql(
         hudi_stack,
         "CREATE DATABASE feeds",
@@ -220,10 +222,10 @@ def feeds(hudi_stack: Stack, tmp_path: Path) -> Iterator[Feeds]:
         "PARTITIONED BY (ds) TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')",
         "INSERT INTO feeds.hits VALUES (1, 'a', 1, '2024-01-01-00'), (2, 'b', 1, '2024-01-01-01')",
     )
-    with MetastoreAlone(tmp_path / "other") as other:
+    with MetastoreAlone(folder / "other") as other:
         with other.client() as client:
-            client.create_database(Database.make("feeds", f"file://{tmp_path}/other/feeds.db"))
-        yield Feeds(hudi_stack, other, tmp_path)
+            client.create_database(Database.make("feeds", f"file://{folder}/other/feeds.db"))
+        yield Feeds(hudi_stack, other, folder)
 
 
 @pytest.fixture
@@ -272,3 +274,26 @@ def test_a_hudi_feed_is_replicated_commit_by_commit(
         location = client.get_table(HITS).location
     by_path = f"CREATE TABLE feeds.replica USING hudi LOCATION '{location}'"
     assert run_sql(stack, by_path, select.replace("hits", "replica"), cluster=C1) == changed
+
+
+AGED = FEED.replace('name="hits"', 'name="aged"').replace("days(9999)", "hours(1)")
+
+
+def test_retention_drops_partitions_of_a_hudi_table_by_a_commit(feeds: Feeds) -> None:
+    stack = feeds.stack
+    run_sql(stack, "INSERT INTO feeds.hits VALUES (3, 'c', 1, '2024-01-01-04')")
+    feeds.serve(4)
+    (feeds.folder / "aged.xml").write_text(AGED.format(targets=""))
+    feeds.run("entity", "delete", "feed", "hits")
+    feeds.run("entity", "submit", str(feeds.folder / "aged.xml"))
+    feeds.run("entity", "schedule", "feed", "aged", "--at", "2024-01-01T00:00Z")
+    feeds.serve(5)
+    select = "SELECT id, v, ds FROM feeds.hits ORDER BY id"
+    kept = [(3, "c", "2024-01-01-04")]
+    assert run_sql(stack, "USE CLUSTER c1", select) == kept
+    with HmsClient((stack.ports.metastore,)) as client:
+        assert client.get_partition_names(HITS) == ["ds=2024-01-01-04"]
+        folder = Path(unquote(urlsplit(client.get_table(HITS).location).path))
+    assert (folder / "ds=2024-01-01-00").exists(), "its files are the cleaner's"
+    run_sql(stack, "INSERT INTO feeds.hits VALUES (4, 'd', 1, '2024-01-01-04')")
+    assert run_sql(stack, select) == [*kept, (4, "d", "2024-01-01-04")]

@@ -190,19 +190,6 @@ def test_what_is_old_goes_at_the_source_and_stays_at_the_target(site: Site) -> N
     assert len(site.replicas()) == 3
 
 
-def test_a_hudi_table_is_not_broken_by_retention(site: Site) -> None:
-    table = site.source.tables[SOURCE]
-    table.parameters = {**table.parameters, "spark.sql.sources.provider": "hudi"}
-    for hours in (0, 1):
-        site.add(hours, a=str(hours))
-    site.run(72)
-    assert len(site.source.parts[SOURCE]) == 2
-    assert site.files.exists("file:///src/ds=2013-09-24-06/region=us/a")
-    assert State.FAILED in site.states(Action.EVICT)
-    (reported, *_) = [e.message for e in site.store.log(FEED_KEY) if "by SQL" in e.message]
-    assert "src.clicks" in reported
-
-
 @pytest.mark.slow
 def test_what_is_not_copied_yet_is_not_evicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
