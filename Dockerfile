@@ -34,6 +34,7 @@ COPY pipeline pipeline
 COPY proxy proxy
 COPY router router
 COPY database database
+COPY telemetry telemetry
 COPY thriftcodec thriftcodec
 RUN make install \
  && ln -s "$(python -c 'import pyspark; print(pyspark.__path__[0])')" /opt/spark

@@ -103,3 +103,11 @@ def test_the_image_has_every_package() -> None:
     assert "proxy" in packages
     missing = [name for name in packages if f"\nCOPY {name} {name}\n" not in DOCKERFILE]
     assert missing == []
+
+
+def test_the_container_has_every_room() -> None:
+    rooms = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    missing = [
+        each for each in rooms["root_packages"] if f"\nCOPY {each} {each}\n" not in DOCKERFILE
+    ]
+    assert missing == []
