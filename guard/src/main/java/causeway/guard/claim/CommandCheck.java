@@ -163,6 +163,8 @@ final class CommandCheck {
                 maps.add(texts((scala.collection.Map<?, ?>) each));
             } else if (each instanceof Seq) {
                 addSpecs((Seq<?>) each);
+            } else if (each != null && each.getClass().getSimpleName().equals("HoodieCatalogTable")) {
+                addTable(wrapped(each), false);
             }
             first = false;
         }
@@ -178,6 +180,15 @@ final class CommandCheck {
         }
         if (name.equals("SaveIntoDataSourceCommand")) {
             maps.forEach(each -> addFolder(ClaimCheck.pathOption(each)));
+        }
+    }
+
+    /** Returns the table that an object of Hudi wraps. */
+    private static CatalogTable wrapped(Object table) {
+        try {
+            return (CatalogTable) table.getClass().getMethod("table").invoke(table);
+        } catch (ReflectiveOperationException other) {
+            throw unknown("the table of " + table + " is not known");
         }
     }
 
