@@ -58,7 +58,7 @@ class ClusterWithoutMetastore(CausewayError):
 
 
 class NotIncremental(CausewayError):
-    """A setting of Hudi asks for changed rows alone, and Spark would return all rows."""
+    """Settings of Hudi ask for changed rows alone, and they cannot be read."""
 
     code = "CW227"
     sqlstate = "0A000"

@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 from zlib import compress
 
@@ -31,6 +32,7 @@ from router.request import Facts
 KEY = "causeway.claim"
 RESERVED_PREFIX = "causeway."  # of the keys of an overlay that clients may not set
 VERSION = 1
+VERSION_WITH_CHANGES = 2  # a guard that does not know `changes` refuses the claim
 PACKED_FROM = 2_000  # characters; longer claims are deflated
 
 
@@ -63,11 +65,33 @@ DESCRIPTION = Selection(())
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRange:
+    """The commits of a Hudi table after `start`, up to and including `end`, at most `commits` of
+    them; None is no limit.
+    """
+
+    start: str
+    end: str | None
+    commits: int | None
+
+    def __str__(self) -> str:
+        end = "" if self.end is None else f" until {self.end}"
+        most = "all" if self.commits is None else f"at most {self.commits}"
+        return f"commits after {self.start}{end}, {most}"
+
+
+# The tables that are read incrementally. Without a range it is only known that a table must not be
+# read as a whole; its name may lack the database then.
+Changes = Mapping[str, ChangeRange | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The objects that a statement may use, as far as the decision knew them.
 
     `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
-    views and temporary objects that it reads through; `explained` says that nothing is written,
+    views and temporary objects that it reads through; `changes` the tables of which only changed
+    rows are read; `explained` says that nothing is written,
     `idle` that no data is read.
     """
 
@@ -81,6 +105,7 @@ class Claim:
     databases: Sequence[str] = ()
     paths_read: Sequence[str] = ()
     paths_written: Sequence[str] = ()
+    changes: Changes = field(default_factory=dict)
 
 
 def claim_of(
@@ -90,13 +115,14 @@ def claim_of(
     coverage: Coverage,
     targets: Iterable[TableRef | PartitionRef] = (),
     marks: Sequence[str] = (),
+    changes: Changes = MappingProxyType({}),
 ) -> Claim:
     """The claim of a statement that runs in `cluster` by these facts.
 
     `targets` are the tables and partitions that are marked as being written.
     """
     if isinstance(statement, Unknown):
-        return Claim(Mode.READ)
+        return Claim(Mode.READ, changes=changes)
     reads = {each.table: DESCRIPTION for each in statement.defined if facts.get(each.table, True)}
     for each in inputs(statement, facts, coverage):
         known = facts[each.table]
@@ -112,6 +138,7 @@ def claim_of(
         databases=() if statement.database_written is None else (statement.database_written,),
         paths_read=statement.paths_read,
         paths_written=statement.paths_written,
+        changes=changes,
     )
 
 
@@ -166,7 +193,7 @@ def _writes(
 
 def encoded(claim: Claim) -> str:
     """The claim as the guard reads it: JSON, deflated and in base64 where that is long."""
-    document: dict[str, Any] = {"v": VERSION}
+    document: dict[str, Any] = {"v": VERSION_WITH_CHANGES if claim.changes else VERSION}
     if claim.mode is not Mode.RUN:
         document["mode"] = claim.mode.value
     if claim.explained:
@@ -185,6 +212,11 @@ def encoded(claim: Claim) -> str:
     ):
         if texts:
             document[name] = list(texts)
+    if claim.changes:
+        document["changes"] = {
+            table: None if selected is None else _range(selected)
+            for table, selected in claim.changes.items()
+        }
     text = json.dumps(document, separators=(",", ":"))
     if len(text) <= PACKED_FROM:
         return text
@@ -198,6 +230,11 @@ def _document(selection: Selection) -> dict[str, Any]:
     if selection.write is not None:
         document["write"], document["facts"] = selection.write, selection.facts
     return document
+
+
+def _range(selected: ChangeRange) -> dict[str, Any]:
+    known = {"start": selected.start, "end": selected.end, "commits": selected.commits}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 SESSION = encoded(Claim(Mode.SESSION))

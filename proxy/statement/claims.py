@@ -7,6 +7,8 @@ the decision, is no error of the user's: nothing has run, and the statement is r
 from collections.abc import Iterable, Mapping
 
 from conf.names import ClusterName, PartitionRef, TableRef
+from dialect.statement import Unknown
+from proxy.errors import NotIncremental
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.events import Routed, WriteToken
@@ -25,9 +27,22 @@ def claim_overlay(
     """What is added to the statement's overlay. `token` is that of its running write."""
     marks = () if token is None else (token.id,)
     claim = claim_of(
-        routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks
-    )
+        routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks,
+        changes=routed.changes,
+    )  # fmt: skip
     return {KEY: encoded(claim)}
+
+
+def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
+    """Before a statement runs in a cluster without a guard, which would read all rows of tables of
+    which the session reads only changed ones. Raises NotIncremental."""
+    is_unknown = isinstance(routed.statement, Unknown)
+    if tables := [table for table, each in routed.changes.items() if each or is_unknown]:
+        raise NotIncremental(
+            f"The session reads only changed rows of {', '.join(tables)}, but cluster {cluster} has"
+            " no guard, which does so. Use hudi_table_changes('<table>', 'latest_state',"
+            " '<begin>'[, '<end>']) in place of the table."
+        )
 
 
 def is_outdated(status: Status) -> bool:

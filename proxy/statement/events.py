@@ -5,7 +5,7 @@ come by themselves.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from conf.errors import CausewayError
@@ -16,6 +16,7 @@ from dialect.statement import Known, Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.results import Table
+from router.claim import Changes
 from router.decision import Decision
 from router.request import Facts
 
@@ -69,7 +70,8 @@ class Routed:
 
     `versions` has a value for each table read, which changes with anything that changes the table's
     files anywhere. `coverage` is the setting by which the decision was made. `in_turn` are the
-    tables that it may write only while no other statement does.
+    tables that it may write only while no other statement does; `changes` those of which it reads
+    only changed rows.
     """
 
     statement: Known | Unknown
@@ -78,6 +80,7 @@ class Routed:
     versions: Mapping[TableRef, object]
     coverage: Coverage = Coverage.READ
     in_turn: frozenset[TableRef] = frozenset()
+    changes: Changes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

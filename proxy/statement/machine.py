@@ -51,7 +51,7 @@ from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.attempt import Attempt
-from proxy.statement.claims import is_outdated
+from proxy.statement.claims import check_unguarded, is_outdated
 from proxy.statement.commands import Command
 from proxy.statement.events import Event, Routed, WriteToken
 from proxy.statement.steps import TRANSITIONS, Step
@@ -292,6 +292,8 @@ class StatementMachine:
         return self._go(Step.ENTERING, enter)
 
     def _entered(self, event: ev.Entered) -> list[Command]:
+        if not event.checked:
+            check_unguarded(self._cluster, self._routed)
         number = self._state.journal.reserve()
         self._started = attempt = Attempt(self._routed, self._cluster, event.checked, number)
         if event.lacks:

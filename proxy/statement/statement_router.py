@@ -27,11 +27,12 @@ from dialect.statement import (
 )
 from proxy.errors import Unsettled
 from proxy.session.session import DEFAULT_DATABASE, SessionState
-from proxy.session.settings.hudi_settings import check_incremental
+from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
 from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.events import Routed, WriteToken
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
+from router.claim import Changes
 from router.decision import RunIn
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
@@ -238,12 +239,19 @@ class StatementRouter:
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 decision = route(self._request(statement, session), facts)
+                changes: Changes = {}
                 if isinstance(decision, RunIn):
-                    check_incremental(statement, session.variables, self.snapshot.table)
+                    changes = self._changes(statement, session)
+                    decision = _explained(decision, changes)
                 versions = self._versions(statement)
                 turn = self._in_turn(statement)
-                return Routed(statement, decision, facts, versions, coverage, turn)
+                return Routed(statement, decision, facts, versions, coverage, turn, changes)
         raise Unsettled("The tables of the statement keep changing.")
+
+    def _changes(self, statement: Known | Unknown, session: SessionState) -> Changes:
+        """The tables of which the session reads only changed rows. Raises NotIncremental."""
+        settings = hudi_settings(session.variables, session.unclear)
+        return incremental_reads(statement, settings, self.snapshot.table) if settings else {}
 
     def _in_turn(self, statement: Known | Unknown) -> frozenset[TableRef]:
         if self.settings.writes is Writes.ALLOW:
@@ -325,6 +333,12 @@ class StatementRouter:
             with suppress(NotLoaded):  # forgotten again meanwhile
                 return self.snapshot.database_exists(name)
         raise Unsettled(f"Database {name} keeps changing.")
+
+
+def _explained(decision: RunIn, changes: Changes) -> RunIn:
+    """The decision, with the tables that are read incrementally in its reason."""
+    ranges = [f"{table} is read incrementally: {each}" for table, each in changes.items() if each]
+    return replace(decision, because="; ".join((decision.because, *ranges)))
 
 
 def _client(session: SessionState) -> Client:

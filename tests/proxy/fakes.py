@@ -65,12 +65,14 @@ class FakeMetastore:
     failing: Exception | None = None
     lists: list[tuple[str, list[Any]]] | None = None
     sql_texts: dict[str, ViewText | None] = field(default_factory=dict)
+    hudi: set[str] = field(default_factory=set)  # tables of Hudi; the others are parquet
 
     def table(self, ref: TableRef) -> TableInfo | None:
         if ref not in self.loaded:
             raise NotLoaded(ref)
         exists = str(ref) in self.primaries
-        return TableInfo(ref, TableKind.TABLE, provider="parquet") if exists else None
+        provider = "hudi" if str(ref) in self.hudi else "parquet"
+        return TableInfo(ref, TableKind.TABLE, provider=provider) if exists else None
 
     def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
         primary = self.primaries.get(str(ref))

@@ -27,7 +27,7 @@ from dialect.statement import (
     Unknown,
     Write,
 )
-from router.claim import ANALYZE, PARSE, PROBE, SESSION, claim_of, encoded
+from router.claim import ANALYZE, PARSE, PROBE, SESSION, ChangeRange, claim_of, encoded
 from router.request import Facts
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
@@ -66,6 +66,18 @@ def test_a_statement_without_tables_claims_nothing() -> None:
 def test_a_table_that_is_read_in_its_primary_needs_no_version() -> None:
     read = Known("select", (Read(T),))
     assert document(read, {T: TableFacts(Replicas(C1, frozenset()))}) == {"reads": {"d.t": {}}}
+
+
+def test_ranges_of_changes_make_a_claim_that_older_guards_refuse() -> None:
+    ranges = {"d.t": ChangeRange("7", None, 1), "d.u": ChangeRange("000", "9", None), "d.w": None}
+    text = encoded(claim_of(Known("select"), C1, {}, Coverage.READ, changes=ranges))
+    assert json.loads(text) == {
+        "v": 2,
+        "changes": {"d.t": {"start": "7", "commits": 1}, "d.u": {"start": "000", "end": "9"},
+                    "d.w": None},
+    }  # fmt: skip
+    unknown = encoded(claim_of(Unknown("why"), C1, {}, Coverage.READ, changes={"t": None}))
+    assert json.loads(unknown) == {"v": 2, "mode": "read", "changes": {"t": None}}
 
 
 def test_a_copy_is_claimed_with_the_ids_by_which_it_was_fresh() -> None:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -25,6 +26,10 @@ from metastore.client.types import Database
 from metastore.client.view_sync import ViewSync
 from metastore.placement.placement_store import PlacementStore
 from pipeline.hudi.errors import StorageFault
+from pipeline.hudi.plan import plan
+from pipeline.hudi.read import changed_rows
+from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.table import HudiTable, open_for_changes
 from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import beyond_claims, rows, run_sql, server
 from tests.e2e.support.hudi_spark import BUNDLES
@@ -71,12 +76,120 @@ def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
         "WHERE v = 'new'",
     )
     assert changes == [(2,)]
-    rows(cursor, "SET hoodie.trips.consume.mode=INCREMENTAL")
-    with pytest.raises(hive.OperationalError, match="CW227"):
-        cursor.execute("SELECT id FROM lake.trips")
-    rows(cursor, "RESET hoodie.trips.consume.mode")
-    assert len(rows(cursor, "SELECT id FROM lake.trips")) == 2
+    rows(cursor, "DELETE FROM lake.trips WHERE id = 1")
+    assert rows(cursor, "SELECT id, v FROM lake.trips") == [(2, "new")]
     connection.close()
+
+
+COMMITS = (
+    "INSERT INTO {0} VALUES (1, 'a', 1, 'x'), (2, 'a', 1, 'x'), (3, 'a', 1, 'y'), (4, 'a', 1, 'y')",
+    "UPDATE {0} SET v = 'b', ts = 2 WHERE id < 4",
+    "MERGE INTO {0} t USING (SELECT 1 id, 'c' v, 3L ts, 'x' p UNION ALL SELECT 5, 'c', 3L, 'z') s"
+    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    "INSERT INTO {0} VALUES (6, 'd', 4, 'x')",
+)
+
+
+def _with_commits(stack: Stack, kind: str, version: str) -> HudiTable:
+    """A table `inc.<kind>` with the commits, as pulls open it."""
+    run_sql(
+        stack,
+        "CREATE DATABASE IF NOT EXISTS inc",
+        f"CREATE TABLE inc.{kind} (id INT, v STRING, ts BIGINT, p STRING) USING hudi"
+        f" PARTITIONED BY (p) TBLPROPERTIES (type = '{kind}', primaryKey = 'id',"
+        f" preCombineField = 'ts', 'hoodie.write.table.version' = '{version}',"
+        " 'hoodie.write.auto.upgrade' = 'false')",
+        *(each.format(f"inc.{kind}") for each in COMMITS),
+    )
+    with HmsClient((stack.ports.metastore,)) as client:
+        location = client.get_table(TableRef("inc", kind)).location
+    table = open_for_changes(unquote(urlsplit(location).path), LocalStorage())
+    assert table.version == int(version)
+    return table
+
+
+def _pulled(table: HudiTable, since: str, until: str | None) -> list[tuple[Any, ...]]:
+    """Commit time, key and value of each row that a pull of the range has."""
+    found = changed_rows(plan(table, since, until))
+    picked = found.select(["_hoodie_commit_time", "id", "v"]).to_pylist()
+    return sorted(tuple(row.values()) for row in picked)
+
+
+def _consume(name: str, **values: str) -> list[str]:
+    keys = {key: key.replace("_", ".") for key in values}
+    return [f"SET hoodie.{name}.consume.{keys[key]}={values[key]}" for key in values]
+
+
+@pytest.mark.parametrize(("kind", "version"), [("cow", "6"), ("mor", "9")])
+def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, version: str) -> None:
+    table = _with_commits(hudi_stack, kind, version)
+    commits = table.timeline.commits
+    keys = [table.timeline.key(each) for each in commits]
+    ranges = [("000", keys[0], "1"), ("000", keys[1], "2"), ("000", keys[-1], "-1")]
+    ranges += [(keys[0], keys[1], "1"), (keys[1], keys[-1], "-1"), (keys[-1], keys[-1], "-1")]
+    ranges += [(commits[1].requested, keys[2], "1"), (commits[0].requested, keys[-1], "-1")]
+    endpoint = server(hudi_stack, None)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        cursor = connection.cursor()
+        select = f"SELECT _hoodie_commit_time, id, v FROM inc.{kind}"
+        rows(cursor, f"SET hoodie.{kind}.consume.mode=incremental")
+        with pytest.raises(hive.OperationalError, match=r"CW227.*start\.timestamp is not set"):
+            cursor.execute(select)
+        wrong = {}
+        for start, last, most in ranges:
+            asked = _consume(kind, start_timestamp=start, max_commits=most)
+            found = sorted(rows(cursor, *asked, select))
+            if found != (expected := _pulled(table, start, last)):
+                wrong[start, most] = found, expected
+        assert not wrong
+        ended = _consume(kind, start_timestamp="earliest", end_timestamp=keys[1], max_commits="-1")
+        assert sorted(rows(cursor, *ended, select)) == _pulled(table, "000", keys[1])
+
+        rows(
+            cursor,
+            f"RESET hoodie.{kind}.consume.end.timestamp",
+            *_consume(kind, start_timestamp=keys[1]),
+        )
+        changed = sorted(row[1:] for row in _pulled(table, keys[1], None))
+        assert changed == [(1, "c"), (5, "c"), (6, "d")]
+        join = (
+            f"SELECT t.id, o.v FROM inc.{kind} t JOIN inc.other{kind} o ON t.id = o.id ORDER BY 1"
+        )
+        made = f"CREATE TABLE inc.other{kind} USING parquet AS SELECT id, v FROM inc.{kind}"
+        assert rows(cursor, made, join) == changed
+        seen = f"SELECT id, v FROM inc.v{kind} ORDER BY id"
+        view = f"CREATE VIEW inc.v{kind} AS SELECT * FROM inc.{kind}"
+        assert rows(cursor, view, seen) == changed
+        assert rows(cursor, f"SELECT count(*) FROM inc.{kind} a JOIN inc.{kind} b USING (id)") == [
+            (3,)
+        ]
+        (decision,) = rows(cursor, f"EXPLAIN CLUSTER {select}")
+        assert f"inc.{kind} is read incrementally: commits after {keys[1]}, all" in decision[3]
+        for refused in (f"{select} TIMESTAMP AS OF '{commits[0].requested}'",
+                        f"INSERT INTO inc.{kind} SELECT id, v, ts, p FROM inc.{kind}",
+                        f"SELECT * FROM hudi_query('inc.{kind}', 'snapshot')"):  # fmt: skip
+            with pytest.raises(hive.OperationalError, match="CW"):
+                cursor.execute(refused)
+        rows(cursor, f"UPDATE inc.{kind} SET v = 'e', ts = 9 WHERE id = 4")
+        assert rows(cursor, seen) == [(1, "c"), (4, "e"), (5, "c"), (6, "d")]
+        assert rows(cursor, f"RESET hoodie.{kind}.consume.mode", seen) == [
+            (1, "c"), (2, "b"), (3, "b"), (4, "e"), (5, "c"), (6, "d")
+        ]  # fmt: skip
+
+
+def test_changed_rows_are_read_from_a_fresh_copy(hudi_stack: Stack) -> None:
+    if hudi_stack.spec.guard is None:
+        pytest.skip("no guard")
+    source, _ = _copied(hudi_stack, "read")
+    table = open_for_changes(str(source), LocalStorage())
+    (key,) = [table.timeline.key(each) for each in table.timeline.commits]
+    where = "SELECT id, input_file_name() FROM past.read"
+    before = _consume("past.read", mode="INCREMENTAL", start_timestamp="000")
+    found = run_sql(hudi_stack, *before, "USE CLUSTER c2", where)
+    assert sorted(row[0] for row in found) == [1, 2]
+    assert all("/copies/read/" in row[1] for row in found), found
+    after = _consume("past.read", mode="INCREMENTAL", start_timestamp=key)
+    assert run_sql(hudi_stack, *after, "USE CLUSTER c2", where) == []
 
 
 DIRECT = {

@@ -86,6 +86,45 @@ def test_repeated_statements_may_only_change_the_session() -> None:
     play_checked(scenario)
 
 
+INCREMENTAL = ("SET hoodie.e.consume.mode=INCREMENTAL", "SET hoodie.e.consume.start.timestamp=7")
+
+
+def test_a_session_that_reads_changes_claims_their_range() -> None:
+    async def scenario(world: World) -> None:
+        world.metastore.hudi.add("default.e")
+        client = await world.client()
+        for each in INCREMENTAL:
+            await client.operation(each)
+        await client.rows("SELECT * FROM e")
+        changes = {"default.e": {"start": "7", "commits": 1}}
+        claim = {"v": 2, "reads": {"default.e": {}}, "changes": changes}
+        assert world.east.claims[-1] == ("SELECT * FROM e", claim)
+        await client.operation("RESET hoodie.e.consume.mode")
+        await client.rows("SELECT * FROM e")
+        assert world.east.claims[-1] == (
+            "SELECT * FROM e", {"v": 1, "reads": {"default.e": {}}}
+        )  # fmt: skip
+
+    play_checked(scenario)
+
+
+def test_a_cluster_without_a_guard_does_not_read_changes() -> None:
+    async def scenario(world: World) -> None:
+        world.metastore.hudi.add("default.e")
+        client = await world.client()
+        for each in INCREMENTAL:
+            await client.operation(each)
+        failure = error_of(await client.execute("SELECT * FROM e"))
+        assert failure is not None
+        assert "CW227" in failure.message
+        assert "hudi_table_changes" in failure.message
+        assert "SELECT * FROM e" not in world.east.statements
+        await client.operation("INSERT INTO w SELECT 1")
+        assert "INSERT INTO w SELECT 1" in world.west.statements
+
+    play(scenario)
+
+
 def test_an_outdated_decision_is_made_again() -> None:
     async def scenario(world: World) -> None:
         world.east.outdated = 2

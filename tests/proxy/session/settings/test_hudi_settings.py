@@ -3,9 +3,10 @@ import pytest
 from conf.names import TableRef
 from conf.tables import TableInfo, TableKind
 from dialect.analyze import analyze
-from dialect.statement import Namespace
+from dialect.statement import Namespace, Unknown
 from proxy.errors import NotIncremental
-from proxy.session.settings.hudi_settings import check_incremental
+from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
+from router.claim import ChangeRange, Changes
 
 
 class Lake:
@@ -16,10 +17,16 @@ class Lake:
         return TableInfo(ref, TableKind.TABLE, (), provider=provider)
 
 
-def check(sql: str, **settings: str) -> None:
+def reads(sql: str, unclear: tuple[str, ...] = (), **settings: str) -> Changes:
     variables = {key.replace("_", "."): value for key, value in settings.items()}
     statement = analyze(sql, Namespace("d", variables), Lake())
-    check_incremental(statement, variables, Lake().table)
+    found = hudi_settings(variables, unclear)
+    return incremental_reads(statement, found, Lake().table) if found else {}
+
+
+MODE = {"hoodie_t_consume_mode": " Incremental "}
+FROM_7 = {**MODE, "hoodie_t_consume_start_timestamp": "7"}
+ONE = ChangeRange("7", None, 1)
 
 
 @pytest.mark.parametrize(
@@ -30,19 +37,12 @@ def check(sql: str, **settings: str) -> None:
         "INSERT INTO p SELECT * FROM d.t",
         "CREATE TABLE x AS SELECT * FROM t",
         "WITH c AS (SELECT * FROM t) SELECT * FROM c",
+        "MERGE INTO p USING t ON p.a = t.a WHEN MATCHED THEN DELETE",
+        "EXPLAIN SELECT * FROM t",
     ],
 )
-@pytest.mark.parametrize("key", ["hoodie_t_consume_mode", "hoodie_D_T_consume_mode"])
-def test_what_reads_the_table_is_refused_with_the_function_to_use(sql: str, key: str) -> None:
-    with pytest.raises(NotIncremental, match=r"hudi_table_changes\('d.t', 'latest_state'"):
-        check(sql, **{key: " Incremental "})
-
-
-def test_a_query_type_concerns_each_hudi_table() -> None:
-    with pytest.raises(NotIncremental, match=r"SELECT on d\.u"):
-        check("SELECT * FROM u", hoodie_datasource_query_type="incremental")
-    check("SELECT * FROM u", hoodie_datasource_query_type="read_optimized")
-    check("SELECT * FROM p", hoodie_datasource_query_type="incremental")
+def test_a_read_of_the_table_has_the_range_of_the_session(sql: str) -> None:
+    assert reads(sql, **FROM_7) == {"d.t": ONE}
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,97 @@ def test_a_query_type_concerns_each_hudi_table() -> None:
     [
         "SELECT * FROM u",
         "SELECT * FROM other.t",
+        "SELECT * FROM p",
         "SELECT 1",
+        "DESCRIBE t",
+        "SHOW CREATE TABLE t",
         "INSERT INTO t VALUES (1)",
-        "SELECT * FROM hudi_table_changes('d.t', 'latest_state', 'earliest')",
+        "UPDATE t SET a = 1",
+        "DELETE FROM t WHERE a = 1",
+        "MERGE INTO t USING p ON p.a = t.a WHEN MATCHED THEN DELETE",
+        "ANALYZE TABLE t COMPUTE STATISTICS",
     ],
 )
-def test_what_does_not_read_the_table_runs(sql: str) -> None:
-    check(sql, hoodie_t_consume_mode="INCREMENTAL")
+def test_other_reads_and_the_rows_that_a_write_changes_are_whole(sql: str) -> None:
+    assert reads(sql, **FROM_7) == {}
+
+
+def test_an_insert_into_the_table_that_it_reads_is_refused() -> None:
+    with pytest.raises(NotIncremental, match=r"writes d\.t"):
+        reads("INSERT INTO t SELECT * FROM t", **FROM_7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"max_commits": "3"}, ChangeRange("7", None, 3)),
+        ({"max_commits": "-1"}, ChangeRange("7", None, None)),
+        ({"end_timestamp": " 9 "}, ChangeRange("7", "9", 1)),
+        ({"start_timestamp": "Earliest"}, ChangeRange("000", None, 1)),
+    ],
+)
+def test_the_range_is_what_the_settings_say(
+    settings: dict[str, str], expected: ChangeRange
+) -> None:
+    named = {f"hoodie_t_consume_{key}": value for key, value in settings.items()}
+    assert reads("SELECT * FROM t", **FROM_7 | named) == {"d.t": expected}
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({}, "start.timestamp is not set"),
+        ({"start_timestamp": "yesterday"}, "no instant"),
+        ({"start_timestamp": "7", "end_timestamp": "2026-01-01"}, "no instant"),
+        ({"start_timestamp": "7", "max_commits": "0"}, "max.commits=0"),
+        ({"start_timestamp": "7", "max_commits": "-2"}, "max.commits=-2"),
+        ({"start_timestamp": "7", "max_commits": "many"}, "max.commits=many"),
+    ],
+)
+def test_a_range_that_is_not_certain_is_refused(settings: dict[str, str], why: str) -> None:
+    named = {f"hoodie_t_consume_{key}": value for key, value in settings.items()}
+    with pytest.raises(NotIncremental, match=why):
+        reads("SELECT * FROM t", **MODE | named)
+
+
+@pytest.mark.parametrize("key", ["mode", "start.timestamp"])
+def test_a_setting_whose_value_is_not_known_is_refused(key: str) -> None:
+    with pytest.raises(NotIncremental, match="is not known"):
+        reads("SELECT * FROM t", (f"hoodie.t.consume.{key}",), **FROM_7)
+    assert reads("SELECT * FROM p", (f"hoodie.u.consume.{key}",), **FROM_7) == {}
+
+
+def test_the_name_with_its_database_goes_first() -> None:
+    named = {"hoodie_d_t_consume_mode": "incremental", "hoodie_d_t_consume_start_timestamp": "8"}
+    assert reads("SELECT * FROM t", **FROM_7, **named) == {"d.t": ChangeRange("8", None, 1)}
+
+
+def test_names_have_databases_where_hudi_is_set_so() -> None:
+    both = {"hoodie_incremental_use_database": "true", **FROM_7}
+    assert reads("SELECT * FROM t", **both) == {}
 
 
 def test_another_mode_changes_nothing() -> None:
-    check("SELECT * FROM t", hoodie_t_consume_mode="SNAPSHOT")
+    assert reads("SELECT * FROM t", **FROM_7 | {"hoodie_t_consume_mode": "SNAPSHOT"}) == {}
+
+
+def test_a_call_of_hudis_function_names_its_rows_itself() -> None:
+    sql = "SELECT * FROM hudi_table_changes('d.t', 'latest_state', 'earliest')"
+    assert reads(sql, **MODE) == {"d.t": None}
+
+
+def test_a_statement_that_is_not_understood_may_not_read_the_table_as_a_whole() -> None:
+    settings = hudi_settings({"hoodie.T.consume.mode": "INCREMENTAL"}, ())
+    assert settings is not None
+    assert incremental_reads(Unknown("why"), settings, Lake().table) == {"t": None}
+
+
+def test_a_query_type_is_refused_for_each_hudi_table() -> None:
+    with pytest.raises(NotIncremental, match=r"hoodie\.d\.u\.consume\.mode"):
+        reads("SELECT * FROM u", hoodie_datasource_query_type="incremental")
+    assert reads("SELECT * FROM u", hoodie_datasource_query_type="read_optimized") == {}
+    assert reads("SELECT * FROM p", hoodie_datasource_query_type="incremental") == {}
+
+
+def test_a_session_without_such_settings_has_none() -> None:
+    assert hudi_settings({"hoodie.metadata.enable": "false", "a": "b"}, ("c",)) is None

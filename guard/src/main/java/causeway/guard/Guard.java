@@ -4,6 +4,7 @@ import causeway.guard.claim.ClaimCheck;
 import causeway.guard.claim.ClaimParser;
 import causeway.guard.claim.PartitionCheck;
 import causeway.guard.files.StorageAgent;
+import causeway.guard.incremental.IncrementalRead;
 import causeway.guard.storage.ServerStorage;
 import causeway.guard.writes.CopyInvalidation;
 import causeway.guard.writes.WriteCheck;
@@ -27,6 +28,8 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
     public BoxedUnit apply(SparkSessionExtensions extensions) {
         extensions.injectCheckRule(WriteCheck::new);
         extensions.injectCheckRule(ClaimCheck::new);
+        extensions.injectResolutionRule(IncrementalRead::new);
+        extensions.injectCheckRule(IncrementalRead.Check::new);
         extensions.injectCheckRule(CopyInvalidation::new); // after the checks that refuse
         extensions.injectPlannerStrategy(PartitionCheck::new);
         extensions.injectParser(new ClaimParser.Builder());

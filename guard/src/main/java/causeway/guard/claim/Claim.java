@@ -23,6 +23,7 @@ import java.util.zip.InflaterInputStream;
 public final class Claim {
     static final String KEY = "causeway.claim";
     static final int VERSION = 1;
+    private static final int VERSION_WITH_CHANGES = 2; // a guard that does not know them refuses it
 
     /** The kinds of claims. */
     enum Mode {
@@ -48,14 +49,16 @@ public final class Claim {
     private final Set<String> marks = new HashSet<>();
     private final Set<String> opened = new HashSet<>();
     private final Set<String> databases = new HashSet<>();
+    private final Map<String, ChangeRange> changes = new HashMap<>(); // null: incremental by itself
     private final List<String> pathsRead = new ArrayList<>();
     private final List<String> pathsWritten = new ArrayList<>();
     private boolean explaining;
 
     private Claim(JsonNode json) {
-        if (json.path("v").asInt() != VERSION) {
+        int version = json.path("v").asInt();
+        if (version != VERSION && version != VERSION_WITH_CHANGES) {
             throw unreadable("it has version " + json.path("v").asText()
-                    + ", this server checks version " + VERSION);
+                    + ", this server checks version " + VERSION_WITH_CHANGES);
         }
         mode = Mode.valueOf(json.path("mode").asText("run").toUpperCase(Locale.ROOT));
         explain = json.path("explain").asBoolean();
@@ -67,6 +70,11 @@ public final class Claim {
         addTexts(json.path("databases"), databases);
         addTexts(json.path("paths"), pathsRead);
         addTexts(json.path("outs"), pathsWritten);
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.path("changes").fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            JsonNode range = entry.getValue();
+            changes.put(entry.getKey(), range.isNull() ? null : new ChangeRange(range));
+        }
     }
 
     /** Reads JSON, or JSON that is deflated and in base64. Throws ClaimException. */
@@ -104,6 +112,29 @@ public final class Claim {
     /** Returns the partitions that may be written; null when the claim does not have the table. */
     Selection written(String table) {
         return writes.get(table);
+    }
+
+    /** Whether some tables are read incrementally. */
+    public boolean hasRanges() {
+        return !changes.isEmpty();
+    }
+
+    /** Whether the table may be read incrementally alone. Its name may be in the claim without its
+     * database: then the statement was not analysed. */
+    public boolean isIncremental(String table) {
+        return changes.containsKey(table)
+                || changes.containsKey(table.substring(table.indexOf('.') + 1));
+    }
+
+    /** Returns the range of the table that the statement reads; null where it reads all rows. */
+    public ChangeRange range(String table) {
+        return changes.get(table);
+    }
+
+    /** Whether the decision was that a copy of the table is read, or no decision says that none is. */
+    public boolean readsCopy(String table) {
+        Selection claimed = read(table);
+        return claimed == null || claimed.readsCopy();
     }
 
     Set<String> tablesWritten() {

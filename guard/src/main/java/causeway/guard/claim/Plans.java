@@ -28,14 +28,14 @@ import scala.collection.Iterator;
 import scala.collection.JavaConverters;
 
 /** Finds tables, folders and sub-plans in Spark's plans. */
-final class Plans {
+public final class Plans {
     private static final String GLOBAL_TEMP = "global_temp.";
 
     private Plans() {
     }
 
     /** Calls {@code each} with each plan below {@code plan}: children, and the plans of sub-queries. */
-    static void forEachBelow(LogicalPlan plan, Consumer<LogicalPlan> each) {
+    public static void forEachBelow(LogicalPlan plan, Consumer<LogicalPlan> each) {
         for (Iterator<?> all = plan.children().iterator(); all.hasNext(); ) {
             each.accept((LogicalPlan) all.next());
         }
@@ -79,7 +79,7 @@ final class Plans {
     }
 
     /** Calls {@code each} with each query that a command holds and runs by itself. */
-    static void forEachInside(LogicalPlan plan, Consumer<LogicalPlan> each) {
+    public static void forEachInside(LogicalPlan plan, Consumer<LogicalPlan> each) {
         for (Iterator<? extends QueryPlan<?>> all = plan.innerChildren().iterator(); all.hasNext(); ) {
             QueryPlan<?> inner = all.next();
             if (inner instanceof LogicalPlan) {
@@ -89,7 +89,7 @@ final class Plans {
     }
 
     /** Returns the metastore's table of a relation; null where it has none. */
-    static CatalogTable table(LogicalPlan plan) {
+    public static CatalogTable table(LogicalPlan plan) {
         if (plan instanceof HiveTableRelation) {
             return ((HiveTableRelation) plan).tableMeta();
         }
@@ -108,7 +108,7 @@ final class Plans {
     }
 
     /** The name of the table that a relation of another catalog's interface reads; else null. */
-    static String foreignName(LogicalPlan plan) {
+    public static String foreignName(LogicalPlan plan) {
         if (!(plan instanceof DataSourceV2Relation)) {
             return null;
         }
@@ -157,7 +157,7 @@ final class Plans {
                 || name(table.identifier()).startsWith(GLOBAL_TEMP);
     }
 
-    static String name(TableIdentifier table) {
+    public static String name(TableIdentifier table) {
         String database = table.database().isDefined() ? table.database().get() + "." : "";
         return lower(database + table.table());
     }

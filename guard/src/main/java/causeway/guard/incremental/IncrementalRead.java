@@ -1,0 +1,231 @@
+package causeway.guard.incremental;
+
+import causeway.guard.claim.ChangeRange;
+import causeway.guard.claim.Claim;
+import causeway.guard.claim.Claims;
+import causeway.guard.claim.Plans;
+import java.io.IOException;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.datasources.DataSource;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.SchemaRelationProvider;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.collection.Iterator;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Reads the changed rows of a Hudi table where the statement's claim has a range for it: replaces the
+ * relation of the table by Hudi's incremental relation of the same table. {@link Check} refuses a plan
+ * in which a relation was not replaced.
+ *
+ * <p>The new relation keeps the table and the attributes, so what the claim allows of the table is
+ * compared as usual.
+ */
+public final class IncrementalRead extends Rule<LogicalPlan> {
+    private static final String COMMIT_TIME = "_hoodie_commit_time";
+
+    private final SparkSession session;
+    private final boolean hasClaims;
+
+    public IncrementalRead(SparkSession session) {
+        this.session = session;
+        hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+    }
+
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+        Claim claim = hasClaims ? Claims.of(session) : null;
+        return claim == null || !claim.hasRanges() ? plan
+                : plan.resolveOperatorsUp(new Replacing(claim));
+    }
+
+    private final class Replacing extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+        private final Claim claim;
+
+        Replacing(Claim claim) {
+            this.claim = claim;
+        }
+
+        @Override
+        public boolean isDefinedAt(LogicalPlan plan) {
+            return isWhole(plan) && claim.range(Plans.name(Plans.table(plan).identifier())) != null;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public <A1 extends LogicalPlan, B1> B1 applyOrElse(A1 plan, Function1<A1, B1> otherwise) {
+            return isDefinedAt(plan) ? (B1) replaced((LogicalRelation) plan, claim) : otherwise.apply(plan);
+        }
+    }
+
+    /** Whether it is the relation by which Hudi reads all rows of a table as they are now. */
+    private static boolean isWhole(LogicalPlan plan) {
+        if (!(plan instanceof LogicalRelation) || Plans.table(plan) == null) {
+            return false;
+        }
+        BaseRelation relation = ((LogicalRelation) plan).relation();
+        return relation instanceof HadoopFsRelation
+                && reader(relation).equals("HoodieFileIndex")
+                && !((HadoopFsRelation) relation).options().contains("as.of.instant");
+    }
+
+    /** Returns the name of Hudi's class that selects the files. */
+    private static String reader(BaseRelation relation) {
+        Object reader = relation instanceof HadoopFsRelation
+                ? ((HadoopFsRelation) relation).location() : relation;
+        return reader.getClass().getSimpleName();
+    }
+
+    private LogicalPlan replaced(LogicalRelation whole, Claim claim) {
+        CatalogTable table = Plans.table(whole);
+        String name = Plans.name(table.identifier());
+        Path base = new Path(table.location());
+        Selected selected = selected(name, claim.range(name), base, claim.readsCopy(name));
+        BaseRelation relation = relation(table, base, selected);
+        if (!isChanges(relation)) {
+            throw notIncremental(name, relation);
+        }
+        checkColumns(name, whole, relation.schema());
+        LogicalPlan changed = with(whole, relation);
+        if (selected.laterThan == null) {
+            return changed;
+        }
+        Literal laterThan = Literal$.MODULE$.apply(selected.laterThan);
+        return new Filter(new GreaterThan(commitTime(name, whole), laterThan), changed);
+    }
+
+    private Selected selected(String table, ChangeRange range, Path base, boolean isCopy) {
+        try {
+            HudiTimeline timeline =
+                    HudiTimeline.read(base, session.sessionState().newHadoopConf());
+            return Selected.of(range, timeline, isCopy);
+        } catch (IOException error) {
+            throw new NotIncrementalException(
+                    "The timeline of " + table + " cannot be read: " + error.getMessage(), error);
+        }
+    }
+
+    /** The settings of the session count for Hudi too, so that each setting of the range is given. */
+    private BaseRelation relation(CatalogTable table, Path base, Selected selected) {
+        String[][] settings = {
+            {"path", base.toString()},
+            {"hoodie.datasource.query.type", "incremental"},
+            {"hoodie.datasource.query.incremental.format", "latest_state"},
+            {"hoodie.datasource.read.begin.instanttime", selected.begin},
+            {"hoodie.datasource.read.end.instanttime", selected.end},
+            {"hoodie.datasource.read.incr.filters", ""},
+            {"hoodie.datasource.read.incr.path.glob", ""},
+            {"hoodie.datasource.read.incr.skip_compact", "false"},
+            {"hoodie.datasource.read.incr.skip_cluster", "false"},
+            {"hoodie.datasource.read.incr.fallback.fulltablescan.enable", "" + selected.mayScan},
+            // Commits behind a running one wait for it (table version 6).
+            {"hoodie.read.timeline.holes.resolution.policy", "BLOCK"},
+        };
+        scala.collection.immutable.Map<String, String> options = table.storage().properties();
+        for (String[] each : settings) {
+            options = with(options, each[0], each[1]);
+        }
+        try {
+            Class<?> type = DataSource.lookupDataSource("hudi", session.sessionState().conf());
+            SchemaRelationProvider source =
+                    (SchemaRelationProvider) type.getDeclaredConstructor().newInstance();
+            return source.createRelation(session.sqlContext(), options, table.schema());
+        } catch (ReflectiveOperationException error) {
+            throw new NotIncrementalException("This Spark cannot read changes of Hudi tables.", error);
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static scala.collection.immutable.Map<String, String> with(
+            scala.collection.immutable.Map<String, String> options, String key, String value) {
+        return (scala.collection.immutable.Map<String, String>) (Object) options.updated(key, value);
+    }
+
+    /** Its other arguments differ between the versions of Spark. */
+    private static LogicalPlan with(LogicalRelation whole, BaseRelation relation) {
+        Object[] arguments = new Object[whole.productArity()];
+        for (int i = 0; i < arguments.length; i++) {
+            arguments[i] = i == 0 ? relation : whole.productElement(i);
+        }
+        return whole.makeCopy(arguments);
+    }
+
+    private static void checkColumns(String table, LogicalRelation whole, StructType columns) {
+        for (Iterator<?> each = whole.output().iterator(); each.hasNext(); ) {
+            Attribute column = (Attribute) each.next();
+            if (!columns.getFieldIndex(column.name()).isDefined()
+                    || !columns.apply(column.name()).dataType().sameType(column.dataType())) {
+                throw new NotIncrementalException(
+                        "The changes of " + table + " have no column " + column.name() + " of its type.");
+            }
+        }
+    }
+
+    private static Attribute commitTime(String table, LogicalRelation whole) {
+        for (Iterator<?> each = whole.output().iterator(); each.hasNext(); ) {
+            Attribute column = (Attribute) each.next();
+            if (column.name().equals(COMMIT_TIME)) {
+                return column;
+            }
+        }
+        throw new NotIncrementalException(table + " has no column " + COMMIT_TIME + ".");
+    }
+
+    private static boolean isChanges(BaseRelation relation) {
+        String name = reader(relation);
+        // CDC: the statement calls hudi_table_changes and names the range itself.
+        return name.contains("Incremental") || name.contains("CDC") || name.equals("EmptyRelation");
+    }
+
+    private static NotIncrementalException notIncremental(String table, Object reader) {
+        return new NotIncrementalException("The session wants the changed rows of " + table
+                + " alone, but Spark would read it by " + reader.getClass().getSimpleName() + ".");
+    }
+
+    /** For SparkSessionExtensions.injectCheckRule: Spark's own plan is the judge. */
+    public static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+        private final SparkSession session;
+        private final boolean hasClaims;
+
+        public Check(SparkSession session) {
+            this.session = session;
+            hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+        }
+
+        @Override
+        public BoxedUnit apply(LogicalPlan plan) {
+            Claim claim = hasClaims ? Claims.of(session) : null;
+            if (claim != null && claim.hasRanges()) {
+                check(plan, claim);
+            }
+            return BoxedUnit.UNIT;
+        }
+
+        private void check(LogicalPlan plan, Claim claim) {
+            CatalogTable table = Plans.table(plan);
+            String name = table == null ? Plans.foreignName(plan) : Plans.name(table.identifier());
+            if (name != null && claim.isIncremental(name)) {
+                boolean isRelation = plan instanceof LogicalRelation;
+                if (!isRelation || !isChanges(((LogicalRelation) plan).relation())) {
+                    throw notIncremental(name, isRelation ? ((LogicalRelation) plan).relation() : plan);
+                }
+            }
+            Plans.forEachBelow(plan, each -> check(each, claim));
+            Plans.forEachInside(plan, each -> check(each, claim));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package causeway.guard.incremental;
+
+import causeway.guard.claim.ChangeRange;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The range of instants that Hudi reads: after {@code begin}, up to and including {@code end}. It is
+ * empty where they are equal.
+ *
+ * <p>{@code laterThan} is null, or a request time: rows of commits requested until then are left out.
+ * A reader that continues after the newest {@code _hoodie_commit_time} that it has seen gives a request
+ * time, and ranges of newer tables are of completion times, which are later.
+ */
+public final class Selected {
+    public final String begin;
+    public final String end;
+    public final String laterThan;
+
+    /**
+     * Whether Hudi may read all files where some of the range are gone, and select the rows as they are
+     * now. For a range before the timeline of an old table Hudi would do so without need.
+     */
+    public final boolean mayScan;
+
+    private Selected(String begin, String end, String laterThan, boolean mayScan) {
+        this.begin = begin;
+        this.end = end;
+        this.laterThan = laterThan;
+        this.mayScan = mayScan;
+    }
+
+    /**
+     * Selects the commits of a range. {@code isCopy}: the timeline is that of a copy, which may lack
+     * files of archived commits. Throws NotIncrementalException where the commits are not certain.
+     */
+    public static Selected of(ChangeRange range, HudiTimeline timeline, boolean isCopy) {
+        boolean archived = mayHaveArchived(range, timeline);
+        boolean isBefore = timeline.commits.isEmpty()
+                || range.start.compareTo(timeline.commits.get(0).key) < 0;
+        if (archived && !isBefore) {
+            throw new NotIncrementalException("Commits after " + range.start
+                    + " are archived, although the timeline has an earlier one with a savepoint.");
+        }
+        if (archived && isCopy) {
+            throw new NotIncrementalException("Commits after " + range.start
+                    + " are archived, and this cluster has a copy of the table. Use its primary.");
+        }
+        if (archived && range.commits != null) {
+            throw new NotIncrementalException("Commits after " + range.start
+                    + " are archived, so the first " + range.commits + " are not known. Set"
+                    + " consume.max.commits to -1, or a later consume.start.timestamp.");
+        }
+        String laterThan = timeline.byCompletion && isRequest(range.start, timeline) ? range.start : null;
+        List<String> keys = new ArrayList<>();
+        for (HudiTimeline.Commit each : timeline.commits) {
+            boolean inside = each.key.compareTo(range.start) > 0
+                    && (range.end == null || each.key.compareTo(range.end) <= 0);
+            if (inside && (laterThan == null || each.requested.compareTo(laterThan) > 0)) {
+                keys.add(each.key);
+            }
+        }
+        if (range.commits != null && keys.size() > range.commits) {
+            keys = keys.subList(0, range.commits);
+        }
+        String last = keys.isEmpty() ? range.start : keys.get(keys.size() - 1);
+        if (archived && keys.isEmpty() && range.end != null) {
+            last = range.end; // all commits of the range are archived
+        }
+        boolean mayScan = !isCopy && (timeline.byCompletion || archived || !isBefore);
+        return new Selected(range.start, last, laterThan, mayScan);
+    }
+
+    /** Whether the range begins before the active timeline of a table that has an archive. */
+    private static boolean mayHaveArchived(ChangeRange range, HudiTimeline timeline) {
+        if (!timeline.hasArchive) {
+            return false;
+        }
+        for (HudiTimeline.Commit each : timeline.commits) {
+            if (!timeline.saved.contains(each.requested)) {
+                return range.start.compareTo(each.key) < 0;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isRequest(String instant, HudiTimeline timeline) {
+        return timeline.commits.stream().anyMatch(each -> each.requested.equals(instant));
+    }
+}
