@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from conf.errors import Blame, CausewayError
+from router.decision import Decision, Refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,14 @@ class Rejected(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
+
+
+def refusal(decision: Decision) -> Failure:
+    """The failure of a statement that the router refused."""
+    assert isinstance(decision, Refuse)
+    code = decision.code
+    text = f"[{code}] {decision.because} {decision.hint}".rstrip()
+    return Failure(text, decision.sqlstate, int(code.removeprefix("CW")))
 
 
 class WireError(CausewayError):

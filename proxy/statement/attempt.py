@@ -22,6 +22,8 @@ from proxy.statement.events import Routed, WriteToken
 class Attempt:
     """`number` is its place in the journal, `token` that of its write's mark. `checked`: a guard
     checks its claim. `at_once`: it is sent synchronously. `accepted`: the cluster has it.
+    Of a write, `is_lost`: its end may still be learnt; `lingers`: it was cancelled, and its last
+    step may still run.
     """
 
     routed: Routed
@@ -31,6 +33,8 @@ class Attempt:
     token: WriteToken | None = None
     at_once: bool = False
     accepted: bool = False
+    is_lost: bool = False
+    lingers: bool = False
     status: Status | None = None
 
     @property
@@ -60,6 +64,25 @@ class Attempt:
             return {}
         return claim_overlay(self.routed, self.cluster, targets, self.token)
 
+    @property
+    def write(self) -> WriteToken:
+        """The running write; there is one when the attempt is lost or lingers."""
+        assert self.token is not None
+        return self.token
+
+    def left(self) -> list[Command]:
+        """The call that is left to see to its write when the client has its answer."""
+        if self.is_lost:
+            return [cmd.LearnOutcome(self.write)]
+        return [cmd.Linger()] if self.lingers else []
+
+    def close_mark(self, status: Status) -> list[Command]:
+        """The command to remove its write's mark, if it certainly ended."""
+        if self.token is None:
+            return []
+        self.lingers = status.state not in (OperationState.FINISHED, OperationState.ERROR)
+        return [] if self.lingers else [cmd.CloseWrite(self.token)]
+
     def cut_off(self, error: Exception | None) -> list[Command]:
         """The commands when it has no known end: it did not begin if `error` is the cluster's
         refusal, or if its session was gone."""
@@ -67,6 +90,7 @@ class Attempt:
         if self.token is not None:
             refused = isinstance(error, Rejected | SessionGone)
             marks = [cmd.CloseWrite(self.token) if refused else cmd.KeepMark(self.token)]
+            self.is_lost = self.accepted
         end = Status(OperationState.ERROR, error.failure) if isinstance(error, Rejected) else None
         return marks + self.effects(self.statement, end)
 

@@ -1,4 +1,4 @@
-"""Our own statements, answered as ordinary result sets."""
+"""Causeway's own statements, such as SHOW CLUSTERS, answered as ordinary result sets."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -10,14 +10,20 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Placement
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import (
+    ClusterCommand,
+    CopyTable,
+    ExplainCluster,
     ResetCluster,
     ShowClusters,
+    ShowCopies,
     ShowCurrentCluster,
+    ShowStatements,
     UseCluster,
 )
-from proxy.errors import UnknownCluster
+from proxy.errors import NotUnderstoodCommand, UnknownCluster
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.session.session import SessionState
+from proxy.statement import commands as cmd
 from router.report import Report
 from router.table_states import TableState
 
@@ -28,12 +34,16 @@ _STATEMENT = (
 PARTITIONS_SHOWN = 10_000  # of one table by SHOW COPIES
 
 
-def answer(
-    command: UseCluster | ResetCluster | ShowClusters | ShowCurrentCluster,
+def begin(
+    command: ClusterCommand,
     session: SessionState,
     is_checked: Callable[[Cluster], bool | None],
-) -> Table:
-    """The result of a command that the session alone answers. Raises UnknownCluster."""
+    can_copy: bool,
+) -> Table | cmd.Call:
+    """The result of a command that the session alone answers; for any other, the call that does.
+
+    Raises UnknownCluster, and NotUnderstoodCommand where this proxy makes no copies.
+    """
     match command:
         case UseCluster(name):
             return use_cluster(session, name)
@@ -43,6 +53,15 @@ def answer(
             return show_clusters(session, is_checked)
         case ShowCurrentCluster():
             return show_current_cluster(session)
+        case ExplainCluster():
+            return cmd.Explain(command)
+        case ShowStatements(limit):
+            return cmd.ListStatements(limit)
+        case ShowCopies():
+            return cmd.ListCopies(command)
+        case CopyTable() if can_copy:
+            return cmd.Copy(command)
+    raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
 
 
 def use_cluster(session: SessionState, name: str) -> Table:

@@ -11,32 +11,15 @@ from dataclasses import replace
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
-from dialect.grammar.cluster_statements import (
-    ClusterCommand,
-    CopyTable,
-    ExplainCluster,
-    ResetCluster,
-    ShowClusters,
-    ShowCopies,
-    ShowCurrentCluster,
-    ShowStatements,
-    UseCluster,
-)
-from dialect.statement import (
-    Known,
-    ResetVariables,
-    SetVariable,
-    Unknown,
-    UseDatabase,
-)
+from dialect.grammar.cluster_statements import ClusterCommand
+from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
 from proxy.errors import (
     ClusterDown,
     ClusterLost,
-    Failure,
-    NotUnderstoodCommand,
     Rejected,
     SessionGone,
     Unsettled,
+    refusal,
 )
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
@@ -53,8 +36,8 @@ from proxy.statement import events as ev
 from proxy.statement.attempt import Attempt
 from proxy.statement.claims import check_unguarded, is_outdated
 from proxy.statement.commands import Command
-from proxy.statement.events import Event, Routed, WriteToken
-from proxy.statement.steps import TRANSITIONS, Step
+from proxy.statement.events import Event, Routed
+from proxy.statement.steps import TRANSITIONS, Step, step_after
 from router import decision
 
 ATTEMPTS = 3  # to run a statement after one decision
@@ -92,8 +75,6 @@ class StatementMachine:
         self._attempts = 0  # after the last decision
         self._down: tuple[ClusterName, ClusterDown] | None = None  # the last that opened no session
         self._started: Attempt | None = None
-        self._lost: WriteToken | None = None  # a write whose end may still be learnt
-        self._lingering: WriteToken | None = None
         self._reported = False
 
     @property
@@ -115,22 +96,28 @@ class StatementMachine:
         return self._started
 
     def receive(self, event: Event) -> list[Command]:
-        """The commands that follow. Raises BadTransition when the event cannot come now."""
+        """The commands that follow; the step is that of the call among them (`steps`).
+
+        Raises BadTransition when the event cannot come now.
+        """
         if isinstance(event, ev.Stopped):
             self._stopped = True
             return self._stop()
         if isinstance(event, ev.Interrupted):
-            return self._interrupt()
-        step = self.step
-        allowed = TRANSITIONS[step].get(type(event))
+            commands = self._interrupt()
+            self.step = Step.OVER
+            return commands
+        allowed = TRANSITIONS[self.step].get(type(event))
         if allowed is None:
-            raise BadTransition(f"{type(event).__name__} at {step.name}")
+            raise BadTransition(f"{type(event).__name__} at {self.step.name}")
         try:
             commands = self._commands(event)
         except (CausewayError, Rejected) as error:
             commands = self._fail(error)
-        if self.step not in allowed:
-            raise BadTransition(f"{step.name} -> {self.step.name}")
+        after = step_after(commands)
+        if after not in allowed:
+            raise BadTransition(f"{self.step.name} -> {after.name}")
+        self.step = after
         return commands
 
     def _commands(self, event: Event) -> list[Command]:
@@ -154,7 +141,7 @@ class StatementMachine:
             case ev.Recalled(table):
                 return self._enter() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
-                raise Rejected(failure or self._refusal())
+                raise Rejected(failure or refusal(self._routed.decision))
             case ev.Entered():
                 return self._entered(event)
             case ev.WriteOpened():
@@ -168,16 +155,12 @@ class StatementMachine:
             case ev.TablesClaimed():
                 return self._finish()
             case ev.OutcomeLearned(ended):
-                return self._learnt(ended)
+                return [cmd.Linger()] if ended else []
             case ev.Lingered():
-                return self._close_lingering()
+                return [cmd.CloseWrite(self._attempt.write)]
             case ev.Failed(error):
                 return self._failed(error)
         raise AssertionError(event)
-
-    def _go(self, step: Step, *commands: Command) -> list[Command]:
-        self.step = step
-        return [*commands]
 
     def _stop(self) -> list[Command]:
         match self.step:
@@ -191,26 +174,15 @@ class StatementMachine:
 
     def _start(self) -> list[Command]:
         if self._through is None:
-            return self._go(Step.READING, cmd.ReadCommand(self._sql))
+            return [cmd.ReadCommand(self._sql)]
         runs = decision.RunIn(self._through, "DC-N1", "no cluster is configured")
         return self._decided(Routed(_NOT_ANALYSED, runs, {}, {}))
 
     def _read(self, command: ClusterCommand | None) -> list[Command]:
-        match command:
-            case None:
-                return self._go(Step.ANALYSING, cmd.Analyse())
-            case UseCluster() | ResetCluster() | ShowClusters() | ShowCurrentCluster():
-                answer = cluster_commands.answer(command, self._state, self._is_checked)
-                return self._answer(answer)
-            case ExplainCluster():
-                return self._go(Step.LISTING, cmd.Explain(command))
-            case ShowStatements(limit):
-                return self._go(Step.LISTING, cmd.ListStatements(limit))
-            case ShowCopies():
-                return self._go(Step.LISTING, cmd.ListCopies(command))
-            case CopyTable() if self._can_copy:
-                return self._go(Step.COPYING, cmd.Copy(command))
-        raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
+        if command is None:
+            return [cmd.Analyse()]
+        begun = cluster_commands.begin(command, self._state, self._is_checked, self._can_copy)
+        return self._answer(begun) if isinstance(begun, Table) else [begun]
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:
         state = self._state
@@ -223,10 +195,10 @@ class StatementMachine:
             match statement.changes:
                 case UseDatabase(database) if statement.immediate is None:
                     self._database = database
-                    return self._go(Step.CHECKING, cmd.CheckDatabase(database))
+                    return [cmd.CheckDatabase(database)]
                 case SetVariable(key, value) if own_settings.is_ours(key):
                     return self._answer(own_settings.change(state, key, value))
-        return self._go(Step.ROUTING, cmd.Route(statement))
+        return [cmd.Route(statement)]
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
@@ -247,9 +219,9 @@ class StatementMachine:
                 check_statement(routed.statement, self._state.restrictions)
                 return self._recall(routed) or self._queue(routed.in_turn)
             case decision.Refuse() if isinstance(routed.statement, Unknown):
-                return self._go(Step.PARSING, cmd.CheckSyntax(routed.statement))
+                return [cmd.CheckSyntax(routed.statement)]
             case decision.Refuse():
-                raise Rejected(self._refusal())
+                raise Rejected(refusal(routed.decision))
             case decision.Answer():
                 return self._answer(NO_ROWS)
 
@@ -260,27 +232,17 @@ class StatementMachine:
         if self._decisions >= DECISIONS:
             raise Unsettled("The tables of the statement keep changing.")
         self._turn = tables
-        return self._go(Step.QUEUEING, cmd.AwaitTurn(tables))
+        return [cmd.AwaitTurn(tables)]
 
     def _turn_came(self, waited: bool) -> list[Command]:
-        if waited and not self._stopped:
-            return self._go(Step.ROUTING, cmd.Route(None))
-        return self._enter()
+        return [cmd.Route(None)] if waited and not self._stopped else self._enter()
 
     def _recall(self, routed: Routed) -> list[Command]:
         """The way to an answer from memory; none for any other statement."""
-        statement, runs = routed.statement, routed.decision
+        statement = routed.statement
         if not isinstance(statement, Known) or statement.catalog is None or statement.explain:
             return []
-        assert isinstance(runs, decision.RunIn)
-        return self._go(Step.RECALLING, cmd.Recall(statement.catalog, runs.cluster))
-
-    def _refusal(self) -> Failure:
-        refused = self._routed.decision
-        assert isinstance(refused, decision.Refuse)
-        code = refused.code
-        text = f"[{code}] {refused.because} {refused.hint}".rstrip()
-        return Failure(text, refused.sqlstate, int(code.removeprefix("CW")))
+        return [cmd.Recall(statement.catalog, self._cluster)]
 
     def _enter(self) -> list[Command]:
         self._started = None
@@ -288,8 +250,7 @@ class StatementMachine:
         if self._stopped:
             return self._conclude()
         routed = self._routed
-        enter = cmd.EnterCluster(self._cluster, routed.statement, routed.versions)
-        return self._go(Step.ENTERING, enter)
+        return [cmd.EnterCluster(self._cluster, routed.statement, routed.versions)]
 
     def _entered(self, event: ev.Entered) -> list[Command]:
         if not event.checked:
@@ -301,7 +262,7 @@ class StatementMachine:
         if self._stopped:
             return self._conclude()
         if attempt.writes:
-            return self._go(Step.MARKING, cmd.OpenWrite(attempt.writes))
+            return [cmd.OpenWrite(attempt.writes)]
         return self._send(ev.WriteOpened((), None))
 
     def _send(self, opened: ev.WriteOpened) -> list[Command]:
@@ -312,8 +273,7 @@ class StatementMachine:
             return [*closed, *self._conclude()]
         attempt.at_once = attempt.is_constant and not self._limited
         before = self._runs() if attempt.at_once else []
-        execute = cmd.Execute(attempt.claim(opened.targets), attempt.at_once)
-        return self._go(Step.SENDING, *before, execute)
+        return [*before, cmd.Execute(attempt.claim(opened.targets), attempt.at_once)]
 
     def _runs(self) -> list[Command]:
         """The client sees that it runs; once, also when it is decided again."""
@@ -325,7 +285,7 @@ class StatementMachine:
     def _accepted(self) -> list[Command]:
         self._attempt.accepted = True
         first = [cmd.CancelInCluster()] if self._stopped else self._runs()
-        return self._go(Step.RUNNING, *first, cmd.WaitForEnd())
+        return [*first, cmd.WaitForEnd()]
 
     # The end of an attempt
 
@@ -334,16 +294,11 @@ class StatementMachine:
         if self._through is None:
             status = attempt.explained(status)
         attempt.status = status
-        marks: list[Command] = []
-        if attempt.token is not None:
-            if status.state in (OperationState.FINISHED, OperationState.ERROR):
-                marks = [cmd.CloseWrite(attempt.token)]
-            else:
-                self._lingering = attempt.token
+        marks = attempt.close_mark(status)
         statement = attempt.statement
         changes = statement.changes if isinstance(statement, Known) else None
         if status.state is OperationState.FINISHED and is_left_to_server(changes):
-            return self._go(Step.ZONING, *marks, cmd.ReadZone())
+            return [*marks, cmd.ReadZone()]
         return marks + self._settle(statement)
 
     def _zone_read(self, zone: str | None) -> list[Command]:
@@ -366,11 +321,10 @@ class StatementMachine:
         if attempt.checked and self._decisions < DECISIONS and is_outdated(attempt.status):
             tables = tuple(attempt.routed.versions)
             forget = cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)
-            again = *effects, *forget, cmd.DiscardResult(), cmd.Route(None)
-            return self._go(Step.ROUTING, *again)
+            return [*effects, *forget, cmd.DiscardResult(), cmd.Route(None)]
         created = attempt.created
         if created and attempt.status.state is OperationState.FINISHED:
-            return self._go(Step.CLAIMING, *effects, cmd.ClaimTables(created, attempt.cluster))
+            return [*effects, cmd.ClaimTables(created, attempt.cluster)]
         return effects + self._finish()
 
     def _finish(self) -> list[Command]:
@@ -391,7 +345,7 @@ class StatementMachine:
             attempt, sent = self._attempt, self.step is Step.SENDING
             if sent and attempt.at_once and isinstance(error, Rejected):
                 return self._send_again(attempt)
-            effects = self._cut_off(attempt, error if sent else None)
+            effects = attempt.cut_off(error if sent else None)
         if self._may_repeat(error):
             return effects + self._enter()
         if isinstance(error, ClusterDown) and self.step is Step.ENTERING:
@@ -404,19 +358,13 @@ class StatementMachine:
         if self._through is not None or self._decisions >= DECISIONS:
             return self._fail(error)
         self._down = self._cluster, error
-        return self._go(Step.ROUTING, cmd.Route(self._routed.statement))
+        return [cmd.Route(self._routed.statement)]
 
     def _send_again(self, attempt: Attempt) -> list[Command]:
         """A statement that the cluster refused at once: a client gets the error that it has when it
         is sent asynchronously. It writes nothing, and reads no table."""
         attempt.at_once = False
-        return self._go(Step.SENDING, cmd.Execute(attempt.claim(())))
-
-    def _cut_off(self, attempt: Attempt, error: Exception | None) -> list[Command]:
-        """The statement has no known end, unless the cluster refused to begin it (`error`)."""
-        if attempt.accepted:
-            self._lost = attempt.token
-        return attempt.cut_off(error)
+        return [cmd.Execute(attempt.claim(()))]
 
     def _may_repeat(self, error: Exception) -> bool:
         """Whether the statement certainly did not start, so that another session may run it."""
@@ -427,7 +375,7 @@ class StatementMachine:
 
     def _fail(self, error: CausewayError | Rejected) -> list[Command]:
         if self._reported:
-            return self._go(Step.OVER)
+            return []
         failure = error.failure if isinstance(error, Rejected) else failure_of(error)
         return [cmd.Become(OperationState.ERROR, failure), *self._conclude()]
 
@@ -440,32 +388,14 @@ class StatementMachine:
     def _conclude(self) -> list[Command]:
         """The client has its answer; what is left is to see to a write."""
         self._reported = True
-        if self._lost is not None:
-            return self._go(Step.LEARNING, cmd.Report(), cmd.LearnOutcome(self._lost))
-        if self._lingering is not None:
-            return self._go(Step.LINGERING, cmd.Report(), cmd.Linger())
-        return self._go(Step.OVER, cmd.Report())
-
-    def _learnt(self, ended: bool) -> list[Command]:
-        if not ended:
-            return self._go(Step.OVER)
-        self._lingering = self._lost
-        return self._go(Step.LINGERING, cmd.Linger())
-
-    def _close_lingering(self) -> list[Command]:
-        assert self._lingering is not None
-        return self._go(Step.OVER, cmd.CloseWrite(self._lingering))
+        return [cmd.Report(), *(self._started.left() if self._started else ())]
 
     def _interrupt(self) -> list[Command]:
-        step = self.step
-        if step is Step.LINGERING:
-            return self._close_lingering()
+        if self.step is Step.LINGERING:
+            return [cmd.CloseWrite(self._attempt.write)]
         if self._reported:
-            return self._go(Step.OVER)
-        effects: list[Command] = []
-        if step in (Step.SENDING, Step.RUNNING, Step.ZONING):
-            effects = self._cut_off(self._attempt, None)
-        if self._lingering is not None:
-            effects.append(cmd.CloseWrite(self._lingering))
+            return []
+        running = self.step in (Step.SENDING, Step.RUNNING, Step.ZONING)
+        effects = self._attempt.cut_off(None) if running else []
         self._reported = True
-        return self._go(Step.OVER, *effects, cmd.Become(OperationState.CANCELED), cmd.Report())
+        return [*effects, cmd.Become(OperationState.CANCELED), cmd.Report()]

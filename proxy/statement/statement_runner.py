@@ -156,51 +156,51 @@ class StatementRunner:
         match command:
             case cmd.ReadCommand(sql):
                 return ev.CommandRead(await self._router.command(sql, state))
+            case cmd.Explain(explained):
+                return ev.Listed(await explain(explained, state, self._router))
+            case cmd.ListStatements(limit):
+                return ev.Listed(await self._list_statements(limit))
+            case cmd.ListCopies(wanted):
+                return ev.Listed(await self._list_copies(wanted))
+            case cmd.Copy():
+                return await self._copy(command)
             case cmd.Analyse():
                 record.what = await self._router.analyse(self._request.statement, state)
                 record.mark("analyse")
                 return ev.Analysed(record.what)
+            case cmd.CheckDatabase(name):
+                return ev.DatabaseChecked(await self._router.database_exists(name))
             case cmd.Route(statement):
                 routed = await self._router.decide(self._request.statement, state, statement)
                 record.decided(routed.statement, routed.decision, routed.facts)
                 record.mark("decide")
                 return routed
-            case cmd.AwaitTurn(tables):
-                return await self._await_turn(tables)
             case cmd.Recall():
                 return await self._recall(command)
+            case cmd.CheckSyntax(unknown):
+                sql = self._request.statement
+                failure = await spark_error(self._session, sql, unknown, self._router.health)
+                return ev.SyntaxChecked(failure)
+            case cmd.AwaitTurn(tables):
+                return await self._await_turn(tables)
             case cmd.EnterCluster():
                 return await self._enter(command)
+            case cmd.OpenWrite(writes):
+                targets = self._router.write_targets(writes)
+                token = await self._router.loader.open_write(targets) if targets else None
+                return ev.WriteOpened(targets, token)
             case cmd.Execute():
                 return await self._execute(command)
             case cmd.WaitForEnd():
                 status = await self._entered.end_of(self._sent.operation)
                 record.mark("execute")
                 return ev.Ended(status)
-            case cmd.OpenWrite(writes):
-                targets = self._router.write_targets(writes)
-                token = await self._router.loader.open_write(targets) if targets else None
-                return ev.WriteOpened(targets, token)
+            case cmd.ReadZone():
+                return ev.ZoneRead(await self._entered.read_zone())
             case cmd.ClaimTables(tables, cluster):
                 for table in tables:
                     await self._router.loader.claim(table, cluster)
                 return ev.TablesClaimed()
-            case cmd.ReadZone():
-                return ev.ZoneRead(await self._entered.read_zone())
-            case cmd.CheckDatabase(name):
-                return ev.DatabaseChecked(await self._router.database_exists(name))
-            case cmd.CheckSyntax(unknown):
-                sql = self._request.statement
-                failure = await spark_error(self._session, sql, unknown, self._router.health)
-                return ev.SyntaxChecked(failure)
-            case cmd.Explain(explained):
-                return ev.Listed(await explain(explained, state, self._router))
-            case cmd.ListCopies(wanted):
-                return ev.Listed(await self._list_copies(wanted))
-            case cmd.Copy():
-                return await self._copy(command)
-            case cmd.ListStatements(limit):
-                return ev.Listed(await self._list_statements(limit))
             case cmd.LearnOutcome(token):
                 return await self._learn_outcome(token)
             case cmd.Linger():

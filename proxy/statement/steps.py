@@ -1,16 +1,21 @@
 """The steps of a statement: each with the events that it takes, and the steps that may follow.
 
-1. READING. A command of Causeway's own is answered from the session; LISTING and COPYING take
-   more. Any other statement is ANALYSED. What changes the session alone is answered;
-   USE after CHECKING that the database exists.
+A step is the call that the machine waits for: in ROUTING it waits for the answer to `Route`. Most
+statements take READING, ANALYSING, ROUTING, ENTERING, SENDING and RUNNING; a write takes QUEUEING
+and MARKING, too.
+
+1. READING finds out whether the text is a command of Causeway's own. USE CLUSTER and its neighbours
+   are answered from the session, others in LISTING and COPYING. ANALYSING finds out what any other
+   statement reads and writes. SET of Causeway's own settings is answered, and USE, after CHECKING
+   that the database exists: they change the session alone.
 2. ROUTING decides the cluster. RECALLING answers a question about the catalog from memory, if the
    answer is certainly the one that this cluster would give. Before a statement that is not
    understood is refused, PARSING has Spark look at it: its own error says more. A write waits for
    its turn in QUEUEING while earlier statements write its table, and is routed again then: its
    tables have changed.
-3. An attempt. ENTERING opens the session in the cluster and repeats there what the user's session
-   did elsewhere. MARKING writes into the metastore that a write runs, before the cluster hears of
-   it. SENDING sends the statement with its claim. RUNNING waits for its end. ZONING reads the
+3. ENTERING begins an attempt: it opens the session in the cluster and repeats there what the user's
+   session did elsewhere. MARKING writes into the metastore that a write runs, before the cluster
+   gets it. SENDING sends the statement with its claim. RUNNING waits for its end. ZONING reads the
    time zone that a SET left to the server.
 4. After its end the mark goes, if the write certainly ended, and the session's journal gets the
    effect, if it certainly happened. CLAIMING makes the cluster the primary of new tables. Then the
@@ -29,9 +34,12 @@ A client that stops a statement gets its reply at once, at any step. The stateme
 next point where it can end with its mark and its session in a known state.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum, auto
 
+from proxy.statement import commands as cmd
 from proxy.statement import events as ev
+from proxy.statement.commands import Command
 from proxy.statement.events import Event
 
 
@@ -58,6 +66,29 @@ class Step(IntEnum):
     LINGERING = auto()
     OVER = auto()
 
+
+STEP_OF_CALL: dict[type[Command], Step] = {
+    cmd.ReadCommand: Step.READING,
+    cmd.ListStatements: Step.LISTING,
+    cmd.ListCopies: Step.LISTING,
+    cmd.Explain: Step.LISTING,
+    cmd.Copy: Step.COPYING,
+    cmd.Analyse: Step.ANALYSING,
+    cmd.CheckDatabase: Step.CHECKING,
+    cmd.Route: Step.ROUTING,
+    cmd.Recall: Step.RECALLING,
+    cmd.CheckSyntax: Step.PARSING,
+    cmd.AwaitTurn: Step.QUEUEING,
+    cmd.EnterCluster: Step.ENTERING,
+    cmd.OpenWrite: Step.MARKING,
+    cmd.Execute: Step.SENDING,
+    cmd.WaitForEnd: Step.RUNNING,
+    cmd.ReadZone: Step.ZONING,
+    cmd.ClaimTables: Step.CLAIMING,
+    cmd.LearnOutcome: Step.LEARNING,
+    cmd.Linger: Step.LINGERING,
+}
+"""The step in which a call is carried out."""
 
 _OVER = frozenset({Step.OVER})
 _ATTEMPT = _OVER | {Step.ENTERING}  # another attempt, or none
@@ -101,3 +132,8 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
 }
 """What may follow what. `Stopped` and `Interrupted` come at any step: the first one changes no
 step, the second one leads to OVER."""
+
+
+def step_after(commands: Sequence[Command]) -> Step:
+    """The step that these commands lead to: that of the call, which is last; OVER without one."""
+    return STEP_OF_CALL.get(type(commands[-1]), Step.OVER) if commands else Step.OVER

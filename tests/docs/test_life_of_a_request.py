@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from proxy.protocol.replies import Status
+from proxy.protocol.types import OperationState
+from proxy.statement import events as ev
 from tests.docs.pages import ROOT
+from tests.proxy.statement.playbook import TABLE, WRITE, Token, routed, statement
 
 PAGE = ROOT / "docs" / "internals" / "life-of-a-request.md"
 LINKS = re.findall(r"\[`([\w.]+)`\]\(([^)]+)\)", PAGE.read_text())
@@ -37,3 +41,22 @@ def test_the_page_has_four_walks() -> None:
     walks = re.findall(r"^## (.*)$", PAGE.read_text(), re.M)
     assert walks == ["A statement", "A metastore request", "A replication", "A Hudi pull"]
     assert len(LINKS) > 60
+
+
+def test_the_page_has_the_events_of_an_insert() -> None:
+    machine = statement().machine
+    lines = []
+    for event in (
+        ev.Started(),
+        ev.CommandRead(None),
+        ev.Analysed(WRITE),
+        routed(WRITE, in_turn=frozenset({TABLE})),
+        ev.TurnCame(waited=False),
+        ev.Entered(checked=True),
+        ev.WriteOpened((TABLE,), Token("w")),
+        ev.Accepted(),
+        ev.Ended(Status(OperationState.FINISHED)),
+    ):
+        commands = ", ".join(type(each).__name__ for each in machine.receive(event))
+        lines.append(f"{type(event).__name__:14}-> {machine.step.name:10}{commands}\n")
+    assert "".join(lines) in PAGE.read_text()
