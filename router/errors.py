@@ -52,7 +52,7 @@ REFUSALS = (
     BOUND_ELSEWHERE,
 )
 
-# What the guard refuses in a cluster (guard/, ClaimException): the decision did not know of it.
+# Refusals of the guard in a cluster (guard/, ClaimException), for what the decision lacked.
 UNREADABLE_CLAIM = Refusal(
     "CW360",
     "0A000",

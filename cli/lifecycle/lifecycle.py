@@ -192,7 +192,7 @@ def _settings(args: argparse.Namespace) -> list[Settings]:
 def _views(known: Sequence[Settings]) -> ViewSync:
     """The views of all clusters in these settings."""
     if not known:
-        _emit({"event": "untold", "message": "without --conf no view hears of changes"})
+        _emit({"event": "untold", "message": "without --conf no view is notified of changes"})
     views = dict.fromkeys(view for each in known for view in each.views.values())
     return ViewSync(views, max((each.metastore_timeout for each in known), default=0.0))
 

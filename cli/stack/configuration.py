@@ -16,12 +16,12 @@ appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
-# A client that goes without a word is no error of the server's.
+# A client that closes its connection without CloseSession is no error of the server.
 logger.goodbye.name = org.apache.thrift.server.TThreadPoolServer
 logger.goodbye.level = off
 appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
-# Without it all jobs are in one pool that runs them in the order of their start, in spite of FAIR.
+# Without this pool all jobs are in one that runs them in the order of their start, even with FAIR.
 _FAIR_POOL = """\
 <allocations>
   <pool name="default">

@@ -104,7 +104,7 @@ class Record:
         self._last = now
 
     def end(self, state: OperationState, failure: Failure | None) -> None:
-        """The client can know the outcome now. Said again, it changes no duration."""
+        """The client can know the outcome now. A second call changes no duration."""
         self.state = state
         if self.seconds is None:
             self.seconds = time.perf_counter() - self._first

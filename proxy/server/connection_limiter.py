@@ -2,7 +2,7 @@
 
 There are two budgets: connections that are logged in, and new ones that are not. In the budget of
 new connections a newcomer replaces the oldest connection of the same address that waits silently
-(or of any address if there are too many in all), so that silent clients keep nobody out.
+(or of any address if there are too many in all), so that silent clients keep no other client out.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Handles that clients hold: ours, unguessable, and bound to the user who got them.
 
-The Thrift Server binds a handle to nobody: whoever knows it may use it. Here another user's
+The Thrift Server binds no handle to a user: any client that has it may use it. Here another user's
 handle is as unknown as one never given out.
 """
 

@@ -1,8 +1,8 @@
-"""A client's operation: a statement or metadata call, from the first word to its closing.
+"""A client's operation: a statement or metadata call, from its call to its closing.
 
-What the client is told (`status`) and what the cluster still does are two things: a cancelled
-statement is cancelled for the client at once, while its task sees to it that the cluster's
-operation ends and that a write is marked as ended.
+The client's status and the work in the cluster are two things: a cancelled statement is cancelled
+for the client at once, while its task waits for the end of the cluster's operation and marks a
+write as ended.
 """
 
 import asyncio

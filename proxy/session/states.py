@@ -2,7 +2,7 @@
 
 PENDING: being routed, its cluster's session opened or caught up. RUNNING: the cluster has it.
 The other states are ends: nothing leaves them but CLOSED. A transition that is not in the
-table is a mistake of ours and raises.
+table is a mistake in Causeway and raises.
 
 Clients never see PENDING (`shown`). A Thrift Server is in that state while a statement waits for a
 thread, but its status call lasts until the statement ends or five seconds have passed, so its

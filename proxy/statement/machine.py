@@ -386,7 +386,7 @@ class StatementMachine:
         return [*before, cmd.Answer(table), finished, *self._conclude()]
 
     def _conclude(self) -> list[Command]:
-        """The client has its answer; what is left is to see to a write."""
+        """The client has its answer; a write that has no known end goes on."""
         self._reported = True
         return [cmd.Report(), *(self._started.left() if self._started else ())]
 

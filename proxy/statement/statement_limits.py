@@ -2,7 +2,7 @@
 
 A Thrift Server collects a result in its heap before it gives the first row, and keeps it until the
 operation is closed. So a statement that runs for too long is cancelled, a result of which too much
-was read is closed, and so is one that nobody reads any more.
+was read is closed, and so is a result that its client no longer reads.
 """
 
 from conf.errors import CausewayError

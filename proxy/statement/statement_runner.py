@@ -98,7 +98,7 @@ class StatementRunner:
         self._upstream: ClusterSession | None = None
         self._remote: RemoteResult | None = None
         self._reported: Callable[[], object] | None = None
-        self._left: list[Command] = []  # commands that follow the one that is carried out
+        self._left: list[Command] = []  # commands after the current one
         self._machine = StatementMachine(
             request.statement,
             session.state,
@@ -347,7 +347,7 @@ class StatementRunner:
                 _log.warning("the end of a write is not known; copies stay unread: %r", token)
 
     async def _report(self) -> None:
-        """Last, so that who waits for the end is answered first."""
+        """Reports after a turn of the event loop, in which the client is answered."""
         reported, self._reported = self._reported, None
         try:
             await asyncio.sleep(0)
@@ -379,6 +379,6 @@ def _ask_schema(remote: RemoteResult) -> None:
     """Asks for the schema of a statement that ended, before its client does.
 
     Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
-    remembers it. Nor before the client knows of the end.
+    remembers it. It is asked after the client has the end.
     """
     remote.upstream.ask(remote.ask_schema())

@@ -29,7 +29,7 @@ class Condition:
 class EndpointHealth:
     """The endpoints of all clusters. Nothing here waits for anything.
 
-    A drained endpoint or cluster takes no new sessions; those that it has go on to their end.
+    A drained endpoint or cluster takes no new sessions; its open sessions go on to their end.
     """
 
     def __init__(self) -> None:

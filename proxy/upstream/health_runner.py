@@ -1,4 +1,4 @@
-"""Checks every Thrift Server at intervals, so that statements avoid those that are down."""
+"""Checks every Thrift Server at intervals, so that statements avoid servers that are down."""
 
 import asyncio
 import random

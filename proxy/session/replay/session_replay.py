@@ -72,7 +72,7 @@ class SessionReplay:
         self._database = database  # of the session in the cluster
         self._applied: set[int] = set()  # numbers of the journal's entries
         self._objects: set[str] = set()  # temporary objects that are there
-        self._lacking: dict[str, str] = {}  # those that could not be made, and why
+        self._lacking: dict[str, str] = {}  # objects that could not be made, and why
         self._read: dict[TableRef, object] = {}  # versions of tables
         self._functions_at = functions.now()
         self._caught_up = 0
@@ -116,7 +116,7 @@ class SessionReplay:
                 self._database = database.lower()
 
     def function_changed(self, database: str, name: str) -> None:
-        """A statement that ran in this session, which knows of it, changed a permanent function."""
+        """A statement of this session changed a permanent function: the session has the change."""
         before = self._functions.now()
         self._functions.record(database, name)
         if self._functions_at == before:
@@ -142,7 +142,7 @@ class SessionReplay:
         return isinstance(effect, DropTemp) and effect.name in self._lacking
 
     async def refresh(self, versions: Mapping[TableRef, object]) -> None:
-        """Makes the session forget what it knows of tables that changed since it read them.
+        """Makes the session forget the files of tables that changed since it read them.
 
         Spark keeps the list of a table's files for the session's life, and would read a copy
         as it was. Raises Rejected, ClusterLost.

@@ -1,4 +1,4 @@
-"""Our own settings, changed in one session: answered here, no cluster hears of them."""
+"""Causeway's own settings, changed in one session: answered here, and sent to no cluster."""
 
 from dataclasses import replace
 

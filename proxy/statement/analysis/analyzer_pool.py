@@ -1,10 +1,10 @@
 """Where statements are analysed, so that no statement and no client stops the others.
 
 In the event loop: answers that are remembered, and short statements whose analysis takes few steps
-(`dialect.work` counts them) of a user that has not used up its share of the loop's time. All else
-in processes of their own, in which the user goes first that has used them least of late, and of one
-user's sessions the one that has. One process takes only the tasks of users that used little, so
-that nobody waits behind a slow statement of another user.
+(`dialect.work` counts them) of a user that has not used up its share of the loop's time. All others
+are analysed in processes. There the user with the least recent use goes first, and of one user's
+sessions the session with the least. One process takes only the tasks of users with little use, so
+that no user waits behind a slow statement of another user.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ SHORT_TEXT = 4 << 10  # characters; what is longer is never read in the event lo
 STEPS = 500  # of work at once in the event loop, some 3 ms
 LOOP_SHARE = 0.05  # of the event loop's time for the analyses of one user ..
 LOOP_CREDIT = 0.05  # .. and the seconds that they may take at once
-LITTLE = 0.2  # seconds of the processes' time; who used less of late has a process beside
+LITTLE = 0.2  # seconds of the processes' recent time; a user below it has a process more
 HALF_LIFE = 10.0  # seconds in which what was used counts half
 WAITING_OF_USER, WAITING = 1_000, 4_000  # tasks
 WAITING_BYTES = 128 << 20  # of a user half of it
@@ -47,7 +47,7 @@ _HINTS = 10_000  # statements of which it is remembered what they need
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who has a statement analysed."""
+    """The user and the session that a statement is analysed for."""
 
     user: str
     session: Hashable

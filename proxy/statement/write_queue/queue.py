@@ -46,7 +46,7 @@ def _is_staged_in_table(info: TableInfo | None) -> bool:
 
 
 class Place(Protocol):
-    """A statement in the queue, or one that has its turn."""
+    """A statement that waits in the queue, or has its turn."""
 
     def on_turn(self) -> None:
         """Nothing is ahead of it any more. Called at most once, and not by `WriteQueue.enter`."""
