@@ -61,7 +61,7 @@ spark4: install ## the tests for Spark 4; skipped where it cannot be installed
 shared: install $(GUARD) ## the tests that share one stack
 	$(BIN)/pytest -m "shared and not clients" --durations=15 tests/e2e
 
-serverless: install $(GUARD) ## the tests that need no stack, quick and slow
+serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
 	$(BIN)/pytest -m "not e2e" --durations=15
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
@@ -76,7 +76,7 @@ check: install ## lint and the quick tests, two parts at the same time
 quick-proxy: install
 	$(BIN)/pytest -q -m "not slow and not e2e" tests/proxy
 
-quick-rest: install
+quick-rest: install build/moto/bin/moto_server
 	$(BIN)/pytest -q -m "not slow and not e2e" --ignore=tests/proxy --ignore=tests/e2e
 
 lint: install ## style, types and import rules
@@ -149,6 +149,11 @@ lock: ## newer versions with their hashes: requirements.lock from pyproject.toml
 	  { sed -n '/^#/p' $$each; build/lock/bin/uv $(LOCKED) build/lock/wanted.in; } >build/lock/made && \
 	  cp build/lock/made $$each || exit 1; \
 	done
+
+# An S3 for tests, in a Python of its own; without it they are skipped.
+build/moto/bin/moto_server: requirements/moto.lock
+	$(PYTHON) -m venv build/moto
+	-build/moto/bin/python $(HASHED) --no-compile -r requirements/moto.lock
 
 build/audit/bin/pip-audit: requirements/audit.lock
 	$(PYTHON) -m venv --clear build/audit

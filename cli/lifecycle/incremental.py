@@ -4,16 +4,20 @@ import argparse
 import dataclasses
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
+from pipeline.errors import BadEndpoints
 from pipeline.hudi.changes import EARLIEST
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.storage import CountingStorage, LocalStorage, is_local, local_path
+from pipeline.hudi.table.open_storage import open_storage
+from pipeline.hudi.table.storage import CountingStorage, HudiStorage, is_local, local_path
 from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
 
 
@@ -26,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
     )
     planning.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_access(planning, "Spark setting, where Spark is needed: a table on HDFS")
 
     pulling = actions.add_parser("pull", help="write the changes since the last pull to a target")
     pulling.add_argument("source", help="base path of the Hudi table")
@@ -48,10 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pulling.add_argument(
         "--moved-from", metavar="SOURCE", help="the path that the source had in earlier pulls"
     )
-    pulling.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
-        help="Spark setting, where Spark is needed: a Hudi table or a metastore table as target",
-    )  # fmt: skip
+    _add_access(
+        pulling,
+        "Spark setting, where Spark is needed: a source on HDFS; a Hudi table or a metastore table"
+        " as target",
+    )
     pulling.add_argument("--json", action="store_true", help="print one JSON object")
 
     copying = actions.add_parser("replicate", help="copy a table's new commits to its replica")
@@ -63,6 +69,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _add_access(command: argparse.ArgumentParser, conf_help: str) -> None:
+    command.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting, help=conf_help
+    )
+    command.add_argument(
+        "--hadoop-conf", default="", metavar="AUTHORITY=DIR,..",
+        help="Hadoop settings of the source's bucket or name node, *: others",
+    )  # fmt: skip
+
+
 _SINCE = "bookmark, exclusive: completion time from table version 8 on, else commit time"
 
 
@@ -71,7 +87,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    storage = CountingStorage()
+    with _source_storage(_absolute(args.path), args) as storage:
+        return _print_plan(args, CountingStorage(storage))
+
+
+def _print_plan(args: argparse.Namespace, storage: CountingStorage) -> int:
     table = open_for_changes(_absolute(args.path), storage)
     opened = storage.lists
     began = time.perf_counter()
@@ -90,9 +110,27 @@ def _plan(args: argparse.Namespace) -> int:
     if planned.held_back_by:
         print(f"held back  commits behind {planned.held_back_by}, which still runs")
     print(f"cost       {storage.lists - opened} list calls, {seconds * 1000:.1f} ms")
-    calls, files, full = _full_listing(table.base)
-    print(f"in full    {calls} list calls, {full * 1000:.1f} ms, {files} files")
+    if is_local(table.base):  # elsewhere it costs what the plan saves
+        calls, files, full = _full_listing(table.base)
+        print(f"in full    {calls} list calls, {full * 1000:.1f} ms, {files} files")
     return 0
+
+
+@contextmanager
+def _source_storage(source: str, args: argparse.Namespace) -> Iterator[HudiStorage]:
+    """Starts Spark when the source needs its Hadoop, and stops it."""
+    conf, endpoints = dict(args.conf), read_endpoints(args.hadoop_conf, Path.cwd())
+    with ExitStack() as exits:
+
+        def hadoop() -> HudiStorage:
+            from pipeline.hudi.spark_reader import HadoopStorage
+            from pipeline.spark.session import open_session
+
+            spark = open_session(conf=conf)
+            exits.callback(spark.stop)
+            return HadoopStorage(spark, endpoints)
+
+        yield open_storage(source, endpoints, conf, hadoop)
 
 
 def plan_facts(planned: Plan) -> dict[str, Any]:
@@ -128,11 +166,15 @@ def _pull(args: argparse.Namespace) -> int:
     key = tuple(args.key.split(",")) if args.key else DEFAULT_KEY
     source = _absolute(args.source)
     if _needs_spark(args.target):
+        if args.hadoop_conf:
+            reason = "is for sources that are read without Spark; use --conf spark.hadoop.KEY=VALUE"
+            raise BadEndpoints(f"--hadoop-conf {reason}.")
         done = _pull_with_spark(source, mode, key, args)
     else:
         target = _folder(args.target)
-        table = open_table(source, LocalStorage())
-        done = pull(table, target, mode, key, args.since, args.until, _moved_from(args))
+        with _source_storage(source, args) as storage:
+            table = open_table(source, storage)
+            done = pull(table, target, mode, key, args.since, args.until, _moved_from(args))
     _show(done, args.json)
     return 0
 

@@ -1,6 +1,7 @@
 """The changed rows of a plan, read without Spark.
 
 Arrow reads base files. hudi-rs merges slices with logs; it reads exactly the files of the plan.
+Files of other machines are fetched first, slice by slice.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +16,11 @@ from hudi import HudiTableBuilder
 
 from pipeline.hudi.errors import StorageFault, UnsupportedTable
 from pipeline.hudi.plan import Plan, RowFilter
+from pipeline.hudi.table.fetched_slices import fetched_slices
 from pipeline.hudi.table.payloads import merge_options
 from pipeline.hudi.table.schema import conform
 from pipeline.hudi.table.slices import FileSlice
-from pipeline.hudi.table.storage import local_path
+from pipeline.hudi.table.storage import FileInfo, is_local, local_path
 
 COMMIT_TIME = "_hoodie_commit_time"
 
@@ -53,11 +55,23 @@ def open_rows(plan: Plan) -> ChangedRows:
 
 def _batches(plan: Plan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     with _storage_faults(plan):
+        if not is_local(plan.table.base):
+            for each in fetched_slices(plan.table, plan.slices):
+                yield from _slice_rows(plan, each.root, each.part, schema)
+            return
         yield from plain_rows([p for p in plan.slices if not p.logs], plan.rows, schema)
         for part in plan.slices:
             if part.logs:
-                options = merge_options(plan.table)
-                yield from merge_slice(plan.table.base, options, part, plan.rows, schema)
+                yield from _slice_rows(plan, plan.table.base, part, schema)
+
+
+def _slice_rows(
+    plan: Plan, root: str, part: FileSlice, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one slice whose files are below `root`."""
+    if not part.logs:
+        return plain_rows([part], plan.rows, schema)
+    return merge_slice(root, merge_options(plan.table), part, plan.rows, schema)
 
 
 def schema_of(plan: Plan) -> pa.Schema:
@@ -74,7 +88,17 @@ def schema_of(plan: Plan) -> pa.Schema:
         return pa.schema([(COMMIT_TIME, pa.string())])
     with _storage_faults(plan):
         newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
-        return pq.read_schema(local_path(newest.path)).remove_metadata()
+        if is_local(newest.path):
+            return _footer(newest)
+        [fetched] = (
+            _footer(each.part.files[0])
+            for each in fetched_slices(plan.table, [FileSlice(("", ""), newest)])
+        )
+        return fetched
+
+
+def _footer(base: FileInfo) -> pa.Schema:
+    return pq.read_schema(local_path(base.path)).remove_metadata()
 
 
 def row_expression(rows: RowFilter | None) -> pc.Expression:

@@ -2,7 +2,7 @@
 
 A small change is read in this process and handed to Spark as rows, because a job would cost more.
 For a large one Spark reads the base files of the plan, and tasks merge the slices with logs by
-hudi-rs.
+hudi-rs, when the files are on their machine.
 """
 
 import tempfile
@@ -73,7 +73,7 @@ def read(spark: SparkSession, table: str, since: str, until: str | None = None) 
 def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
     """The rows of a plan. Opens only files of the plan, and lists no folder."""
     check_readable(planned)
-    if planned.bytes <= SMALL and isinstance(planned.table.storage, LocalStorage):
+    if planned.bytes <= SMALL:
         rows = rows_of(planned)
         if all(_is_plain(kind) for kind in rows.schema.types):
             return _local_rows(spark, rows)
@@ -238,6 +238,13 @@ class HadoopStorage:
         system, where = self._locate(path)
         try:
             return bool(system.exists(where))
+        except Py4JJavaError as error:
+            raise _fault(path, error) from error
+
+    def fetch(self, path: str, into: str) -> None:
+        system, where = self._locate(path)
+        try:
+            system.copyToLocalFile(False, where, self._jvm.org.apache.hadoop.fs.Path(into), True)
         except Py4JJavaError as error:
             raise _fault(path, error) from error
 

@@ -48,6 +48,10 @@ class HudiStorage(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
+    def fetch(self, path: str, into: str) -> None:
+        """Writes the content of a file into a file of this machine."""
+        ...
+
 
 class LocalStorage:
     """Files of this machine. A path may begin with `file:`, which its children keep. Every method
@@ -86,6 +90,10 @@ class LocalStorage:
     def exists(self, path: str) -> bool:
         return os.path.exists(local_path(path))
 
+    def fetch(self, path: str, into: str) -> None:
+        with open(into, "wb") as file:
+            file.write(self.read(path))
+
 
 @dataclass(slots=True)
 class CountingStorage:
@@ -112,6 +120,10 @@ class CountingStorage:
 
     def exists(self, path: str) -> bool:
         return self.inner.exists(path)
+
+    def fetch(self, path: str, into: str) -> None:
+        self.reads += 1
+        self.inner.fetch(path, into)
 
 
 def _present(path: str, entries: Iterable[os.DirEntry[str]]) -> Iterator[FileInfo]:

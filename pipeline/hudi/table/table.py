@@ -29,7 +29,7 @@ from pipeline.hudi.table.timeline import (
 
 HOODIE = ".hoodie"
 PARTITION_MARK = ".hoodie_partition_metadata"
-_PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
+PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 MERGE_ON_READ = "MERGE_ON_READ"
 _NEWEST_VERSION = 9
 _BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"
@@ -281,7 +281,7 @@ def open_for_changes(base: str, storage: HudiStorage) -> HudiTable:
 
 def _read_properties(base: str, storage: HudiStorage) -> dict[str, str]:
     """Between the two steps of a change of the properties only their backup exists."""
-    for name in _PROPERTIES:
+    for name in PROPERTIES:
         with suppress(MissingPath):
             return parse_properties(storage.read(f"{base}/{HOODIE}/{name}"))
     raise NotAHudiTable(f"{base} is not a Hudi table.")
@@ -293,7 +293,7 @@ def find_base(path: str, storage: HudiStorage) -> str | None:
     root = f"{scheme}://{rest.partition('/')[0]}" if colon else ""
     current = path.rstrip("/")
     while len(current) > len(root):
-        if any(storage.exists(f"{current}/{HOODIE}/{name}") for name in _PROPERTIES):
+        if any(storage.exists(f"{current}/{HOODIE}/{name}") for name in PROPERTIES):
             return current
         current = current.rpartition("/")[0]
     return None

@@ -1,15 +1,20 @@
 """Hudi tables on a real HDFS: planned, listed, read by Spark, and replicated both ways."""
 
+import os
+import zipfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from pipeline.copy.files import CopyOptions
+from cli.main import main
+from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
 from pipeline.hudi.errors import NotAHudiTable, StorageFault
 from pipeline.hudi.listing import list_status
-from pipeline.hudi.plan import plan
+from pipeline.hudi.plan import plan, snapshot
+from pipeline.hudi.read import changed_rows as rows_of
 from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication
-from pipeline.hudi.spark_reader import HadoopStorage, read, storage_for
+from pipeline.hudi.spark_reader import HadoopStorage, changed_rows, read, storage_for
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes, open_table
 from pipeline.spark.session import open_session
@@ -22,8 +27,10 @@ pytestmark = [
     # PySpark leaves the sockets of collected rows to the collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated"),  # PySpark's
 ]
 hdfs = test_hdfs.hdfs
+SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[4] / "shared")) / "hudi"
 
 
 def replicate(source: str, target: str) -> HudiReplicationResult:
@@ -70,6 +77,51 @@ def test_only_touched_partitions_are_listed(hdfs: str, tmp_path: Path) -> None:
     }  # fmt: skip
     found = list_status([f"{away}/p", f"{away}/q1"], conf, storage)
     assert [file.path for file in found] == [f"{away}/p/f_1-0-1_100.parquet"]
+
+
+def test_a_pull_to_a_local_folder_by_the_command_line(hdfs: str, tmp_path: Path) -> None:
+    table = RowTable(tmp_path / "source")
+    away, target = f"{hdfs}/{tmp_path.name}/pulled", str(tmp_path / "target")
+    table.write(100, {"a": 1, "b": 1})
+    replicate(f"file://{table.path}", away)
+    assert main(["incremental", "plan", away, "--since", "earliest"]) == 0
+    assert main(["incremental", "pull", away, target, "--mode", "merge"]) == 0
+    table.write(200, {"b": 2})
+    replicate(f"file://{table.path}", away)
+    assert main(["incremental", "pull", away, target, "--mode", "merge"]) == 0
+    rows = pq.read_table(target).to_pylist()
+    assert {row["key"]: row["value"] for row in rows} == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sample_table__mor__parquet__v6_nonpartitioned",
+        "quickstart_trips_table__mor__avro__v8_trips_8i3u1d",
+    ],
+)
+def test_slices_with_logs_have_the_rows_of_local_disk(hdfs: str, tmp_path: Path, name: str) -> None:
+    archive = SHARED / f"{name}.zip"
+    if not archive.exists():
+        pytest.skip(f"no {archive}")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path)
+    base = next(p.parent for p in tmp_path.glob("*/.hoodie") if "MACOSX" not in str(p))
+    spark = open_session("local[2]")
+    away = f"{hdfs}/{tmp_path.name}/logs"
+    files = SparkFiles(spark)
+    [listing] = files.listings([f"file://{base}"])
+    assert listing is not None
+    copies = [FileCopy(f"file://{base}", away, entry) for entry in listing.files]
+    assert {done.status for done in files.copy_files(copies, CopyOptions())} == {FileStatus.SENT}
+    here, there = (
+        snapshot(open_for_changes(uri, storage_for(spark, uri))) for uri in (str(base), away)
+    )
+    assert any(part.logs for part in there.slices)
+    by_arrow = [sorted(map(str, rows_of(each).to_pylist())) for each in (here, there)]
+    by_spark = [sorted(map(str, changed_rows(spark, each).collect())) for each in (here, there)]
+    assert by_arrow[0] == by_arrow[1]
+    assert by_spark[0] == by_spark[1]
 
 
 def test_without_spark_the_error_names_the_reason(hdfs: str) -> None:

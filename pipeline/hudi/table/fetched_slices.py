@@ -1,0 +1,99 @@
+"""File slices of tables on other machines, brought to this one while earlier ones are read.
+
+The files are below a temporary folder that looks like the table to hudi-rs: it has the table's
+properties, the names of its timeline's files, because logs of layout 1 may have blocks of commits
+that are not complete, and the newest schema.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pipeline.hudi.errors import MissingPath, StorageFault
+from pipeline.hudi.table.slices import FileSlice
+from pipeline.hudi.table.storage import FileInfo
+from pipeline.hudi.table.table import HOODIE, PROPERTIES, HudiTable, timeline_folder
+
+_AHEAD = 4  # slices that are fetched while one is read
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedSlice:
+    """A slice whose files are on this machine, below `root`."""
+
+    root: str
+    part: FileSlice
+
+
+def fetched_slices(table: HudiTable, parts: Sequence[FileSlice]) -> Iterator[FetchedSlice]:
+    """Each of the table's slices. Its files are deleted when the next one is asked for.
+
+    Raises StorageFault, also when a file has vanished since the slices were planned.
+    """
+    with TemporaryDirectory(prefix="causeway-pull-") as root, ThreadPoolExecutor(_AHEAD) as pool:
+        if any(part.logs for part in parts):
+            _lay_out_table(table, root)
+        ahead = iter(parts)
+        waiting: deque[Future[FileSlice]] = deque()
+        try:
+            while True:
+                for part in islice(ahead, _AHEAD - len(waiting)):
+                    waiting.append(pool.submit(_fetch, table, part, root))
+                if not waiting:
+                    return
+                fetched = waiting.popleft().result()
+                yield FetchedSlice(root, fetched)
+                for file in fetched.files:
+                    Path(file.path).unlink()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _fetch(table: HudiTable, part: FileSlice, root: str) -> FileSlice:
+    try:
+        base = None if part.base is None else _fetch_file(table, part.base, root)
+        return replace(part, base=base, logs=tuple(_fetch_file(table, f, root) for f in part.logs))
+    except MissingPath as fault:
+        raise StorageFault(f"{fault.args[0]} It was there when the pull was planned.") from fault
+    except OSError as fault:
+        raise StorageFault(f"{root}: {fault}.") from fault
+
+
+def _fetch_file(table: HudiTable, file: FileInfo, root: str) -> FileInfo:
+    local = Path(root, file.path[len(table.base) + 1 :])
+    local.parent.mkdir(parents=True, exist_ok=True)
+    table.storage.fetch(file.path, str(local))
+    if local.stat().st_size < file.length:  # logs of layout 1 may have grown
+        raise StorageFault(f"{file.path} is shorter than its listing shows.")
+    return replace(file, path=str(local))
+
+
+def _lay_out_table(table: HudiTable, root: str) -> None:
+    timeline = Path(timeline_folder(root, table.properties))
+    timeline.mkdir(parents=True)
+    for instant in table.timeline.instants:
+        (timeline / instant.file).touch()
+    for name in _newest_with_schema(table):
+        source = f"{timeline_folder(table.base, table.properties)}/{name}"
+        table.storage.fetch(source, str(timeline / name))
+    for name in PROPERTIES:
+        with suppress(MissingPath):
+            table.storage.fetch(f"{table.base}/{HOODIE}/{name}", f"{root}/{HOODIE}/{PROPERTIES[0]}")
+            return
+
+
+def _newest_with_schema(table: HudiTable) -> set[str]:
+    """The files of the newest commits, by completion and by request, down to one with a schema."""
+    names: set[str] = set()
+    commits = table.timeline.commits
+    for order in (commits, sorted(commits, key=lambda commit: commit.requested)):
+        for commit in reversed(order):
+            names.add(commit.file)
+            if table.commit(commit).extra.get("schema"):
+                break
+    return names

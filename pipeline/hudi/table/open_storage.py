@@ -1,0 +1,33 @@
+"""The storage of a URI: this machine's files and S3 are read directly, the rest through Hadoop."""
+
+from collections.abc import Callable, Mapping
+
+from pipeline.copy.endpoints import ANY
+from pipeline.hudi.table.s3_settings import s3_arguments, s3_bucket
+from pipeline.hudi.table.s3_storage import S3Storage
+from pipeline.hudi.table.storage import HudiStorage, LocalStorage, is_local
+
+HADOOP = "spark.hadoop."
+
+
+def open_storage(
+    uri: str,
+    endpoints: Mapping[str, Mapping[str, str]],
+    spark_conf: Mapping[str, str],
+    hadoop: Callable[[], HudiStorage],
+) -> HudiStorage:
+    """`endpoints` are Hadoop's settings by authority, as `read_endpoints` returns them; those of
+    `spark_conf` (`spark.hadoop.KEY`) come after them, as in Spark. `hadoop` starts Spark.
+    """
+    if is_local(uri):
+        return LocalStorage()
+    bucket = s3_bucket(uri)
+    if bucket is None:
+        return hadoop()
+    general = {
+        key.removeprefix(HADOOP): value
+        for key, value in spark_conf.items()
+        if key.startswith(HADOOP)
+    }
+    arguments = s3_arguments(bucket, {**general, **endpoints.get(bucket, endpoints.get(ANY, {}))})
+    return hadoop() if arguments is None else S3Storage(arguments)
