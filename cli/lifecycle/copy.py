@@ -12,7 +12,8 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
 from metastore.client.notifying_client import notifying_client
+from metastore.errors import NoSuchObject
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
@@ -36,6 +38,7 @@ from pipeline.copy.staging import default_root, staging_of
 from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging
 from pipeline.copy.verify import Verification, verify_copies
 from pipeline.errors import NotCopyable
+from pipeline.replication.replica_sweep import sweep_replicas
 
 if TYPE_CHECKING:
     from pipeline.spark.spark_files import SparkFiles
@@ -217,8 +220,12 @@ class _Command:
             used = partial(used_by, self.objects, cluster)
             for staging in where:
                 swept += sweep_staging(self.files, used, staging, time.time, self.args.grace)
+        states = self._tables(ref) if self.args.to is None else ()
+        replicas = sweep_replicas(self.files, self.objects, states, time.time, self.args.grace)
+        swept += replicas.swept
         words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
-        result, lines = dataclasses.asdict(swept), [words]
+        result = dataclasses.asdict(swept) | {"unreadable": replicas.unreadable}
+        lines = [words, *(f"  {where}: {why}" for where, why in replicas.unreadable.items())]
         if self.args.leftovers is not None:
             cleaned = self._clean(self.args.leftovers)
             result["leftovers"] = dataclasses.asdict(cleaned)
@@ -228,6 +235,15 @@ class _Command:
             lines += [f"  {where}: {why}" for where, why in cleaned.kept.items()]
         self._tell(result, "\n".join(lines))
         return 0
+
+    def _tables(self, ref: TableRef | None) -> Iterator[TableState]:
+        """The table, if it exists; all tables without a name."""
+        if ref is not None:
+            with suppress(NoSuchObject):
+                yield self.objects.table(ref)
+            return
+        for database, _ in self.objects.databases():
+            yield from self.objects.tables(database)
 
     def _clean(self, record: Path) -> CleanupResult:
         """What drops left (docs/guide/metastore-view.md); the file need not be there yet."""
