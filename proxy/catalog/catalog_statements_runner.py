@@ -34,7 +34,7 @@ from proxy.catalog.metadata import GLOBAL_TEMP
 from proxy.errors import Rejected
 from proxy.protocol.results import Table
 from proxy.session.user_session import UserSession
-from proxy.statement.statement_router import Loader
+from proxy.statement.metastore_access import Loader
 
 MAX_ROWS = 200_000  # of one answer
 _FEW_ROWS = 2_000  # made within some ms

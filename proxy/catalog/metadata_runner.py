@@ -39,7 +39,7 @@ from proxy.protocol.types import Orientation
 from proxy.session.local_result import LocalResult
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.user_session import UserSession
-from proxy.statement.statement_router import Loader
+from proxy.statement.metastore_access import Loader
 from proxy.upstream.endpoint_health import EndpointHealth
 from thriftcodec.values import STRING, Struct
 

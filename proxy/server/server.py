@@ -33,7 +33,8 @@ from proxy.server.handler import HiveServer2Handler
 from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.login import authenticate
 from proxy.server.server_state import ServerState
-from proxy.statement.statement_router import Loader, Snapshot, StatementRouter
+from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier
 from proxy.upstream.health_runner import watch
 

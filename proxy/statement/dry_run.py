@@ -12,7 +12,8 @@ from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement
 from proxy.statement import cluster_commands
 from proxy.statement.events import Routed
-from proxy.statement.statement_router import Loader, StatementRouter
+from proxy.statement.metastore_access import Loader
+from proxy.statement.statement_router import StatementRouter
 from router.decision import RunIn
 from router.report import OWN, Report, report
 from router.table_states import TableState, partitions_used, table_states

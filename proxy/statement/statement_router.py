@@ -1,17 +1,12 @@
 """From a statement's text to a decision, loading from the metastore what it takes."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
 
-from conf.copies import TableCopies
-from conf.listing import ListedTable
-from conf.names import ClusterName, PartitionRef, TableRef
-from conf.partitions import TableFacts
+from conf.names import PartitionRef, TableRef
 from conf.settings.settings import Settings, Writes
-from conf.spark_table import SparkDatabase, SparkTable
-from conf.tables import Catalog, NotLoaded, TableKind, ViewText
+from conf.tables import NotLoaded, TableKind, ViewText
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
 from dialect.parsing.function_calls import COMPUTED
@@ -20,7 +15,6 @@ from dialect.statement import (
     Known,
     Namespace,
     Needs,
-    PartitionPredicate,
     Read,
     Unknown,
     Write,
@@ -29,7 +23,8 @@ from proxy.errors import Unsettled
 from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
 from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client
-from proxy.statement.events import Routed, WriteToken
+from proxy.statement.events import Routed
+from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.claim import Changes
@@ -38,117 +33,6 @@ from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
 
 MAX_ROUNDS = 64
-
-
-class Snapshot(Catalog, Protocol):
-    """What the proxy asks of the metastore's copy in memory (`metastore.snapshot.snapshot`)."""
-
-    def facts(
-        self, ref: TableRef, selectors: Sequence[PartitionPredicate] | None = None
-    ) -> TableFacts | None:
-        """None when there is no such table. Raises NotLoaded."""
-        ...
-
-    def placement(self, ref: TableRef) -> object:
-        """Differs when anything of the table's placement does. Raises NotLoaded."""
-        ...
-
-    def database_exists(self, name: str) -> bool:
-        """Raises NotLoaded."""
-        ...
-
-    def invalidate(self, refs: Iterable[TableRef] | None) -> None:
-        """Forgets these tables; None: everything."""
-        ...
-
-    def lacking_since(self) -> Mapping[tuple[TableRef, ClusterName], float | None]:
-        """Since when copies in memory lack something, by table and cluster; None: all are fresh."""
-        ...
-
-    def counts(self) -> Mapping[str, int]:
-        """How much is kept: `tables`, and what else there is."""
-        ...
-
-
-class Loader(Protocol):
-    """What the proxy asks of the metastore itself (`metastore.snapshot.loader_client`).
-
-    All may raise a CausewayError.
-    """
-
-    async def load(self, tables: Iterable[TableRef]) -> None: ...
-
-    async def load_facts(
-        self,
-        tables: Iterable[TableRef],
-        selectors: Mapping[TableRef, Sequence[PartitionPredicate]] | None = None,
-    ) -> frozenset[TableRef]:
-        """The tables that turned out other than the snapshot had them: analyse again."""
-        ...
-
-    async def load_database(self, name: str) -> None: ...
-
-    async def sql_functions(self) -> Mapping[str, ViewText | None]:
-        """The texts of permanent functions written in SQL, by `db.name`; None: not readable."""
-        ...
-
-    def forget_functions(self) -> None:
-        """A permanent function was changed: the texts are read again."""
-        ...
-
-    async def tables_in(self, database: str) -> list[TableRef]:
-        """The tables and views that the database has now; none when there is no such."""
-        ...
-
-    async def listed(
-        self, wanted: Callable[[str], bool]
-    ) -> Sequence[tuple[str, Sequence[ListedTable]]] | None:
-        """The tables, by database, of those that are wanted; None when that is not certain."""
-        ...
-
-    async def schemas(self, wanted: Callable[[str], bool]) -> Sequence[str] | None:
-        """Those that are wanted, in the metastore's order; None when that is not certain."""
-        ...
-
-    async def table_names(self, database: str) -> Sequence[str] | None:
-        """The tables and views, in the metastore's order; None when that is not certain."""
-        ...
-
-    async def view_names(self, database: str) -> Sequence[str] | None:
-        """The views, in the metastore's order; None when that is not certain."""
-        ...
-
-    async def spark_tables(
-        self, database: str, names: Sequence[str]
-    ) -> Sequence[SparkTable | None] | None:
-        """These tables, each None when it is not certain; None when none is."""
-        ...
-
-    async def spark_database(self, name: str) -> SparkDatabase | None:
-        """The database, with its location in the metastore; None when it is not certain."""
-        ...
-
-    async def partition_names(self, table: TableRef, values: Sequence[str] = ()) -> Sequence[str]:
-        """All partitions, or those that the metastore finds for the values, one a column."""
-        ...
-
-    def spark_table(self, table: TableRef) -> SparkTable | None:
-        """A table as it was routed; None when it is not certain."""
-        ...
-
-    async def copies(
-        self, tables: Mapping[TableRef, Collection[str] | None]
-    ) -> Sequence[TableCopies]:
-        """The copies of the tables that exist: of these partitions; None: of all."""
-        ...
-
-    async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken:
-        """Marks the write as running; the answer is for `close_write`."""
-        ...
-
-    async def close_write(self, token: Any) -> None: ...
-
-    async def claim(self, table: TableRef, cluster: ClusterName) -> None: ...
 
 
 class StatementRouter:
