@@ -63,7 +63,10 @@ _TAKEN = frozenset({TokenType.SELECT, TokenType.VALUES, TokenType.IN})
 _NO_EXPRESSION = frozenset({TokenType.R_PAREN, TokenType.COMMA})
 _BRACKETS = frozenset({TokenType.L_PAREN, TokenType.R_PAREN})
 _MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM, TokenType.COMMA} | _JOINS | _CLAUSES
-_MARKS |= _NEXT_PARTS
+_MARKS |= _NEXT_PARTS | {TokenType.LATERAL}
+_AFTER_RELATION = (
+    _CLAUSES | _JOINS | {TokenType.TABLE_SAMPLE, TokenType.WINDOW, TokenType.ON, TokenType.USING}
+)
 # What may follow the table in `(TABLE t)`, or a query in brackets.
 _AFTER_QUERY = frozenset(
     {
@@ -180,7 +183,11 @@ def check_clauses(tokens: Sequence[Token]) -> None:
             # `FROM a limit, t`; Hive has `LIMIT 5, 10`
             if inside[-1] in _SINGLE and tokens[at - 2].token_type != TokenType.LIMIT:
                 raise NotUnderstood("a comma in a clause of one expression")
-        elif kind in _NEXT_PARTS:
+        elif kind == TokenType.LATERAL:
+            after = tokens[at + 1].token_type if at + 1 < len(tokens) else None
+            if before in _BEFORE_TABLES and after in _AFTER_RELATION:
+                raise NotUnderstood("what may be a name, lateral")
+        elif inside[-1] in _SINGLE:
             inside[-1] = None
         before = kind
 

@@ -146,6 +146,7 @@ class _Reader:
         if self._peek() in ("ALL", "DISTINCT") and self._peek(1) == "FROM":
             raise self.refusal()
         self._take("FROM")
+        start += self._peek() in ("ALL", "DISTINCT")
         self._expressions(found, frozenset({"JOIN", "TABLE"}))
         if self._at == start:
             raise self.refusal()

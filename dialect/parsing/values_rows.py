@@ -42,13 +42,13 @@ _OPERATORS = frozenset(
 )
 # What may follow a relation, beside a clause; nothing at the end.
 _AFTER_RELATION = frozenset({"", ",", ")"})
-# Words that are no alias of a table.
-_NO_ALIASES = frozenset(
-    {
-        *("ANTI", "CROSS", "EXCEPT", "FULL", "INNER", "INTERSECT", "JOIN", "LATERAL", "LEFT"),
-        *("MINUS", "NATURAL", "ON", "RIGHT", "SEMI", "UNION", "USING"),
-    }
+# Words that are no alias of a table; those before JOIN are followed by another of them.
+_BEFORE_JOIN = frozenset(
+    {"ANTI", "CROSS", "FULL", "INNER", "LEFT", "NATURAL", "OUTER", "RIGHT", "SEMI"}
 )
+_NO_ALIASES = _BEFORE_JOIN | {
+    *("EXCEPT", "INTERSECT", "JOIN", "LATERAL", "MINUS", "ON", "UNION", "USING")
+}
 _CLAUSES = frozenset(
     {
         *("WHERE", "GROUP BY", "HAVING", "ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY"),
@@ -103,8 +103,11 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     word = _word(tokens, at)
     if word == "." or word in _AFTER_RELATION:
         return True
+    following = _word(tokens, at + 1)
+    if word in _BEFORE_JOIN:
+        return following == "JOIN" or following in _BEFORE_JOIN
     if word in _NO_ALIASES:
-        return _word(tokens, at + 1) not in _AFTER_RELATION
+        return following not in _AFTER_RELATION
     at += word == "AS"
     if at >= len(tokens) or not is_name(tokens[at]):
         return False

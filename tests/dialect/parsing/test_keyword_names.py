@@ -43,6 +43,13 @@ AMBIGUOUS = [
     "SELECT 1 FROM a limit, b",
     "SELECT 1 FROM a limit (x), b",
     "SELECT 1 FROM VALUES limit, b",
+    "SELECT 1 FROM map limit, b",
+    "SELECT 1 FROM VALUES left trim, b",
+    # a column called intersect with an alias select
+    "SELECT DISTINCT intersect select FROM a, b",
+    # a table called lateral
+    "SELECT 1 FROM lateral UNION (FROM if SELECT x)",
+    "SELECT 1 FROM lateral UNPIVOT (v FOR n IN (x)), b",
     # columns called by a type's name or from, and operators before from
     "SELECT int * FROM a, b",
     "SELECT x div FROM a",
