@@ -12,6 +12,7 @@ from dialect.grammar.insert import insert_spec
 from dialect.grammar.statement_context import StatementContext
 from dialect.parsing.keyword_names import follows_query
 from dialect.parsing.token_cursor import TokenCursor, database_name, partition_spec, table_ref
+from dialect.parsing.tokens import is_name, word_of
 from dialect.statement import NONE, Action, Known, Read
 
 
@@ -129,7 +130,7 @@ def _names_column(cursor: TokenCursor) -> bool:
         spec = TokenCursor(rest.tokens, rest.sql, rest.at + 1)
         rest.at += 1
         rest.skip_group()
-        if rest.done and not all(value for _, value in insert_spec(spec)):
+        if rest.done and not _is_specification(spec):
             raise NotUnderstood("DESCRIBE of what may be a partition")
         return rest.done
     if rest.is_name() and rest.tokens[rest.at].token_type != TokenType.NUMBER:
@@ -137,6 +138,17 @@ def _names_column(cursor: TokenCursor) -> bool:
     if rest.done and "/*+" in cursor.sql[cursor.tokens[cursor.at].start :]:
         raise NotUnderstood("DESCRIBE of a name with a hint")
     return rest.done
+
+
+def _is_specification(cursor: TokenCursor) -> bool:
+    """Whether every column in the brackets has a literal; else it may be a call of partition()."""
+    tokens = cursor.tokens[cursor.at :]
+    for at in range(1, len(tokens) - 1):
+        if tokens[at - 1].token_type == TokenType.EQ and is_name(tokens[at]):
+            typed = tokens[at + 1].token_type == TokenType.STRING
+            if not typed and word_of(tokens[at]) not in ("NULL", "TRUE", "FALSE"):
+                return False
+    return all(value for _, value in insert_spec(cursor))
 
 
 def _comment(context: StatementContext) -> Known:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import WITH_FROM, closing, is_name, word_of
+from dialect.parsing.tokens import WITH_FROM, begins_query, closing, is_name, word_of
 from dialect.parsing.values_rows import begins_rows, rows_end_early
 
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.
@@ -184,12 +184,18 @@ def check_clauses(tokens: Sequence[Token]) -> None:
             if inside[-1] in _SINGLE and tokens[at - 2].token_type != TokenType.LIMIT:
                 raise NotUnderstood("a comma in a clause of one expression")
         elif kind == TokenType.LATERAL:
-            after = tokens[at + 1].token_type if at + 1 < len(tokens) else None
-            if before in _BEFORE_TABLES and after in _AFTER_RELATION:
+            if before in _BEFORE_TABLES and not _is_lateral(tokens, at + 1):
                 raise NotUnderstood("what may be a name, lateral")
         elif inside[-1] in _SINGLE:
             inside[-1] = None
         before = kind
+
+
+def _is_lateral(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a query in brackets or a call begins there, as LATERAL wants, for certain."""
+    if at >= len(tokens) or tokens[at].token_type in _AFTER_RELATION:
+        return False
+    return tokens[at].token_type != TokenType.L_PAREN or begins_query(tokens, at)
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:

@@ -106,7 +106,7 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     following = _word(tokens, at + 1)
     if word in _BEFORE_JOIN:
         return following == "JOIN" or following in _BEFORE_JOIN
-    if word in _NO_ALIASES:
+    if word in _NO_ALIASES and (word, following) != ("USING", "("):
         return following not in _AFTER_RELATION
     at += word == "AS"
     if at >= len(tokens) or not is_name(tokens[at]):

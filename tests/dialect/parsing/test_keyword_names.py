@@ -45,6 +45,9 @@ AMBIGUOUS = [
     "SELECT 1 FROM VALUES limit, b",
     "SELECT 1 FROM map limit, b",
     "SELECT 1 FROM VALUES left trim, b",
+    "SELECT 1 FROM lateral (distinct, b)",
+    "SELECT 1 FROM a JOIN values USING (x) like, b",
+    "DESCRIBE values PARTITION (ds = version)",
     # a column called intersect with an alias select
     "SELECT DISTINCT intersect select FROM a, b",
     # a table called lateral
