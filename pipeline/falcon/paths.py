@@ -6,6 +6,19 @@ from urllib.parse import urlsplit
 from pipeline.falcon.model import Cluster
 from pipeline.falcon.partition_paths import with_cluster
 
+# As in HadoopFileStore.java. A directory cannot be renamed there in one step.
+_OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn", "obs"})
+
+
+def unpublishable(directory: str) -> str | None:
+    """Why a directory cannot appear whole at this URI; None when it can."""
+    scheme = urlsplit(directory).scheme.lower()
+    if scheme not in _OBJECT_STORES:
+        return None
+    return (
+        f"{scheme} does not rename a directory in one step: readers would see half of an instance"
+    )
+
 
 def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
     """A feed's directory at `time`: date and cluster variables filled in, on the cluster's file

@@ -7,6 +7,7 @@ for which `Surroundings` answers. Both report every problem.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ from pipeline.falcon.model import (
     Table,
 )
 from pipeline.falcon.partition_paths import DATE_VARIABLES, date_variables
+from pipeline.falcon.paths import path_at, unpublishable
 
 
 class Surroundings(Protocol):
@@ -192,6 +194,8 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
         elif isinstance(feed.storage, Table) and not cluster.endpoint("registry"):
             reason = f"cluster {each.name} has no registry interface, which a table needs"
             yield Problem(each.line, "cluster", reason)
+        elif each.role is Role.TARGET:
+            yield from _unpublishable(feed.storage_on(each), cluster, each.validity.start)
     for other in others.feeds():
         shared = set(feed.groups) & set(other.groups)
         if other.name == feed.name or not shared:
@@ -205,6 +209,12 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
         ):
             reason = f"date pattern differs from feed {other.name} of group {group}"
             yield Problem(feed.line, "groups", reason)
+
+
+def _unpublishable(storage: Storage, cluster: Cluster, time: datetime) -> Iterator[Problem]:
+    template = storage.locations.get("data") if isinstance(storage, Paths) else None
+    if template is not None and (reason := unpublishable(path_at(template, time, cluster))):
+        yield Problem(storage.line, "locations", reason)
 
 
 def _process(process: Process) -> Iterator[Problem]:

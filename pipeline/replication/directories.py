@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.partition_paths import Part, is_pattern, names_like
+from pipeline.falcon.paths import unpublishable
 from pipeline.lease import WorkLease
 from pipeline.replication.plan import fingerprint
 
@@ -30,7 +31,11 @@ class PathCopy:
 
 
 def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease) -> str:
-    """Copies an instance, without the files that the target has. Raises ActionFailed."""
+    """Copies an instance, without the files that the target has. Raises ActionFailed, before it
+    sends anything when the target cannot appear whole.
+    """
+    if reason := unpublishable(copy.target):
+        raise ActionFailed(f"{copy.target}: {reason}", final=True)
     if not copy.part:
         return _replicate_directory(files, copy, options, lease)
     if files.listings([copy.source]) == [None]:

@@ -3,15 +3,19 @@
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from pipeline.copy.files import FileListing
+from pipeline.copy.files import CopyOptions, FileListing
+from pipeline.errors import ActionFailed
 from pipeline.falcon import document, rules
 from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.errors import BadDocument
 from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.commands import Programs
 from pipeline.processes.parameters import parameters_of
+from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
@@ -97,6 +101,34 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
+
+
+ON_S3 = {
+    "the feed's path": (PATHS.replace("/copy/", "s3a://lake/copy/"), CLUSTERS["c2"]),
+    "the cluster's": (PATHS, CLUSTERS["c2"].replace("hdfs://c2:8020", "S3A://lake")),
+}
+
+
+@pytest.mark.parametrize("whose", ON_S3)
+def test_a_target_on_an_object_store_is_refused_at_submit(tmp_path: Path, whose: str) -> None:
+    feed, cluster = ON_S3[whose]
+    store = Store(str(tmp_path / "l.db"))
+    for text in (CLUSTERS["c1"], cluster):
+        submit(store, text)
+    with pytest.raises(BadDocument, match="s3a does not rename a directory in one step"):
+        submit(store, feed)
+    submit(store, PATHS.replace("/logs/", "s3a://lake/logs/").replace("/copy/", "hdfs://nn/copy/"))
+
+
+def test_nothing_is_sent_to_an_object_store_for_a_feed_of_before() -> None:
+    files = FakeFiles(effects := Effects())
+    files.write("hdfs://c1/a/file", b"content")
+    before = effects.count
+    copy = PathCopy("hdfs://c1/a", "s3a://lake/a", "s3a://lake/staging")
+    with pytest.raises(ActionFailed, match="s3a://lake/a: s3a does not rename") as failed:
+        replicate_path(files, copy, CopyOptions(), Mock())
+    assert failed.value.final
+    assert effects.count == before
 
 
 def test_a_directory_is_copied_once_its_flag_is_there(site: Site) -> None:
