@@ -41,9 +41,10 @@ class Request:
 
 @dataclass
 class S3Server:
-    """The stand-in. `fault` sees each request before S3 does: it may sleep, and returns an HTTP
-    status to answer with, 0 to break the connection off, or None to pass it on. `edit` changes the
-    body of an answer.
+    """The stand-in. `requests` are without repeated attempts, which a slow machine makes.
+
+    `fault` sees each request before S3 does: it may sleep, and returns an HTTP status to answer
+    with, 0 to break the connection off, or None to pass it on. `edit` changes an answer's body.
     """
 
     upstream: int
@@ -97,8 +98,7 @@ def running_s3() -> Iterator[S3Server]:
         assert moto.stdout is not None
         assert moto.stdin is not None
         port = int(moto.stdout.readline())
-        proxy = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server := S3Server(port)))
-        proxy.daemon_threads = True
+        proxy = _Proxy(("127.0.0.1", 0), _handler(server := S3Server(port)))
         server.port = proxy.server_port
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         try:
@@ -136,6 +136,13 @@ def _answer(request: urllib.request.Request) -> bytes:
             time.sleep(0.05)
 
 
+class _Proxy(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that are killed leave broken connections."""
+
+
 def _handler(server: S3Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -146,7 +153,8 @@ def _handler(server: S3Server) -> type[BaseHTTPRequestHandler]:
         def _any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             request = _request(self.command, self.path)
-            server.requests.append(request)
+            if "attempt=1" in self.headers.get("amz-sdk-request", "attempt=1"):
+                server.requests.append(request)
             status = server.fault(request)
             if status == 0:
                 self.close_connection = True

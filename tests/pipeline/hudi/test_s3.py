@@ -309,13 +309,17 @@ def test_a_pull_that_is_killed_and_run_again(s3, row_table, tmp_path, at):
     arguments = ["incremental", "pull", uri, str(target), "--hadoop-conf", f"{BUCKET}={conf}"]
     command = [sys.executable, "-m", "cli.main", *arguments]
 
+    started = threading.Event()
+
     def killed(request: Request) -> int | None:
-        if len(s3.requests) == at:
-            process.send_signal(signal.SIGKILL)
+        if len(s3.requests) >= at:
+            started.wait()
+            process.kill()
         return None
 
     s3.fault = killed
     with subprocess.Popen(command) as process:
+        started.set()
         assert process.wait() == -signal.SIGKILL
     assert not list(target.glob("*.parquet"))
     s3.reset()
