@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 # A test's Java lives for a minute and never gets back what the second compiler costs: a Thrift
-# Server that starts and runs four statements takes half the processor time without it.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# Server that starts and runs four statements takes half the processor time without it. A collector
+# of several threads costs a Spark of that size another twentieth.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # A Python process that a test starts imports the code under test, also where the installed package
 # is older: an editable installation knows only the top-level packages that there were.

@@ -278,10 +278,13 @@ def test_they_come_from_memory(stack: Stack, tables: str) -> None:
     """The Thrift Server reads every table from the metastore; the proxy none, the second time."""
 
     def seconds(client: Client) -> float:
-        began = time.monotonic()
+        """The shortest of five calls: what else runs here makes no call shorter."""
+        taken = []
         for _ in range(5):
+            began = time.monotonic()
             client.ask("Columns", None, None, None, None)
-        return time.monotonic() - began
+            taken.append(time.monotonic() - began)
+        return min(taken)
 
     with pair(stack, 9) as (direct, proxied):
         proxied.ask("Columns", None, None, None, None)

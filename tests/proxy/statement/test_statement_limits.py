@@ -58,7 +58,7 @@ def test_a_statement_that_runs_for_too_long_is_cancelled() -> None:
         await until(lambda: "SELECT long" not in running(world))
         assert await client.rows("SELECT 1") == 1
 
-    play(scenario, Limits(statement_time=0.5, check_interval=0.05, linger=0.0))
+    play(scenario, Limits(statement_time=1.0, check_interval=0.05, linger=0.0))
 
 
 def test_a_write_that_runs_for_too_long_is_marked_as_ended() -> None:
@@ -69,7 +69,7 @@ def test_a_write_that_runs_for_too_long_is_marked_as_ended() -> None:
         assert "[CW223] " in str(error_of(await client.execute(sql)))
         await until(lambda: "close default.w" in world.metastore.log)
 
-    play(scenario, Limits(statement_time=0.5, check_interval=0.05, linger=0.0))
+    play(scenario, Limits(statement_time=1.0, check_interval=0.05, linger=0.0))
 
 
 def test_an_unread_result_is_closed_in_its_cluster() -> None:

@@ -103,7 +103,7 @@ def test_sessions_are_opened_in_the_order_in_which_they_were_asked_for() -> None
         users = [user for user, call, _ in world.fake.log if call == "OpenSession"]
         assert users == [f"u{each}" for each in range(CROWD)]
 
-    play(scenario, Limits(openings=1))
+    play(scenario, Limits(openings=1, connect=60.0))
 
 
 def test_a_full_queue_refuses_by_name() -> None:
