@@ -96,11 +96,6 @@ class Stack:
     def pid(self, service: str) -> int:
         return self._children.pid(service)
 
-    def stop_service(self, name: str) -> None:
-        """End one service alone (a cluster that is down)."""
-        self._children.stop_one(name)
-        del self._services[name]
-
     def restart(self, name: str) -> None:
         """Start again a service that ended or is ended now, where it was; until it answers."""
         self._children.stop_one(name)

@@ -7,8 +7,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from dialect.catalog_commands import CatalogCommand, DescribeDatabase
 from dialect.errors import NotUnderstood
-from dialect.grammar.catalog_commands import catalog_command
 from dialect.grammar.insert import insert_spec
+from dialect.grammar.show_describe import catalog_command
 from dialect.grammar.statement_context import StatementContext
 from dialect.parsing.keyword_names import follows_query
 from dialect.parsing.token_cursor import TokenCursor, database_name, partition_spec, table_ref

@@ -40,7 +40,6 @@ class Evicted:
     copies: list[str] = field(default_factory=list)
     busy: list[str] = field(default_factory=list)
     shared: list[str] = field(default_factory=list)
-    directories: int = 0
 
 
 def candidates(objects: ObjectCatalog, policy: Policy) -> list[Candidate]:
@@ -152,7 +151,6 @@ class _Eviction:
         """Only what no other partition's data lies in, above or below."""
         safe = [location for location in locations if not self.in_use.touches(location)]
         self.files.delete(safe)
-        self.report.directories += len(safe)
         self.report.shared += [location for location in locations if location not in safe]
 
 

@@ -6,8 +6,8 @@ from conf.names import TableRef
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter
+from dialect.grammar.definitions.create_function import create_sql_function
 from dialect.grammar.definitions.indexes import index_statement
-from dialect.grammar.definitions.sql_functions import create_sql_function
 from dialect.grammar.session.session_variables import drop_variable
 from dialect.grammar.statement_context import StatementContext
 from dialect.lineage.temporary import GLOBAL_TEMP, temporary_name
