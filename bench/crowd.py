@@ -128,7 +128,7 @@ def _ratio(times: list[float], base: list[float]) -> float:
 
 
 def idle(way: Way, count: int) -> Iterator[str]:
-    """What sessions cost of which nobody asks anything."""
+    """The cost of idle sessions."""
     assert way.pid is not None
     before, threads = memory(way.pid)
     with ExitStack() as exits:

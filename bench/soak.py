@@ -41,7 +41,7 @@ from conf.settings.operating import Operating
 from proxy.auth.passwords.password_file import password_line
 
 _GROWTH = 0.05  # of the memory, by the line through its last two thirds
-_SETTLING = 90.0  # seconds in which sessions that nobody closed have to be gone
+_SETTLING = 90.0  # seconds until sessions that no client closed have to be gone
 _LINGERING = 80.0  # seconds more, for connections to clusters that are kept for a while
 # Connections kept between workers (16 each way, with two ends) are there as they were needed.
 _POOLED = 32
@@ -53,7 +53,10 @@ hive.server2.transport.mode = "all"
 hive.server2.idle.session.timeout = "30s"
 hive.server2.session.check.interval = "10s"
 """
-_OTHERS = ("hive.server2.thrift.port", "proxy.admin.")  # of the stack's settings, told anew
+_OTHERS = (
+    "hive.server2.thrift.port",
+    "proxy.admin.",
+)  # settings of the stack that _SETTINGS replaces
 # Whatever a Thrift Server keeps for a session or an operation hangs on one of these.
 _SESSION = "org.apache.hive.service.cli.session.HiveSessionImpl"
 _OPERATION = "org.apache.spark.sql.hive.thriftserver.Spark"
@@ -61,9 +64,8 @@ _OPERATION = "org.apache.spark.sql.hive.thriftserver.Spark"
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is there when nobody is. `files` are open ones, sockets among them, by process, of
-    which `connections` says for ours where they go; `cluster_` are live objects in the Thrift
-    Servers."""
+    """What is left without clients. `files` are open files and sockets by process; `connections`
+    has the targets of ours; `cluster_` are live objects in the Thrift Servers."""
 
     sessions: int
     statements: int
@@ -90,15 +92,15 @@ class Server:
     def left(self) -> Left:
         """Waits until all should be gone."""
         deadline = time.monotonic() + _SETTLING
-        while self._told("sessions") and time.monotonic() < deadline:
+        while self._listed("sessions") and time.monotonic() < deadline:
             time.sleep(1.0)
         time.sleep(_LINGERING)
         objects = {name: _objects(pid) for name, pid in self._clusters.items()}
         processes = {"proxy": family(self.pid), "view": family(self._view)}
         processes |= {name: [pid] for name, pid in self._clusters.items()}
         return Left(
-            len(self._told("sessions")),
-            len(self._told("statements")),
+            len(self._listed("sessions")),
+            len(self._listed("statements")),
             {name: sum(map(_files, pids)) for name, pids in processes.items()},
             {name: self._connections(processes[name]) for name in ("proxy", "view")},
             {name: each.get(_SESSION, 0) for name, each in objects.items()},
@@ -113,9 +115,9 @@ class Server:
         ports = [int(row[2].rpartition(":")[2], 16) for row in rows if _socket(row[9]) in sockets]
         return dict(Counter(self._names.get(port, "others") for port in ports))
 
-    def _told(self, what: str) -> list[object]:
-        told: list[object] = call(self._operating, "GET", f"/v1/{what}")
-        return told
+    def _listed(self, what: str) -> list[object]:
+        listed: list[object] = call(self._operating, "GET", f"/v1/{what}")
+        return listed
 
 
 def _operations(objects: dict[str, int]) -> int:
@@ -129,8 +131,8 @@ def _operations(objects: dict[str, int]) -> int:
 def _objects(pid: int) -> dict[str, int]:
     """A JVM's live objects by class."""
     words = [str(find_java().with_name("jcmd")), str(pid), "GC.class_histogram"]
-    told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    rows = [line.split() for line in told.splitlines()]
+    histogram = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in histogram.splitlines()]
     return {row[3]: int(row[1]) for row in rows if len(row) >= 4 and row[0].endswith(":")}
 
 

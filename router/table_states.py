@@ -1,6 +1,6 @@
 """Where each table of a statement is: one row per table and cluster, for people.
 
-Computed only when somebody asks: no decision needs it.
+Computed only when a user or operator asks for it: no decision needs it.
 """
 
 from collections import Counter

@@ -3,8 +3,8 @@
     python -m bench.catalogs.catalog [--tables N] [--rounds N]
 
 The client is a bare socket that fetches pages of 1,000 rows and decodes nothing. Rows are counted:
-both ways have to give as many. The first call of each kind fills Causeway's memory and is told by
-itself; so is the first one after a table of the database was made.
+both ways have to give as many. The first call of each kind fills Causeway's memory and is shown by
+itself, and so is the first call after a table of the database was made.
 """
 
 import argparse

@@ -60,7 +60,7 @@ def main() -> None:
 
 @contextmanager
 def database(driver: Path | None) -> Iterator[tuple[str, ...]]:
-    """What the metastore's JVM is told of its database: nothing of Derby, which is the default."""
+    """The options of the metastore's JVM for its database; none for Derby, the default."""
     if driver is None:
         yield ()
         return

@@ -3,10 +3,11 @@
     python -m bench.results.jdbc [--driver JAR] [--rounds N]
 
 One JVM holds a connection for each way and asks them by turns; it takes the time itself, after
-rounds that are not counted. The driver asks for the statement's state before each row until it is
-told that there is a result set, which a Thrift Server never does. That is in reading; executing is
-the cluster's own work and is told apart; so is what the Thrift Server needs to give those rows to
-a socket that decodes nothing. Without --driver Maven fetches it, with all it needs.
+rounds that are not counted. The driver asks for the statement's state before each row until the
+state says that there is a result set, which a Thrift Server's never does: this counts as reading.
+Executing is the cluster's own work and has a column of its own, and so has the time in which a
+socket that decodes nothing reads the rows from the Thrift Server. Without --driver Maven fetches
+the driver.
 """
 
 import argparse
@@ -97,7 +98,7 @@ def asked(
 
 
 def given(endpoint: Endpoint, sql: str, rounds: int) -> float:
-    """Milliseconds in which all rows come in the driver's pages, when nobody decodes them."""
+    """Milliseconds in which all rows come in the driver's pages, without decoding."""
     times = []
     with RawClient(endpoint) as client:
         session = client.open()

@@ -1,4 +1,4 @@
-"""What others feel beside large results that nobody reads, from a Thrift Server with 1 GB of heap.
+"""The delay of other clients beside large unread results of a Thrift Server with 1 GB of heap.
 
     python -m bench.results.unread [--results 6] [--megabytes 300] [--seconds 30] [--spark K=V]..
 

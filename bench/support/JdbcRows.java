@@ -7,7 +7,7 @@ import java.sql.Statement;
 /**
  * Reads one query's rows through JDBC by several ways in turn: {@code JdbcRows ROUNDS WARM ROWS SQL
  * NAME=URL ...}. Each line is {@code NAME EXECUTED READ}, in nanoseconds since the statement was
- * begun; warm-up rounds are not told.
+ * begun; warm-up rounds are not printed.
  */
 public final class JdbcRows {
   private JdbcRows() {}

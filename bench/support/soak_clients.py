@@ -40,7 +40,7 @@ from thriftcodec.writer import encode_message
 PATIENCE = 120.0  # seconds for any reply
 PASSWORD = "open sesame"
 USERS = ("ann", "bob", "cleo", "dan")
-GUESSER = "127.0.0.2"  # comes from elsewhere, so that nobody else is kept waiting for it
+GUESSER = "127.0.0.2"  # its own address, so that its failures delay no other client
 _BATCH = 5000
 _ROUTING = range(100, 200)  # our own refusals
 
@@ -69,7 +69,7 @@ class CallCounts:
 
 
 class Refused(Exception):
-    """The server said no; `vendor` is its number."""
+    """The server refused; `vendor` is the number of its error."""
 
     def __init__(self, message: str, vendor: int) -> None:
         super().__init__(message)
@@ -205,7 +205,7 @@ class Visit:
         self.say(f"SET soak.number = {self._dice.randrange(100)}")
 
     def _travel(self) -> None:
-        """To each cluster's own table in turn: what the session has said goes along."""
+        """To each cluster's own table in turn: the session's changes follow."""
         for cluster in self._dice.sample((EAST, WEST), 2):
             self.say(f"SELECT max(a) FROM {self._table(cluster)}")
 
@@ -252,14 +252,14 @@ class Visit:
         self._way.call(get_info_call(self._session, 17))
 
     def _stranger(self) -> None:
-        """A handle that nobody gave out, and a call that nobody has."""
+        """A handle and a call that do not exist."""
         fields = Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
         try:
             self._result("ExecuteStatement", execute_call(RemoteSession(fields), "SELECT 1", {}, 0))
         except Refused:
             self._way.call(encode_message(Message("Sesame", CALL, 0, Struct())))
         else:
-            raise AssertionError("a session that nobody opened")
+            raise AssertionError("a session that was never opened")
 
     # their parts
 
@@ -353,7 +353,7 @@ def prepare(listeners: Listeners, clients: int) -> None:
 
 
 def _guess(listeners: Listeners, dice: random.Random, counts: CallCounts) -> None:
-    """A wrong password, or nothing said at all."""
+    """A wrong password, or no bytes at all."""
     try:
         RawClient(listeners.binary, dice.choice(USERS), "guess", PATIENCE, GUESSER).close()
     except PermissionError:

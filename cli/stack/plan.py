@@ -1,4 +1,4 @@
-"""What the embedded stack runs: pure functions from a wish to files and command lines."""
+"""The services of the embedded stack as commands, and where its files lie. Pure."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ _OPENED = (
 
 @dataclass(frozen=True, slots=True)
 class StackSpec:
-    """What is wanted. The first cluster is hive.default.cluster.name.
+    """The wanted stack. The first cluster is hive.default.cluster.name.
 
     `spark` adds to or replaces Spark settings of every Thrift Server, `extensions` adds to
     spark.sql.extensions, `jars` are put on their class path. `views` says whether each Thrift
@@ -105,7 +105,7 @@ class Layout:
 
     @property
     def admin_token(self) -> Path:
-        """What who administers the proxy has to know."""
+        """The token of the proxy's administrators."""
         return self.root / "admin.token"
 
     @property

@@ -1,15 +1,14 @@
-"""The writes past the proxy that run now, as far as this process knows of them (D10).
+"""The running writes past the proxy that this process knows of (D10).
 
-A write's mark lies in the tables that have copies when it begins, and in the table that it names. A
-copy that is published later, in a folder that the write touches, makes its table one more: whoever
-publishes settles at the view, which looks here and puts the mark before it answers.
+A write marks the table that it names, and the tables that have copies in folders that it touches.
+A copy that is published later in such a folder adds its table: its publisher calls the view, which
+looks here and puts the mark before it answers.
 
-Facts that others write at the metastore itself at the same moment can take a mark away, or bring
-one back. They settle too, and so each table is looked at again while a write of it runs and shortly
-after.
+Another process that writes facts at the metastore itself at the same moment can remove a mark or
+bring one back. It calls the view too, which then checks the table's marks again.
 
-A guard repeats which writes run. One that is silent is dead or cut off: its marks stay until an
-operator ends them, and a table whose mark was ended so is not marked once more.
+A guard repeats its running writes. If it is silent, it is dead or cut off: its marks stay until an
+operator ends them, and a table is not marked again after that.
 """
 
 from collections import deque
