@@ -137,7 +137,7 @@ class StatementMachine:
             case ev.Routed():
                 return self._decided(event)
             case ev.TurnCame(waited):
-                return self._turn_came(waited)
+                return [cmd.Route(None)] if waited and not self._stopped else self._enter()
             case ev.Recalled(table):
                 return self._enter() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
@@ -233,9 +233,6 @@ class StatementMachine:
             raise Unsettled("The tables of the statement keep changing.")
         self._turn = tables
         return [cmd.AwaitTurn(tables)]
-
-    def _turn_came(self, waited: bool) -> list[Command]:
-        return [cmd.Route(None)] if waited and not self._stopped else self._enter()
 
     def _recall(self, routed: Routed) -> list[Command]:
         """The way to an answer from memory; none for any other statement."""
