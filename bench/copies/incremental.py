@@ -1,4 +1,5 @@
 """Changes of a Hudi table: planning and reading against listing, Spark, hudi-rs and full scans.
+Replication of the table.
 
     python -m bench.copies.incremental [--partitions 2000,10000] [--versions 6,9] [--rows 20]
                                 [--rounds 5] [--no-spark | --no-scan]
@@ -11,6 +12,7 @@ pairs.
 
 import argparse
 import json
+import resource
 import shutil
 import statistics
 import tempfile
@@ -26,19 +28,22 @@ import pyarrow.parquet as pq
 from hudi import HudiQueryType, HudiReadOptions, HudiTableBuilder
 from pyspark.sql import SparkSession
 
+from pipeline.copy.files import CopyOptions
 from pipeline.hudi.plan import plan
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.spark_reader import read
+from pipeline.hudi.replicate import plan_replication, run_replication
+from pipeline.hudi.spark_reader import HadoopStorage, read
 from pipeline.hudi.spark_target import session
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
-from pipeline.hudi.table.table import open_for_changes
+from pipeline.hudi.table.table import open_for_changes, open_table
+from pipeline.spark.spark_files import SparkFiles
 
 SCAN = "Spark's full scan and filter"
 CHANGED = 20  # rows of the second commit, half of them in each of two partitions
 Way = Callable[[], int]
 
 
-FIRST, SECOND = "20260101000000000", "20260102000000000"
+FIRST, SECOND, THIRD = (f"2026010{day}000000000" for day in (1, 2, 3))
 META = ("_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key",
         "_hoodie_partition_path", "_hoodie_file_name")  # fmt: skip
 COLUMNS = ("id", "p", "v")
@@ -97,6 +102,8 @@ def main() -> None:
                 every.pop(SCAN, None)
             report(size, version, measure(every, args.rounds))
             costs(str(base))
+            if spark is not None:
+                replicas(spark, base, version)
             shutil.rmtree(base)
 
 
@@ -258,6 +265,27 @@ def costs(base: str) -> None:
     planned = plan(table, first_key(base))
     lists = storage.lists - before
     print(f"  list calls: plan {lists}, full {full_listing(base)[1]}; fallback {planned.fallback}")
+
+
+def replicas(spark: SparkSession, base: Path, version: int) -> None:
+    """A first replication, one without changes, and one after a change of two partitions. Through
+    Hadoop's file systems, as on HDFS.
+    """
+    source, target, storage = base.as_uri(), f"{base.as_uri()}-replica", HadoopStorage(spark)
+    for what in ("first", "nothing new", "two partitions"):
+        if what == "two partitions":
+            complete(base, version, THIRD, written(base, THIRD, ["p=p1", "p=p7"], 20, 1))
+        counting = CountingStorage(storage)
+        began = time.perf_counter()
+        planned = plan_replication(open_table(source, counting), target, counting)
+        planning = time.perf_counter() - began
+        done = run_replication(planned, SparkFiles(spark), CopyOptions())
+        seconds = time.perf_counter() - began
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        print(
+            f"  replicate, {what:<15} {seconds:>6.1f} s, {planning:.1f} of them planning with"
+            f" {counting.lists} list calls; {done.files} files sent; {memory} MiB resident"
+        )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ instead, and the plan has the reason, when the active timeline does not cover th
 cleaner has deleted a file that is needed, or when a commit from before the range was undone (HU-F).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.hudi.changes import Changes, commits_between, read_changes
@@ -39,6 +39,9 @@ class RowFilter:
             return True
         return self.older is not None and self.older[0] < str(commit_time) < self.older[1]
 
+
+Listings = Mapping[str, Sequence[FileInfo]]
+"""The files of partitions, which are relative to the table."""
 
 NO_ROWS = RowFilter(frozenset())
 
@@ -117,11 +120,13 @@ def plan_changes(table: HudiTable, changes: Changes) -> Plan:
     )  # fmt: skip
 
 
-def snapshot(table: HudiTable) -> Plan:
-    """Every row as of now, with the bookmark from which to continue."""
+def snapshot(table: HudiTable, listings: Listings | None = None) -> Plan:
+    """Every row as of now, with the bookmark from which to continue. `listings` are the files of
+    all partitions, if they are known.
+    """
     commits, held_back_by = commits_between(table, "0", None)
     bookmark = table.timeline.key(commits[-1]) if commits else "0"
-    partitions, slices = _all_slices(table) if commits else ((), ())
+    partitions, slices = _all_slices(table, listings) if commits else ((), ())
     return Plan(table, "0", bookmark, commits, partitions, slices, None, held_back_by=held_back_by)
 
 
@@ -202,13 +207,15 @@ def _missing(
     return LostFile(f"{path} is lost; the cleaner keeps it.")
 
 
-def _all_slices(table: HudiTable) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
+def _all_slices(
+    table: HudiTable, listings: Listings | None = None
+) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
     """All partitions and their slices as of now."""
     commits = table.timeline.commits
     last = max((commit.requested for commit in commits), default="")
     moment = _moment(table, None)
     replaced = table.replaced_groups(commits, last)
-    listings = dict(table.walk())
+    listings = dict(table.walk()) if listings is None else listings
     slices: list[FileSlice] = []
     for partition, listed in listings.items():
         found = file_slices(partition, listed, moment)

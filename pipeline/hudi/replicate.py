@@ -22,7 +22,7 @@ from pipeline.copy.files import (
     no_progress,
 )
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
-from pipeline.hudi.plan import snapshot
+from pipeline.hudi.plan import Listings, snapshot
 from pipeline.hudi.table.archive import VERSION, ArchiveFiles
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.table import (
@@ -103,12 +103,13 @@ def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> Hu
 
 def _plan_first(source: HudiTable, target: str) -> HudiReplicationPlan:
     source, timeline = _listed(source)
-    files = snapshot(source).files
+    listings = dict(source.walk())
+    files = snapshot(source, listings).files
     archive = source.list_archive()
     commits = source.timeline.commits
     return HudiReplicationPlan(
         source.base, target, True,
-        data=_data(source, files),
+        data=_data(source, files, listings),
         prepared=_prepared(source, timeline, commits, ()),
         completed=tuple(timeline[commit.file] for commit in commits),
         cleaned=(),
@@ -134,8 +135,7 @@ def _plan_next(source: HudiTable, replica: HudiTable) -> HudiReplicationPlan:
     active |= {name.partition(".")[0].partition("_")[0] for name in timeline}
     archive = archive_change(source, replica)
     commits = _missing(source, replica, archive.commits)
-    files = _written(source, commits)
-    data = _data(source, files)
+    data = _data(source, *_written(source, commits))
     there = timeline_folder(source.base, source.properties)
     retired_names = retired(names, active)
     copied = (_folder(e.path) for e in data if not e.path.startswith(HOODIE))
@@ -273,16 +273,14 @@ def _is_empty(target: str, storage: HudiStorage) -> bool:
         return True
 
 
-def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[FileInfo, ...]:
-    """Every file that the commits wrote. One list call for each partition. Raises OutOfStep."""
+def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[tuple[FileInfo, ...], Listings]:
+    """Every file that the commits wrote, and the listings of their partitions. Raises OutOfStep."""
     paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
-    there: dict[str, FileInfo] = {}
-    for partition in sorted({path.rpartition("/")[0] for path in paths}):
-        listed = table.list_partition(partition)
-        there |= {f.path[len(table.base) + 1 :]: f for f in listed}
+    listings = {each: table.list_partition(each) for each in sorted(set(map(_folder, paths)))}
+    there = {_relative(table, f.path): f for listed in listings.values() for f in listed}
     if gone := sorted(paths - there.keys()):
         raise OutOfStep(f"{gone[0]} of a commit that the replica lacks was cleaned.")
-    return tuple(there[path] for path in sorted(paths))
+    return tuple(there[path] for path in sorted(paths)), listings
 
 
 def _missing(
@@ -347,11 +345,12 @@ def _archived(
     return _entries(table, (*files, manifest) if manifest and files else files)
 
 
-def _data(table: HudiTable, files: Sequence[FileInfo]) -> tuple[FileEntry, ...]:
-    """Data files, marks of their partitions, and the versions of the schema."""
-    return (
-        *_entries(table, files), *_marks(table, files), *_entries(table, table.schema_files())
-    )  # fmt: skip
+def _data(table: HudiTable, files: Sequence[FileInfo], listings: Listings) -> tuple[FileEntry, ...]:
+    """Data files, the files that mark their partitions, and the versions of the schema."""
+    partitions = {_folder(_relative(table, file.path)) for file in files}
+    listed = (file for partition in sorted(partitions) for file in listings[partition])
+    marks = [file for file in listed if file.name == PARTITION_MARK]
+    return _entries(table, (*files, *marks, *table.schema_files()))
 
 
 def _folder(path: str) -> str:
@@ -360,13 +359,6 @@ def _folder(path: str) -> str:
 
 def _relative(table: HudiTable, path: str) -> str:
     return path[len(table.base) + 1 :]
-
-
-def _marks(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ...]:
-    """The file that marks each partition."""
-    folders = sorted({f.path.rpartition("/")[0] for f in files})
-    listed = (f for folder in folders for f in table.storage.list(f"{folder}/{PARTITION_MARK}"))
-    return _entries(table, listed)
 
 
 def _entries(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ...]:

@@ -10,7 +10,7 @@ from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes, open_table
 from tests.pipeline.hudi.local_files import LocalFiles, entries
 
@@ -40,6 +40,16 @@ def test_new_commits_alone_are_sent(row_table, tmp_path):
     assert files.sent == ["p/f_1-0-1_200.parquet", ".hoodie/timeline/200_201.commit"]
     assert values(target) == row_table.state
     assert replicate(row_table, target, files).files == 0
+
+
+def test_each_changed_partition_is_listed_once(fake_table, tmp_path):
+    table = fake_table(version=9)
+    table.commit("100", [(f"p{n}", "f") for n in range(50)])
+    storage = CountingStorage()
+    source = open_table(table.path, storage)
+    plan_replication(source, str(tmp_path / "replica"), LocalStorage())
+    listed = [path for path in storage.listed if ".hoodie" not in path]
+    assert sorted(listed) == sorted({table.path, *(f"{table.path}/p{n}" for n in range(50))})
 
 
 @pytest.mark.parametrize("left", range(7))
