@@ -15,7 +15,7 @@ from pipeline.errors import BadEndpoints
 from pipeline.hudi.changes import EARLIEST
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
-from pipeline.hudi.replicate import plan_replication, run_replication
+from pipeline.hudi.replicate import check_target, plan_replication, run_replication
 from pipeline.hudi.table.open_storage import open_storage
 from pipeline.hudi.table.storage import CountingStorage, HudiStorage, is_local, local_path
 from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
@@ -181,15 +181,20 @@ def _pull(args: argparse.Namespace) -> int:
 
 def _replicate(args: argparse.Namespace) -> int:
     from pipeline.hudi.spark_reader import storage_for
+    from pipeline.hudi.spark_target import leased
     from pipeline.spark.session import open_session
     from pipeline.spark.spark_files import SparkFiles
 
     spark = open_session(conf=dict(args.conf))
     try:
         source, target = _uri(args.source), _uri(args.target)
-        table = open_table(source, storage_for(spark, source))
-        planned = plan_replication(table, target, storage_for(spark, target))
-        done = run_replication(planned, SparkFiles(spark), CopyOptions())
+        storage, files = storage_for(spark, target), SparkFiles(spark)
+        check_target(source, target, storage)
+        with leased(files, target) as check_lease:
+            table = open_table(source, storage_for(spark, source))
+            planned = plan_replication(table, target, storage)
+            check_lease()
+            done = run_replication(planned, files, CopyOptions())
     finally:
         spark.stop()
     print(f"{done.commits} commits, {done.files} files, {done.bytes:,} bytes sent")

@@ -10,6 +10,7 @@ cleaned, and archives what its source has archived (`trim`).
 
 import json
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pipeline.copy.files import (
@@ -27,6 +28,7 @@ from pipeline.hudi.table.archive import VERSION, ArchiveFiles
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.table import (
     HOODIE,
+    LOCKS,
     PARTITION_MARK,
     HudiTable,
     archive_folder,
@@ -99,6 +101,13 @@ def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> Hu
     if replica is None:
         return _plan_first(source, target)
     return _plan_next(source, replica)
+
+
+def check_target(source: str, target: str, storage: HudiStorage) -> None:
+    """Raises OutOfStep when the directory `target` has anything but a replica of the table at
+    `source`.
+    """
+    _replica(source.rstrip("/"), target.rstrip("/"), storage)
 
 
 def _plan_first(source: HudiTable, target: str) -> HudiReplicationPlan:
@@ -225,8 +234,8 @@ def _delete_extra_files(planned: HudiReplicationPlan, files: Files) -> None:
     wanted = {entry.path for part in parts for entry in part}
     wanted |= {_ORIGIN, f"{planned.archive_folder}/{VERSION}"}
     there = files.listings([planned.target])[0]
-    extra = {entry.path for entry in there.files} - wanted if there else ()
-    files.delete([f"{planned.target}/{path}" for path in sorted(extra)])
+    extra = {entry.path for entry in there.files} - wanted if there else set()
+    files.delete(_at(planned, sorted(path for path in extra if not path.startswith(LOCKS))))
 
 
 def _copy_files(
@@ -267,10 +276,13 @@ def _replica(source: str, target: str, storage: HudiStorage) -> HudiTable | None
 
 
 def _is_empty(target: str, storage: HudiStorage) -> bool:
-    try:
-        return not storage.list(target)
-    except MissingPath:
-        return True
+    """Whether nothing is there but the lease of a first run."""
+    with suppress(MissingPath):
+        names = set(storage.names(target))
+        if names == {HOODIE}:
+            names = set(storage.names(f"{target}/{HOODIE}")) - {LOCKS.rpartition("/")[2]}
+        return not names
+    return True
 
 
 def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[tuple[FileInfo, ...], Listings]:

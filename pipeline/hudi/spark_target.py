@@ -33,12 +33,11 @@ from pipeline.hudi.spark_reader import (
     table_location,
 )
 from pipeline.hudi.table.storage import is_local, local_path
-from pipeline.hudi.table.table import HOODIE, HudiTable, find_base, open_table
+from pipeline.hudi.table.table import HOODIE, LOCKS, HudiTable, find_base, open_table
 from pipeline.spark.jar import SPARK_MAJOR
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
-_LOCKS = "causeway.pulls"
 _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
 
 
@@ -164,8 +163,10 @@ def _locked(spark: SparkSession, location: str) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def leased(files: Files, location: str) -> Iterator[Callable[[], None]]:
-    """`_locked` where files have no locks: a marker with heartbeats in the table's `.hoodie`."""
-    locks = f"{location}/{HOODIE}/{_LOCKS}"
+    """`_locked` where files have no locks, and for replications: a marker with heartbeats in the
+    table's `.hoodie`.
+    """
+    locks = f"{location}/{LOCKS}"
     marker = new_run(TableRef("hudi", "pull"), 0, time.time())
     lease = Lease(files, locks, marker, time.time)
     lease.finished = True  # a pull leaves no files to take over

@@ -28,6 +28,8 @@ from pipeline.hudi.table.timeline import (
 )
 
 HOODIE = ".hoodie"
+LOCKS = f"{HOODIE}/causeway.pulls"
+"""The folder with the lease of a pull or replication into a table."""
 PARTITION_MARK = ".hoodie_partition_metadata"
 PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 MERGE_ON_READ = "MERGE_ON_READ"

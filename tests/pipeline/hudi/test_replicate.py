@@ -9,9 +9,9 @@ from pipeline.hudi.errors import NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.replicate import plan_replication, run_replication
+from pipeline.hudi.replicate import check_target, plan_replication, run_replication
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
-from pipeline.hudi.table.table import open_for_changes, open_table
+from pipeline.hudi.table.table import LOCKS, open_for_changes, open_table
 from tests.pipeline.hudi.local_files import LocalFiles, entries
 
 
@@ -100,6 +100,17 @@ def test_what_was_undone_since_a_first_run_died_is_not_left_behind(row_table, tm
     replicate(row_table, target, files)
     assert {p.name for p in (target / "p").glob("*.parquet")} == {"f_1-0-1_300.parquet"}
     assert values(target) == {"a": 3}
+
+
+def test_the_lease_of_a_first_run_is_no_other_data(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    lease = tmp_path / "replica" / LOCKS / "run" / "marker"
+    lease.parent.mkdir(parents=True)
+    lease.touch()
+    check_target(row_table.path, str(tmp_path / "replica"), LocalStorage())
+    replicate(row_table, tmp_path / "replica", LocalFiles())
+    assert values(tmp_path / "replica") == row_table.state
+    assert lease.exists()
 
 
 @pytest.mark.parametrize("name", ["markers.txt", ".hoodie/hoodie.properties"])
