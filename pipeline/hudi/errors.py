@@ -76,7 +76,7 @@ class TargetMismatch(IncrementalError):
 
 
 class PullRunning(IncrementalError):
-    """Another pull into the same target is running."""
+    """Another pull or replication into the same target is running."""
 
     code = "CW810"
     sqlstate = "55006"
