@@ -315,6 +315,62 @@ def test_killed_at_every_effect(tmp_path: Path, shared: bool, first: bool) -> No
         shutil.rmtree(folder)
 
 
+def cleaned_and_archived(site: Site) -> list[set[str]]:
+    """A replica until 200; one more commit, a clean and an archiving at the source. What readers
+    of the replica may see from now on.
+    """
+    for instant in ("100", "200"):
+        site.commit(instant, "1")
+    site.replicate()
+    site.commit("300", "1")
+    site.table.clean("310", ["ds=1/f_1-0-1_100.parquet"])
+    site.table.archive("100")
+    site.load()
+    if site.shared:
+        site.wrote()
+    return [{f"ds=1/f_1-0-1_{instant}.parquet"} for instant in ("200", "300")]
+
+
+def read_files(site: Site, base: str) -> set[str]:
+    files = snapshot(open_table(base, site.storage)).files
+    for file in files:
+        assert site.storage.read(file.path)
+    return {file.path[len(base) + 1 :] for file in files}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_killed_at_every_effect_while_the_source_cleans_and_archives(
+    tmp_path: Path, shared: bool
+) -> None:
+    site = Site(tmp_path / "all", shared)
+    cleaned_and_archived(site)
+    before = site.effects.count
+    site.replicate()
+    count = site.effects.count - before
+    for kill in range(1, count + 1):
+        folder = tmp_path / str(kill)
+        site = Site(folder, shared)
+        allowed = cleaned_and_archived(site)
+
+        def watch(site: Site = site, allowed: list[set[str]] = allowed) -> None:
+            where = site.replica()
+            assert where is None or read_files(site, where) in allowed
+
+        site.effects.watch = watch
+        site.effects.kill_at = site.effects.count + kill
+        with pytest.raises(Killed):
+            site.replicate()
+        site.effects.kill_at = None
+        site.replicate()
+        where = site.replica()
+        assert where is not None
+        assert read_files(site, where) == allowed[-1]
+        timeline = {p.rpartition("/")[2] for p in site.files.read(f"{where}/.hoodie/timeline")}
+        assert not any(name.startswith("100_") for name in timeline)
+        assert f"{where}/ds=1/f_1-0-1_100.parquet" not in site.files.content
+        shutil.rmtree(folder)
+
+
 def test_impossible_copies_are_refused(tmp_path: Path) -> None:
     site = Site(tmp_path, shared=True)
     site.commit("100", "1")
