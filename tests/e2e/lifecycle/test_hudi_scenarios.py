@@ -143,14 +143,14 @@ def test_a_savepoint_keeps_its_files_from_the_cleaner(followed: Callable[..., Fo
     opened = open_for_changes(table.source.base, LocalStorage())
     saved = opened.timeline.commits[0].requested
     table.call("create_savepoint", commit_time=saved)
-    for step in range(2, 6):
+    for step in range(2, 7):
         table.write([(1, "p", step, f"v{step}"), (step, "p", step, f"v{step}")])
     old = f"*_{saved}.parquet"
     assert list(Path(table.replica.path, "p").glob(old))
     assert open_for_changes(table.replica.path, LocalStorage()).archived
     table.check()
     table.call("delete_savepoint", instant_time=saved)
-    for step in range(6, 8):
+    for step in range(7, 10):
         table.write([(1, "p", step, f"v{step}")])
     assert not list(Path(table.source.base, "p").glob(old))
     table.close()
