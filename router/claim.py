@@ -91,8 +91,7 @@ class Claim:
 
     `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
     views and temporary objects that it reads through; `changes` the tables of which only changed
-    rows are read; `explained` says that nothing is written,
-    `idle` that no data is read.
+    rows are read; `explained` says that nothing is written, `idle` that no data is read.
     """
 
     mode: Mode = Mode.RUN

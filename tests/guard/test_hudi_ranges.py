@@ -45,12 +45,11 @@ CASES = [
     (case(NEW, "30"), "30 30 30"),
     # An archive matters where the range begins before the active timeline.
     (case(OLD, "10", archive=True, copy=True, commits=1), "10 20 null"),
-    (case(OLD, "09", archive=True), "09 30 null"),
-    (case(OLD, "09", archive=True, end="09"), "09 09 null"),
-    (case(OLD, "05", archive=True, end="09"), "05 09 null"),
-    (case(OLD, "09", archive=True, commits=1), "CW227"),
-    (case(OLD, "09", archive=True, copy=True), "CW227"),
-    (case([], "09", archive=True, commits=1), "CW227"),
+    (case(OLD, "09", archive=True), "CW227"),
+    (case(OLD, "05", archive=True, end="09"), "CW227"),
+    (case([], "09", archive=True), "CW227"),
+    (case(NEW, "11", archive=True), "CW227"),
+    (case(NEW, "12", archive=True), "12 45 null"),
     # A commit with a savepoint stays when later ones are archived.
     (case([*OLD, "10.savepoint"], "10", archive=True), "CW227"),
     (case([*OLD, "10.savepoint"], "20", archive=True, commits=1), "20 30 null"),

@@ -99,16 +99,19 @@ def incremental_reads(
     refuses to read such a table as a whole. Raises NotIncremental, NotLoaded.
     """
     if isinstance(statement, Unknown):
-        names = (match[1] for key in settings.values if (match := _CONSUME.fullmatch(key)))
-        return {name: None for name in names if settings.is_incremental(name)}
+        keys = (*settings.values, *settings.unclear)
+        names = {match[1] for key in keys if (match := _CONSUME.fullmatch(key))}
+        return {name: None for name in sorted(names) if settings.is_incremental(name)}
     written = {write.table for write in statement.writes}
+    by_function = _CHANGES in statement.functions
+    query_type = settings.values.get(_QUERY_TYPE, "").strip().lower()
+    by_type = query_type == "incremental" and not by_function
     found: dict[str, ChangeRange | None] = {}
     for read in statement.reads:
         table = read.table
         if read.partitions is NONE or (table in written and statement.kind in _CHANGING):
             continue
         name = settings.name_of(table)
-        by_type = settings.values.get(_QUERY_TYPE, "").strip().lower() == "incremental"
         if (name is None and not by_type) or not _is_hudi(table, describe):
             continue
         if name is None:
@@ -118,7 +121,6 @@ def incremental_reads(
             )
         if table in written:
             raise NotIncremental(f"The statement writes {table}, of which it reads changed rows.")
-        by_function = _CHANGES in statement.functions
         found[str(table)] = None if by_function else settings.range(name)
     return found
 

@@ -127,12 +127,17 @@ def test_another_mode_changes_nothing() -> None:
 def test_a_call_of_hudis_function_names_its_rows_itself() -> None:
     sql = "SELECT * FROM hudi_table_changes('d.t', 'latest_state', 'earliest')"
     assert reads(sql, **MODE) == {"d.t": None}
+    assert reads(sql, hoodie_datasource_query_type="incremental") == {}
 
 
 def test_a_statement_that_is_not_understood_may_not_read_the_table_as_a_whole() -> None:
     settings = hudi_settings({"hoodie.T.consume.mode": "INCREMENTAL"}, ())
     assert settings is not None
     assert incremental_reads(Unknown("why"), settings, Lake().table) == {"t": None}
+    unclear = hudi_settings({}, ("hoodie.t.consume.mode",))
+    assert unclear is not None
+    with pytest.raises(NotIncremental, match="is not known"):
+        incremental_reads(Unknown("why"), unclear, Lake().table)
 
 
 def test_a_query_type_is_refused_for_each_hudi_table() -> None:

@@ -5,6 +5,9 @@ import causeway.guard.claim.Claim;
 import causeway.guard.claim.Claims;
 import causeway.guard.claim.Plans;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -37,6 +40,10 @@ import scala.runtime.BoxedUnit;
  */
 public final class IncrementalRead extends Rule<LogicalPlan> {
     private static final String COMMIT_TIME = "_hoodie_commit_time";
+
+    /** All reads of a table by one statement, which has one object of the range, read the same commits. */
+    private static final Map<ChangeRange, Selected> SELECTED =
+            Collections.synchronizedMap(new WeakHashMap<>());
 
     private final SparkSession session;
     private final boolean hasClaims;
@@ -101,6 +108,9 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         }
         checkColumns(name, whole, relation.schema());
         LogicalPlan changed = with(whole, relation);
+        if (selected.isEmpty()) {
+            return new Filter(Literal$.MODULE$.FalseLiteral(), changed);
+        }
         if (selected.laterThan == null) {
             return changed;
         }
@@ -109,10 +119,16 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
     }
 
     private Selected selected(String table, ChangeRange range, Path base, boolean isCopy) {
+        Selected known = SELECTED.get(range);
+        if (known != null) {
+            return known;
+        }
         try {
             HudiTimeline timeline =
                     HudiTimeline.read(base, session.sessionState().newHadoopConf());
-            return Selected.of(range, timeline, isCopy);
+            Selected found = Selected.of(range, timeline, isCopy);
+            SELECTED.put(range, found);
+            return found;
         } catch (IOException error) {
             throw new NotIncrementalException(
                     "The timeline of " + table + " cannot be read: " + error.getMessage(), error);

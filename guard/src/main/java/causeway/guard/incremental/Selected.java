@@ -32,24 +32,13 @@ public final class Selected {
 
     /**
      * Selects the commits of a range. {@code isCopy}: the timeline is that of a copy, which may lack
-     * files of archived commits. Throws NotIncrementalException where the commits are not certain.
+     * files for another reason than Hudi's cleaner. Throws NotIncrementalException where the commits
+     * are not certain.
      */
     public static Selected of(ChangeRange range, HudiTimeline timeline, boolean isCopy) {
-        boolean archived = mayHaveArchived(range, timeline);
-        boolean isBefore = timeline.commits.isEmpty()
-                || range.start.compareTo(timeline.commits.get(0).key) < 0;
-        if (archived && !isBefore) {
+        if (mayHaveArchived(range, timeline)) {
             throw new NotIncrementalException("Commits after " + range.start
-                    + " are archived, although the timeline has an earlier one with a savepoint.");
-        }
-        if (archived && isCopy) {
-            throw new NotIncrementalException("Commits after " + range.start
-                    + " are archived, and this cluster has a copy of the table. Use its primary.");
-        }
-        if (archived && range.commits != null) {
-            throw new NotIncrementalException("Commits after " + range.start
-                    + " are archived, so the first " + range.commits + " are not known. Set"
-                    + " consume.max.commits to -1, or a later consume.start.timestamp.");
+                    + " may be archived. Set a later consume.start.timestamp, or use hudi_table_changes.");
         }
         String laterThan = timeline.byCompletion && isRequest(range.start, timeline) ? range.start : null;
         List<String> keys = new ArrayList<>();
@@ -64,10 +53,9 @@ public final class Selected {
             keys = keys.subList(0, range.commits);
         }
         String last = keys.isEmpty() ? range.start : keys.get(keys.size() - 1);
-        if (archived && keys.isEmpty() && range.end != null) {
-            last = range.end; // all commits of the range are archived
-        }
-        boolean mayScan = !isCopy && (timeline.byCompletion || archived || !isBefore);
+        boolean isBefore = timeline.commits.isEmpty()
+                || range.start.compareTo(timeline.commits.get(0).key) < 0;
+        boolean mayScan = !isCopy && (timeline.byCompletion || !isBefore);
         return new Selected(range.start, last, laterThan, mayScan);
     }
 
@@ -86,5 +74,9 @@ public final class Selected {
 
     private static boolean isRequest(String instant, HudiTimeline timeline) {
         return timeline.commits.stream().anyMatch(each -> each.requested.equals(instant));
+    }
+
+    boolean isEmpty() {
+        return begin.equals(end);
     }
 }
