@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_pulls_continue_where_they_ended(s3, row_table, tmp_path, mode):
 QUICK = ("sample_table__mor__parquet__v6_nonpartitioned",)
 TABLES = [
     pytest.param(path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
-    for path in sorted(SHARED.glob("*.zip"))
+    for path in sorted(SHARED.glob("*_mor__*.zip"))  # their slices have logs
 ]
 
 
@@ -95,6 +96,7 @@ def test_real_tables_have_the_rows_that_they_have_on_local_disk(s3, tmp_path, na
     with zipfile.ZipFile(SHARED / f"{name}.zip") as packed:
         packed.extractall(tmp_path)
     base = next(p.parent for p in tmp_path.glob("*/.hoodie") if "MACOSX" not in str(p))
+    shutil.rmtree(base / ".hoodie" / "metadata", ignore_errors=True)  # is not read
     here = open_for_changes(str(base), LocalStorage())
     if last == "running" and here.timeline.commits:
         # Blocks of version 6 logs are then of a commit that is not complete.
