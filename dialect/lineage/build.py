@@ -27,7 +27,7 @@ from dialect.lineage.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan,
 from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.function_calls import Calls
-from dialect.parsing.supported_nodes import WITHOUT_BRACKETS, check
+from dialect.parsing.supported_nodes import check
 from dialect.parsing.token_cursor import is_path, table_ref
 from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
@@ -229,7 +229,7 @@ class Builder:
         alias = tree.alias.lower()
         if isinstance(tree.this, exp.Subquery):
             return Entry(alias, self.query(tree.this.this, ctes, scope))
-        if not isinstance(tree.this, exp.Func) or isinstance(tree.this, WITHOUT_BRACKETS):
+        if not isinstance(tree.this, exp.Func):
             raise NotUnderstood(f"LATERAL before {tree.this.key}")
         return Entry(alias, self._function(tree.this, ctes, scope))
 

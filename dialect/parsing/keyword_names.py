@@ -53,6 +53,9 @@ _CLAUSES = frozenset(
 )
 # Clauses of one expression: a comma in one is FROM's, and the word an alias.
 _SINGLE = frozenset({TokenType.WHERE, TokenType.HAVING, TokenType.LIMIT, TokenType.OFFSET})
+_BEFORE_JOIN = frozenset(
+    {"ANTI", "CROSS", "FULL", "INNER", "JOIN", "LEFT", "NATURAL", "OUTER", "RIGHT", "SEMI"}
+)
 _NEXT_PARTS = frozenset({TokenType.WINDOW, TokenType.INSERT, TokenType.WHEN, TokenType.MAP})
 _ENDS_BODY = _CLAUSES | {TokenType.FROM, TokenType.INSERT}
 _TRANSFORMS = frozenset({"MAP", "REDUCE"})
@@ -174,7 +177,7 @@ def check_clauses(tokens: Sequence[Token]) -> None:
             inside[-1] = kind
         elif kind in _JOINS and inside[-1] == TokenType.SELECT and _joins(tokens, at):
             raise NotUnderstood("what may be a name, select")
-        elif kind in _CLAUSES:
+        elif kind in _CLAUSES and before != TokenType.SELECT:
             if inside[-1] == TokenType.FROM and before in _BEFORE_TABLES:
                 raise NotUnderstood(f"what may be a name, {token.text.lower()}")
             in_from = inside[-1] == TokenType.FROM or inside[-1] in _SINGLE
@@ -183,6 +186,9 @@ def check_clauses(tokens: Sequence[Token]) -> None:
             # `FROM a limit, t`; Hive has `LIMIT 5, 10`
             if inside[-1] in _SINGLE and tokens[at - 2].token_type != TokenType.LIMIT:
                 raise NotUnderstood("a comma in a clause of one expression")
+            after = word_of(tokens[at + 1]) if at + 1 < len(tokens) else ""
+            if inside[-1] == TokenType.FROM and after in _BEFORE_JOIN:
+                raise NotUnderstood(f"what may be a name, {after.lower()}")
         elif kind == TokenType.LATERAL:
             if before in _BEFORE_TABLES and not _is_lateral(tokens, at + 1):
                 raise NotUnderstood("what may be a name, lateral")
@@ -193,9 +199,11 @@ def check_clauses(tokens: Sequence[Token]) -> None:
 
 def _is_lateral(tokens: Sequence[Token], at: int) -> bool:
     """Whether a query in brackets or a call begins there, as LATERAL wants, for certain."""
-    if at >= len(tokens) or tokens[at].token_type in _AFTER_RELATION:
+    if at + 1 >= len(tokens) or tokens[at].token_type in _AFTER_RELATION:
         return False
-    return tokens[at].token_type != TokenType.L_PAREN or begins_query(tokens, at)
+    if tokens[at].token_type == TokenType.L_PAREN:
+        return begins_query(tokens, at)
+    return tokens[at + 1].token_type in (TokenType.L_PAREN, TokenType.DOT)
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:

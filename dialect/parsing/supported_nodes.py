@@ -5,7 +5,6 @@ must not be passed over.
 """
 
 from sqlglot import exp
-from sqlglot.parsers.spark import SparkParser
 
 from dialect.errors import NotUnderstood
 
@@ -27,9 +26,6 @@ _UNDERSTOOD: dict[type[exp.Expr], frozenset[str]] = {
         exp.Lateral: "this view outer alias",
     }.items()
 }
-
-# Functions that may be called by a word alone. After FROM or LATERAL the word is a table's name.
-WITHOUT_BRACKETS = tuple(SparkParser.NO_PAREN_FUNCTIONS.values())
 
 
 def check(tree: exp.Expr) -> None:

@@ -106,8 +106,13 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     following = _word(tokens, at + 1)
     if word in _BEFORE_JOIN:
         return following == "JOIN" or following in _BEFORE_JOIN
-    if word in _NO_ALIASES and (word, following) != ("USING", "("):
+    if word == "ON":
+        joined = tokens[at - 2].token_type in (TokenType.JOIN, TokenType.USING)
+        return joined and following not in _AFTER_RELATION and following not in _CLAUSES
+    if word in _NO_ALIASES and word != "USING":
         return following not in _AFTER_RELATION
+    if word == "USING" and following != "(":
+        return False
     at += word == "AS"
     if at >= len(tokens) or not is_name(tokens[at]):
         return False

@@ -48,6 +48,13 @@ AMBIGUOUS = [
     "SELECT 1 FROM lateral (distinct, b)",
     "SELECT 1 FROM a JOIN values USING (x) like, b",
     "DESCRIBE values PARTITION (ds = version)",
+    "SELECT 1 FROM VALUES on date, b",
+    # a table called inner
+    "SELECT 1 FROM a, inner JOIN b",
+    "SELECT 1 FROM a JOIN VALUES using x, b",
+    "SELECT 1 FROM lateral connect_by_root x, b",
+    "SELECT 1 FROM LATERAL current_date",
+    "SELECT 1 FROM (select limit JOIN b)",
     # a column called intersect with an alias select
     "SELECT DISTINCT intersect select FROM a, b",
     # a table called lateral
@@ -126,7 +133,6 @@ UNDERSTOOD = {
     "SELECT 1 FROM a, qualify x, b": "select; reads d.a, d.qualify, d.b",
     "SELECT 1 FROM a JOIN b window ON x, p": "select; reads d.a, d.b, d.p@*",
     "SELECT window.end FROM a GROUP BY window(x, '1 day')": "select; reads d.a",
-    "SELECT 1 FROM LATERAL current_date": "unknown (reads only): LATERAL before currentdate",
     "SELECT 1 FROM default (x), b": "select; reads d.b",
     "CREATE TABLE n USING select TABLE b": "ctas; reads d.b; new create d.n",
     "CREATE TABLE n STORED AS table TABLE b": "ctas; reads d.b; new create d.n",

@@ -280,6 +280,8 @@ FROM t1 {} SELECT 1
 FROM t1 {} SELECT x
 FROM t1 {}, t2 SELECT 1
 FROM t1, {} INSERT INTO t2 SELECT 1
+FROM t1, {} JOIN t2 INSERT INTO t3 SELECT x
+FROM t1, {} JOIN t2 SELECT x
 FROM t1, {} SELECT *, x
 FROM t1, {} SELECT 1
 FROM t1, {} a SELECT 1
@@ -425,6 +427,7 @@ SELECT * FROM (t1 JOIN {})
 SELECT * FROM (t1 {}), t2
 SELECT * FROM (t1 {}, t2)
 SELECT * FROM (t1) {}, t2
+SELECT * FROM (t1, {} JOIN t2)
 SELECT * FROM (t1, {} a)
 SELECT * FROM (t1, {})
 SELECT * FROM ({} JOIN t2)
@@ -445,9 +448,11 @@ SELECT * FROM VALUES 1 {} (x), t2
 SELECT * FROM VALUES 1 {}, t2
 SELECT * FROM VALUES x {}, t2
 SELECT * FROM VALUES {}
+SELECT * FROM VALUES {} x, t2
 SELECT * FROM VALUES {}, t2
 SELECT * FROM d1.{}
 SELECT * FROM f(a => {}), t2
+SELECT * FROM lateral {} x, t2
 SELECT * FROM range(1) AS {}, t2
 SELECT * FROM range(1) {} (x), t2
 SELECT * FROM range(1) {}, t2
@@ -457,6 +462,7 @@ SELECT * FROM t1 AS {} (x, y), t2
 SELECT * FROM t1 AS {} JOIN t2
 SELECT * FROM t1 AS {}, t2
 SELECT * FROM t1 FULL OUTER JOIN {} a ON x = y, t2
+SELECT * FROM t1 JOIN VALUES {} x, t2
 SELECT * FROM t1 JOIN t2 a {} t3
 SELECT * FROM t1 JOIN t2 {} JOIN t3
 SELECT * FROM t1 JOIN t2 {} ON x, t3
@@ -465,6 +471,7 @@ SELECT * FROM t1 JOIN t2 {}, t3
 SELECT * FROM t1 JOIN {}
 SELECT * FROM t1 JOIN {} (x), t2
 SELECT * FROM t1 JOIN {} JOIN t2
+SELECT * FROM t1 JOIN {} LEFT JOIN t2 ON x, t3
 SELECT * FROM t1 JOIN {} ON x, t2
 SELECT * FROM t1 JOIN {} USING (x)
 SELECT * FROM t1 JOIN {} a JOIN t2
@@ -486,12 +493,14 @@ SELECT * FROM t1 PIVOT (sum({}) FOR {} IN (1 AS {})), t2
 SELECT * FROM t1 TABLESAMPLE (1 ROWS) {}, t2
 SELECT * FROM t1 TABLESAMPLE ({} ROWS), t2
 SELECT * FROM t1 VERSION AS OF 1 {}, t2
+SELECT * FROM t1 WHERE x, {} t2
 SELECT * FROM t1 a ({}, y), t2
 SELECT * FROM t1 a LATERAL VIEW explode(x) t AS {}, y
 SELECT * FROM t1 a {} (SELECT * FROM t2)
 SELECT * FROM t1 a {} JOIN t2
 SELECT * FROM t1 a {} SELECT * FROM t2
 SELECT * FROM t1 a {} t2
+SELECT * FROM t1 a, {} OUTER JOIN t2 ON x, t3
 SELECT * FROM t1 a, {} b, t2 c WHERE a.x = b.{}
 SELECT * FROM t1 {}
 SELECT * FROM t1 {} (SELECT * FROM t2)
@@ -514,6 +523,10 @@ SELECT * FROM t1, LATERAL {} (1), t2
 SELECT * FROM t1, {}
 SELECT * FROM t1, {} (x), t2
 SELECT * FROM t1, {} AS a, t2
+SELECT * FROM t1, {} CROSS JOIN t2
+SELECT * FROM t1, {} JOIN t2
+SELECT * FROM t1, {} JOIN t2 ON x
+SELECT * FROM t1, {} NATURAL JOIN t2
 SELECT * FROM t1, {} a, t2
 SELECT * FROM t1, {}, t2
 SELECT * FROM {}
@@ -544,6 +557,9 @@ SELECT * FROM {} a
 SELECT * FROM {} a (x, y), t2
 SELECT * FROM {} a LEFT SEMI JOIN t2 ON x = {}
 SELECT * FROM {} a, t2
+SELECT * FROM {} limit, t2
+SELECT * FROM {} window, t2
+SELECT * FROM {} x limit, t2
 SELECT * FROM {}, t2
 SELECT * FROM {}.t1
 SELECT * {} FROM t1
