@@ -104,6 +104,7 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.statements.routing
 	$(BIN)/python -m bench.copies.copy
 	$(BIN)/python -m bench.copies.copy_metadata
+	$(BIN)/python -m bench.copies.lifecycle
 	$(BIN)/python -m bench.copies.incremental
 
 lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown on a terminal

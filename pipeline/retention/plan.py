@@ -84,13 +84,17 @@ class RetentionPlan:
 
     def lines(self) -> tuple[str, ...]:
         """The plan for people."""
-        head = (
+        return (*self.head(), *map(str, self.copies), *map(str, self.evictions))
+
+    def head(self) -> tuple[str, str]:
+        """How many partitions it drops, and by which condition."""
+        counts = (
             f"{self.table}: {len(self.evictions)} to drop, {len(self.copies)} copies to drop,"
             f" {self.kept} kept, {len(self.needed)} still needed,"
             f" {len(self.undated)} without a date"
         )
         where = f"ALTER TABLE {self.table} DROP PARTITION where {self.condition}"
-        return (head, where, *map(str, self.copies), *map(str, self.evictions))
+        return counts, where
 
 
 def plan_retention(policy: Policy, candidates: Iterable[Candidate], now: datetime) -> RetentionPlan:

@@ -21,7 +21,7 @@ from pipeline.retention.plan import Candidate, Policy, RetentionPlan
 BATCH = 500
 _NOTE = "_causeway/evicting"
 
-Emit = Callable[[Mapping[str, object]], None]
+Emit = Callable[[Sequence[Mapping[str, object]]], None]
 
 
 class Stop(Protocol):
@@ -62,7 +62,9 @@ def run_retention(
     emit: Emit,
     check: Stop = lambda: None,
 ) -> Evicted:
-    """Executes the plan. Each eviction is an event before it takes place (FA-V5)."""
+    """Executes the plan. Each eviction is an event before it takes place (FA-V5); those of a batch
+    are emitted together.
+    """
     state = objects.table(plan.table)
     base = base_of(state.location)
     in_use = InUse(base, objects.objects(state, objects.names(state)))
@@ -142,10 +144,12 @@ class _Eviction:
     def _announce(self, locations: Mapping[str, str]) -> None:
         """Writes down what is about to go, for people and for a run after this one."""
         self.files.write_marker(self._note, json.dumps(dict(locations)))
-        for location, what in locations.items():
-            self.emit(
+        self.emit(
+            [
                 {"event": "evict", "table": str(self.ref), "object": what, "location": location}
-            )
+                for location, what in locations.items()
+            ]
+        )
 
     def _delete(self, locations: Sequence[str]) -> None:
         """Only what no other partition's data lies in, above or below."""

@@ -252,13 +252,13 @@ class ClusterActions:
             plan = self._retention(home, client, objects, task)
             if plan is None:
                 return f"there is no table {home.policy.table} yet"
-            for line in plan.lines():
+            for line in plan.head():
                 lease.log(line)
             table = client.get_table(plan.table)
             if is_hudi(table):
                 return self._evict_hudi(table, plan, home, client, task.owner, lease)
             done = run_retention(
-                plan, client, objects, self.files(), self._context(lease).emit, lease.check
+                plan, client, objects, self.files(), partial(_log_events, lease), lease.check
             )
         return (
             f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
@@ -337,6 +337,17 @@ class ClusterActions:
             lease.log(" ".join(f"{key}={value}" for key, value in event.items()))
 
         return JobContext(self.files(), emit=emit, progress=lambda done, total: lease.check())
+
+
+_TOGETHER = 20  # events of an entry: the log keeps a bounded number of entries
+
+
+def _log_events(lease: WorkLease, events: Sequence[Mapping[str, object]]) -> None:
+    """Logs many events of one kind by few entries, each of which is a transaction of the store."""
+    lease.check()
+    lines = [" ".join(f"{key}={value}" for key, value in event.items()) for event in events]
+    for first in range(0, len(lines), _TOGETHER):
+        lease.log("\n".join(lines[first : first + _TOGETHER]))
 
 
 def _hudi_summary(done: HudiReplicationResult | None, copy: TableCopy) -> str:

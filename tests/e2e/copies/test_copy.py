@@ -248,7 +248,7 @@ def test_eviction_on_a_real_metastore(west: MetastoreAlone, files: Any) -> None:
             policy, candidates(objects, policy), datetime(2014, 1, 10, tzinfo=UTC)
         )
         events: list[Any] = []
-        run_retention(plan, client, objects, files, events.append)
+        run_retention(plan, client, objects, files, events.extend)
         assert client.get_partition_names(ref) == ["ds=2014-01-09"]
     assert sorted(each.name for each in folder.glob("ds=*")) == ["ds=2014-01-09"]
     assert [copies[name].exists() for name in ("ds=2014-01-01", "ds=2014-01-09")] == [False, True]

@@ -108,7 +108,7 @@ class History:
         world, now = self.world, datetime(2024, 1, 4, tzinfo=UTC)
         policy = Policy(T, DATING, timedelta(days=limit))
         plan = plan_retention(policy, candidates(world.objects, policy), now)
-        run_retention(plan, world.metastore, world.objects, world.files, world.events.append)
+        run_retention(plan, world.metastore, world.objects, world.files, world.events.extend)
 
     def settle(self) -> None:
         """In the end every copy is fresh, and nothing else is left."""

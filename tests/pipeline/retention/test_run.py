@@ -26,7 +26,7 @@ def evict(world: World, limit: int = 5, c2: timedelta | None = None) -> Evicted:
     copies = {} if c2 is None else {C2: c2}
     policy = Policy(T, DATING, timedelta(days=limit), copies)
     plan = plan_retention(policy, candidates(world.objects, policy), NOW)
-    events = world.events.append
+    events = world.events.extend
     return run_retention(plan, world.metastore, world.objects, world.files, events)
 
 

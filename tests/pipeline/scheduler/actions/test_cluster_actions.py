@@ -134,6 +134,7 @@ def test_after_a_program_the_views_hear_that_anything_may_have_changed(
 
     monkeypatch.setattr(cluster_actions, "process_run", lambda task: task)
     monkeypatch.setattr(cluster_actions, "run_process", run)
+    monkeypatch.setattr(cluster_actions, "output_paths", lambda task: ())
     actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), notify=notified.append)
     with suppress(ActionFailed):
         actions.process(cast(Any, None), cast(Any, None))
@@ -203,6 +204,20 @@ def test_what_is_not_copied_yet_is_not_evicted(
     logged = [each for each in site.store.log(FEED_KEY) if each.what == "log"]
     (log,) = [each for each in logged if "1 still needed" in each.message]
     assert log.instance.schedule.cluster == "c1"
+
+
+def test_the_log_of_an_eviction_names_every_partition_in_few_entries(site: Site) -> None:
+    for hours in range(45):
+        site.add(hours, a=str(hours))
+    site.run(44)
+    names = sorted(site.source.parts[SOURCE])
+    site.run(100)
+    assert site.source.parts[SOURCE] == {}
+    messages = [each.message for each in site.store.log(FEED_KEY)]
+    entries = [each for each in messages if each.startswith("event=evict")]
+    assert len(entries) == 3
+    lines = "\n".join(entries).splitlines()
+    assert [line.split("object=")[1].split(" ")[0] for line in lines] == names
 
 
 def test_one_metastore_means_secondary_copies(

@@ -51,7 +51,7 @@ class Site:
         )
         self.metastore.add_table(table)
         monkeypatch.setattr(tables, "metastore", self.connect)
-        monkeypatch.setattr(tables, "is_local", lambda uri: False)
+        monkeypatch.setattr(cluster_actions, "is_local", lambda uri: False)
         self.actions = ClusterActions(lambda: self.files, Programs("spark-submit"))
         self.store = Store(str(path / "l.db"))
         for name in ("c1", "c2"):
