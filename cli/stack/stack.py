@@ -9,7 +9,7 @@ import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -36,6 +36,7 @@ from pipeline.spark.jar import guard_jar_or_none
 
 _START_LIMIT = 240.0  # seconds; 2 busy cores and three JVMs need some 60
 _STEP = 0.1
+_PORTS = range(20_000, 32_768)  # below those of outgoing connections and of port 0
 
 Progress = Callable[[str, float], None]
 
@@ -187,12 +188,18 @@ def _choose_ports(spec: StackSpec) -> Ports:
 
 
 def free_ports(count: int) -> list[Endpoint]:
-    """Addresses of this machine with free ports."""
+    """Addresses of this machine with free ports. They are below those that the kernel chooses, so
+    that no connection takes one before its service listens."""
+    found: list[Endpoint] = []
     with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [Endpoint("127.0.0.1", each.getsockname()[1]) for each in sockets]
+        for port in secrets.SystemRandom().sample(_PORTS, len(_PORTS)):
+            if len(found) == count:
+                break
+            taken = held.enter_context(socket.socket())
+            with suppress(OSError):
+                taken.bind(("127.0.0.1", port))
+                found.append(Endpoint("127.0.0.1", port))
+    return found
 
 
 def _check_free(listen: Endpoint) -> None:

@@ -85,7 +85,7 @@ def running(folder: Path) -> Iterator[Kdc]:
 
 
 def _await(kdc: Kdc, process: "subprocess.Popen[bytes]") -> None:
-    for _ in range(100):
+    for _ in range(1_000):
         assert process.poll() is None, (kdc.folder / "log").read_text()
         try:
             kdc.ccache("ann")

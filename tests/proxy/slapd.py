@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.stack.stack import free_ports
+
 BASE = "dc=example,dc=com"
 PEOPLE, GROUPS, ADMIN = f"ou=people,{BASE}", f"ou=groups,{BASE}", f"cn=admin,{BASE}"
 ADMIN_PASSWORD = "4dmin-secret"
@@ -89,9 +91,7 @@ def program(name: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    return free_ports(1)[0].port
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def certificate(folder: Path, name: str, names: str) -> Path:
 
 
 def await_port(port: int, process: "subprocess.Popen[bytes]") -> None:
-    for _ in range(200):
+    for _ in range(1_200):
         assert process.poll() is None, "it ended"
         with socket.socket() as trying:
             if trying.connect_ex(("127.0.0.1", port)) == 0:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 
 from cli.errors import CannotListen
 from cli.lifecycle.lifecycle_port import ROUTES, LifecyclePort, LifecycleServer
+from cli.stack.stack import free_ports
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
@@ -143,9 +143,7 @@ def test_the_page_has_every_route_and_metric() -> None:
 def test_serve_answers_on_the_port_of_the_settings(tmp_path: Path) -> None:
     token = private(tmp_path / "token", "secret\n")
     conf = tmp_path / "conf.toml"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_ports(1)[0].port
     conf.write_text(f'lifecycle.port = {port}\nlifecycle.token.file = "{token}"\n')
     command = [sys.executable, "-m", "cli.main", "lifecycle", "serve", "--conf", str(conf)]
     process = subprocess.Popen(

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from cli.stack.stack import free_ports
 from conf.errors import BadSetting
 from conf.names import ClusterName, TableRef
 from conf.settings.load import load
@@ -97,8 +98,7 @@ def _with_session_of(client: Client, other: Client) -> None:
 async def served(folder: Path, more: str = "", drain: str = "5s") -> AsyncIterator[Served]:
     cluster = FakeCluster(ClusterName("one"))
     await cluster.start()
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_ports(1)[0].port
     conf = folder / "causeway.toml"
     more = more.replace("UPSTREAM", str(cluster.endpoint))
     conf.write_text(

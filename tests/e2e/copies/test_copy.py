@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import pytest
 from cli.main import main
 from cli.stack.java import find_java
 from cli.stack.plan import jvm
-from cli.stack.stack import spark_home
+from cli.stack.stack import free_ports, spark_home
 from conf.names import TableRef
 from conf.placement import read_partition_placement, read_placement
 from metastore.client.types import Database, Partition, Table
@@ -258,9 +257,7 @@ def test_eviction_on_a_real_metastore(west: MetastoreAlone, files: Any) -> None:
 @pytest.fixture
 def standalone(tmp_path: Path) -> Iterator[str]:
     """A standalone Spark master with two workers of one core; its URL."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_ports(1)[0].port
     base = "org.apache.spark.deploy"
     java = [*jvm(find_java(), "300m", tmp_path), "-cp", f"{spark_home() / 'jars'}/*"]
     url = f"spark://127.0.0.1:{port}"

@@ -3,7 +3,6 @@ them are replicated commit by commit."""
 
 import json
 import shutil
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,10 +16,9 @@ from bench.copies.lifecycle_demo import EXAMPLES
 from cli.main import main
 from cli.server.up import with_hudi
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack
+from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy
-from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database
 from metastore.client.view_sync import ViewSync
@@ -41,9 +39,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def hudi_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
+    proxy = free_ports(1)[0]
     spec = StackSpec((ClusterName("c1"), ClusterName("c2")), proxy, guard=guard_jar())
     try:
         spec = with_hudi(spec, BUNDLES.parent)

@@ -3,7 +3,6 @@ for each call, and each call needs the server that keeps its session."""
 
 import asyncio
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import uvloop
 from pyhive import hive
 
+from cli.stack.stack import free_ports
 from conf.topology import Endpoint
 from proxy.limits import Limits
 from tests.proxy.fakes import world
@@ -25,9 +25,7 @@ async def balanced(folder: Path, rule: str) -> AsyncIterator[Endpoint]:
         pytest.skip("no haproxy here")
     async with AsyncExitStack() as exits:
         servers = [(await exits.enter_async_context(world(Limits()))).http for _ in range(2)]
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            address = Endpoint("127.0.0.1", probe.getsockname()[1])
+        address = free_ports(1)[0]
         settings = folder / "haproxy.cfg"
         settings.write_text(
             "defaults\n mode http\n timeout connect 5s\n timeout client 1m\n timeout server 1m\n"
@@ -44,7 +42,7 @@ async def balanced(folder: Path, rule: str) -> AsyncIterator[Endpoint]:
 
 
 async def _listens(address: Endpoint) -> None:
-    for _ in range(200):
+    for _ in range(3_000):
         try:
             _, writer = await asyncio.open_connection(address.host, address.port)
         except OSError:
