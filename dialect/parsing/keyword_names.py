@@ -67,6 +67,14 @@ _NO_EXPRESSION = frozenset({TokenType.R_PAREN, TokenType.COMMA})
 _BRACKETS = frozenset({TokenType.L_PAREN, TokenType.R_PAREN})
 _MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM, TokenType.COMMA} | _JOINS | _CLAUSES
 _MARKS |= _NEXT_PARTS | {TokenType.LATERAL}
+_JOIN_TYPES = frozenset(
+    {
+        *(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS, TokenType.INNER),
+        *(TokenType.SEMI, TokenType.ANTI, TokenType.NATURAL),
+    }
+)
+_MARKS |= _JOIN_TYPES
+_ENDS_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN})
 _AFTER_RELATION = (
     _CLAUSES | _JOINS | {TokenType.TABLE_SAMPLE, TokenType.WINDOW, TokenType.ON, TokenType.USING}
 )
@@ -192,6 +200,11 @@ def check_clauses(tokens: Sequence[Token]) -> None:
         elif kind == TokenType.LATERAL:
             if before in _BEFORE_TABLES and not _is_lateral(tokens, at + 1):
                 raise NotUnderstood("what may be a name, lateral")
+        elif kind in _JOIN_TYPES:
+            # No alias of a table: in `SELECT DISTINCT * FROM a, b left` b is a column.
+            in_from = inside[-1] == TokenType.FROM and before in _ENDS_NAMES
+            if in_from and _ends(tokens, at + 1):
+                raise NotUnderstood(f"what may be a name, {token.text.lower()}")
         elif inside[-1] in _SINGLE:
             inside[-1] = None
         before = kind

@@ -106,6 +106,8 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     following = _word(tokens, at + 1)
     if word in _BEFORE_JOIN:
         return following == "JOIN" or following in _BEFORE_JOIN
+    if word == "LATERAL":
+        return following == "VIEW"
     if word == "ON":
         joined = tokens[at - 2].token_type in (TokenType.JOIN, TokenType.USING)
         return joined and following not in _AFTER_RELATION and following not in _CLAUSES

@@ -55,6 +55,8 @@ AMBIGUOUS = [
     "SELECT 1 FROM lateral connect_by_root x, b",
     "SELECT 1 FROM LATERAL current_date",
     "SELECT 1 FROM (select limit JOIN b)",
+    "SELECT exists (SELECT DISTINCT * FROM a, b left)",
+    "SELECT 1 FROM VALUES lateral else, b",
     # a column called intersect with an alias select
     "SELECT DISTINCT intersect select FROM a, b",
     # a table called lateral
