@@ -19,6 +19,7 @@ from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
 from dialect.parsing.lexer import lexemes
 from dialect.parsing.token_cursor import is_path
+from dialect.parsing.variables import substitute
 from dialect.statement import (
     AddResource,
     Analysis,
@@ -165,7 +166,7 @@ def _difference(command: str, text: str, spark: _Tables, known: Known) -> str | 
     ours = _of_ours(known)
     creates = known.kind in ("ctas", "create_view", "create_table")
     # Every table exists here, so that CREATE TABLE IF NOT EXISTS writes nothing.
-    skipped = creates and "exists" in text.lower() and not known.writes
+    skipped = creates and "exists" in substitute(text, VARIABLES).lower() and not known.writes
     # `(SELECT * FROM a, b)` is a row of columns to Spark, one of them called select. Where there
     # are such columns the tables are named without need, which harms nothing.
     more = spark.selects_select
