@@ -122,9 +122,6 @@ def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
 
 
 def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
-    if cluster.exchange:
-        exchange = f"{cluster.exchange} from or to another database is not run here"
-        yield Problem(cluster.line, cluster.exchange, exchange)
     validity = cluster.validity
     if validity.start > validity.end:
         yield Problem(validity.line, "validity", "starts after its end")
@@ -187,6 +184,9 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
     clusters = {str(each.name): others.cluster(each.name) for each in feed.clusters}
     yield from partition_paths.feed_problems(feed, clusters)
     for each in feed.clusters:
+        if each.exchange:
+            reason = f"{each.exchange} from or to another database is not run here"
+            yield Problem(each.line, each.exchange, reason)
         cluster = clusters[each.name]
         yield from partition_paths.storage_problems(feed.storage_on(each), cluster)
         if cluster is None:
