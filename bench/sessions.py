@@ -26,6 +26,7 @@ from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
 from proxy.protocol.cluster_calls import RemoteSession, close_session_call
 
+_BUSY = "please retry the operation"  # a Thrift Server without a free thread
 TARGET = "target >= 0.95 x HAProxy"
 OPENERS = 8  # sessions that are opened at the same time
 _numbers = count()  # of statements, so that no two texts are the same
@@ -65,7 +66,16 @@ def ask_all(endpoint: Endpoint, sessions: int, seconds: float) -> Window:
 
 
 def _ask(client: RawClient, session: RemoteSession) -> None:
-    read_and_close(client, client.execute(session, POINT.text(next(_numbers))))
+    """Asks until a thread is free: a Thrift Server has 100, and a queue for 100 statements more."""
+    text = POINT.text(next(_numbers))
+    while True:
+        try:
+            operation = client.execute(session, text)
+            break
+        except RuntimeError as error:
+            if _BUSY not in str(error):
+                raise
+    read_and_close(client, operation)
 
 
 def measure(
