@@ -1,6 +1,7 @@
 """Files carried by a real Spark on local files."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from conf.logs.log_fields import with_log_fields
 from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileListing, FileStatus
 from pipeline.errors import CopyError
+from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
@@ -159,6 +161,42 @@ def test_nothing_is_not_empty(files: SparkFiles, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     reported = files.listings([uri(tmp_path / "empty"), uri(tmp_path / "nothing")])
     assert reported == [FileListing(()), None]
+
+
+class NoLease:
+    """A lease that is never lost."""
+
+    def check(self) -> None:
+        pass
+
+    def log(self, text: str) -> None:
+        pass
+
+    def on_loss(self, action: Callable[[], None]) -> None:
+        pass
+
+
+def test_parts_of_directories_are_copied(files: SparkFiles, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    for path in ("us/west", "us/east", "de/west", "de/south", "de x/west"):
+        (source / path).mkdir(parents=True)
+        (source / path / "a").write_text(path)
+    (source / "west").write_text("a file of that name")
+    (target / "gone" / "west").mkdir(parents=True)
+    (target / "gone" / "west" / "a").write_text("old")
+    (target / "us" / "east").mkdir(parents=True)
+    (target / "us" / "east" / "a").write_text("of another source")
+    copy = PathCopy(uri(source), uri(target), uri(tmp_path / "staging"), ("*", "west"), "_DONE")
+    replicate_path(files, copy, QUICK, NoLease())
+    found = {str(p.relative_to(target)): p.read_text() for p in target.rglob("*") if p.is_file()}
+    assert {name: text for name, text in found.items() if not name.startswith(".")} == {
+        "us/west/a": "us/west",
+        "de/west/a": "de/west",
+        "de x/west/a": "de x/west",
+        "us/east/a": "of another source",
+        "_DONE": "",
+    }
+    assert not (tmp_path / "staging").exists()
 
 
 def test_notes_moves_and_deletes(files: SparkFiles, tmp_path: Path) -> None:
