@@ -35,6 +35,8 @@ COPY proxy proxy
 COPY router router
 COPY database database
 COPY telemetry telemetry
+COPY advice advice
+COPY console console
 COPY thriftcodec thriftcodec
 RUN make install \
  && ln -s "$(python -c 'import pyspark; print(pyspark.__path__[0])')" /opt/spark
