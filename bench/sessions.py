@@ -1,11 +1,11 @@
 """Sessions that run point selects at the same time, paired against HAProxy and the Thrift Server.
 
-    python -m bench.sessions [--sessions 200] [--seconds 10] [--rounds 5]
+    python -m bench.sessions [--sessions 200] [--seconds 30] [--rounds 5]
 
-Each round opens the sessions of each way in turn, runs one statement in each of them, and then
-counts the statements that end within the time: whole ones, from ExecuteStatement to
-CloseOperation, whose texts differ. One process with a thread a session asks; it decodes nothing,
-and takes its share of the processors on all ways.
+The sessions of all ways stay open. Each round takes the ways in turn and counts the statements that
+end within the time: whole ones, from ExecuteStatement to CloseOperation, whose texts differ. One
+process with a thread a session asks; it decodes nothing, and takes its share of the processors on
+all ways.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 
@@ -28,6 +28,7 @@ from proxy.protocol.cluster_calls import RemoteSession, close_session_call
 
 _BUSY = "please retry the operation"  # a Thrift Server without a free thread
 TARGET = "target >= 0.95 x HAProxy"
+MORE_CONNECTIONS = {"spark.hadoop.hive.server2.thrift.max.worker.threads": "1000"}  # all ways'
 OPENERS = 8  # sessions that are opened at the same time
 _numbers = count()  # of statements, so that no two texts are the same
 
@@ -41,28 +42,37 @@ class Window:
     p99: float
 
 
-def ask_all(endpoint: Endpoint, sessions: int, seconds: float) -> Window:
-    """Opens the sessions, runs statements in all of them for so long, and closes them."""
-    with ExitStack() as exits, ThreadPoolExecutor(sessions) as pool:
+@contextmanager
+def opened(endpoint: Endpoint, sessions: int) -> Iterator[list[tuple[RawClient, RemoteSession]]]:
+    """So many sessions; each of them has run one statement."""
+    with ExitStack() as exits:
         clients = [exits.enter_context(RawClient(endpoint)) for _ in range(sessions)]
         with ThreadPoolExecutor(OPENERS) as openers:
-            opened = list(zip(clients, openers.map(RawClient.open, clients), strict=True))
-        for client, session in opened:
+            found = list(zip(clients, openers.map(RawClient.open, clients), strict=True))
+        for client, session in found:
             _ask(client, session)
-        together = threading.Barrier(sessions)
-
-        def one(way: tuple[RawClient, RemoteSession]) -> list[float]:
-            together.wait()
-            times, end = [], time.perf_counter() + seconds
-            while (began := time.perf_counter()) < end:
-                _ask(*way)
-                times.append(time.perf_counter() - began)
-            return times
-
-        times = sorted(each for found in pool.map(one, opened) for each in found)
-        for client, session in opened:
+        yield found
+        for client, session in found:
             client.result("CloseSession", close_session_call(session))
-        return Window(len(times) / seconds, times[int(len(times) * 0.99)])
+
+
+def ask_all(found: Sequence[tuple[RawClient, RemoteSession]], seconds: float) -> Window:
+    """Runs statements in all of the sessions for so long."""
+    together = threading.Barrier(len(found))
+
+    def one(way: tuple[RawClient, RemoteSession]) -> list[float]:
+        together.wait()
+        times, end = [], time.perf_counter() + seconds
+        while True:
+            began = time.perf_counter()
+            _ask(*way)
+            if (ended := time.perf_counter()) > end:
+                return times
+            times.append(ended - began)
+
+    with ThreadPoolExecutor(len(found)) as pool:
+        times = sorted(each for mine in pool.map(one, found) for each in mine)
+    return Window(len(times) / seconds, times[int(len(times) * 0.99)])
 
 
 def _ask(client: RawClient, session: RemoteSession) -> None:
@@ -82,18 +92,20 @@ def measure(
     ways: Sequence[tuple[str, Endpoint]], sessions: int, seconds: float, rounds: int
 ) -> Iterator[str]:
     """A line a way; the last one is Causeway, which is compared with the one before it."""
-    found: dict[str, list[Window]] = {name: [] for name, _ in ways}
-    for number in range(rounds + 1):
-        for name, endpoint in ways if number % 2 else reversed(ways):
-            window = ask_all(endpoint, sessions, seconds)
-            if number:
-                found[name].append(window)
+    windows: dict[str, list[Window]] = {name: [] for name, _ in ways}
+    with ExitStack() as exits:
+        found = {name: exits.enter_context(opened(at, sessions)) for name, at in ways}
+        for number in range(rounds + 1):
+            for name in found if number % 2 else reversed(found):
+                window = ask_all(found[name], seconds)
+                if number:
+                    windows[name].append(window)
     yield f"{sessions} sessions, point selects"
-    for name, windows in found.items():
-        rate = statistics.median(each.rate for each in windows)
-        p99 = statistics.median(each.p99 for each in windows)
+    for name, each_round in windows.items():
+        rate = statistics.median(each.rate for each in each_round)
+        p99 = statistics.median(each.p99 for each in each_round)
         yield f"{name:9} {rate:8.1f} statements a second, p99 {p99:6.2f} s"
-    (base, theirs), (_, ours) = list(found.items())[-2:]
+    (base, theirs), (_, ours) = list(windows.items())[-2:]
     pairs = zip(ours, theirs, strict=True)
     ratio = statistics.median(mine.rate / its.rate for mine, its in pairs)
     yield f"Causeway's throughput: {ratio:.3f} x {base}, {TARGET}"
@@ -120,10 +132,10 @@ def run(direct: Endpoint, proxy: Endpoint, sessions: int, seconds: float, rounds
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.sessions", description=__doc__)
     parser.add_argument("--sessions", type=int, default=200, help="(%(default)s)")
-    parser.add_argument("--seconds", type=float, default=10, help="of each window (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=30, help="of each window (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
     args = parser.parse_args()
-    with embedded(EAST, guard=guard_jar()) as (stack, listen):
+    with embedded(EAST, guard=guard_jar(), spark=MORE_CONNECTIONS) as (stack, listen):
         run(stack.ports.hs2[EAST], listen, args.sessions, args.seconds, args.rounds)
 
 
