@@ -46,15 +46,12 @@ from pipeline.processes.commands import Programs, find_spark_submit
 from pipeline.scheduler import entity_service
 from pipeline.scheduler import plan as planning
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
-from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
-from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.open_work import needed_by_open_work
+from pipeline.scheduler.eviction_plans import eviction_plans
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +132,8 @@ def _serve(args: argparse.Namespace) -> int:
             if args.once:
                 service.until_idle(stop=stop)
             else:
-                with _port(own, Operations(store, service, clock, args.user)) as port:
+                operations = Operations(store, service, clock, args.user, actions.eviction_plan)
+                with _port(own, operations) as port:
                     listening = str(port.listening) if port else None
                     _emit(
                         {
@@ -295,19 +293,10 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _evictions(args: argparse.Namespace) -> int:
-    store, now = open_store(args), now_of(args)
-    catalog = entity_service.read_catalog(store)
-    actions = ClusterActions(_no_files, Programs(""))
-    for key, entity in catalog.running():
-        for schedule in entity_service.schedules_of(catalog, key, now):
-            if schedule.key.action is not Action.EVICT or catalog.owner(key) != args.user:
-                continue
-            instance = Instance(schedule.instance(now), State.READY, now)
-            is_needed = needed_by_open_work(store, catalog, schedule)
-            task = Task(entity, schedule, instance, args.user, catalog.entity_set, now, is_needed)
-            found = actions.eviction_plan(task)
-            lines = found.lines() if found else ("there is no table yet",)
-            print(f"{schedule.key}:", *lines, sep="\n  ")
+    plan_one = ClusterActions(_no_files, Programs("")).eviction_plan
+    for key, found in eviction_plans(open_store(args), plan_one, args.user, now_of(args)):
+        lines = found.lines() if found else ("there is no table yet",)
+        print(f"{key}:", *lines, sep="\n  ")
     return 0
 
 

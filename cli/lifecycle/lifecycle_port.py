@@ -22,7 +22,7 @@ from proxy.operations.administration.admin_server import Answer, Observed, Opera
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (
     *(f"GET {path}" for path in ("/health", "/metrics", "/v1/entities", "/v1/instances")),
-    "GET /v1/lag",
+    *("GET /v1/lag", "GET /v1/log/KIND/NAME", "GET /v1/retention/NAME"),
     *(f"POST /v1/entities/KIND/NAME/{action}" for action in _ENTITY_ACTIONS),
     *(f"POST /v1/instances/KIND/NAME/{action}" for action in EVENTS),
 )
@@ -53,10 +53,15 @@ class LifecycleServer(OperatorServer):
             return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
         answers: dict[str, Callable[[], object]] = {
             "/metrics": operations.metrics,
-            "/v1/entities": operations.entities,
+            "/v1/entities": partial(operations.entities, query),
             "/v1/instances": partial(operations.instances, query),
             "/v1/lag": operations.lag,
         }
+        match [unquote(part) for part in path.split("/")]:
+            case ["", "v1", "log", kind, name]:
+                return HTTPStatus.OK, operations.log(entity_key(kind, name), query)
+            case ["", "v1", "retention", name]:
+                return HTTPStatus.OK, operations.retention(entity_key("feed", name))
         if path not in answers:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, answers[path]()

@@ -3,7 +3,7 @@
 Answers are JSON values. Changes are made as the server's user, who must be the entity's submitter.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,9 +15,11 @@ from prometheus_client.registry import Collector
 from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import format_time, parse_time
 from pipeline.falcon.model import EntityKey, Kind
+from pipeline.retention.plan import RetentionPlan
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
+from pipeline.scheduler.eviction_plans import PlanEviction, eviction_plans
 from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.server import SchedulerServer
@@ -73,6 +75,7 @@ class Operations:
     server: SchedulerServer
     clock: Clock
     user: str
+    plan_eviction: PlanEviction
 
     # Show
 
@@ -86,7 +89,9 @@ class Operations:
             return {"status": "store unavailable", "message": str(error)}
         return {"status": "ok"}
 
-    def entities(self) -> list[dict[str, Any]]:
+    def entities(self, query: Query) -> list[dict[str, Any]]:
+        """With `documents=true` each entity has its document."""
+        documents = _one(query, "documents") == "true"
         return [
             {
                 "kind": each.key.kind.value,
@@ -95,8 +100,37 @@ class Operations:
                 "status": each.status,
                 "scheduled": each.scheduled and format_time(each.scheduled),
             }
+            | ({"document": each.document.decode(errors="replace")} if documents else {})
             for each in self.store.entities()
         ]
+
+    def log(self, key: EntityKey, query: Query) -> list[dict[str, Any]]:
+        """The newest entries of an entity's log, or of those of the time `start`, oldest first.
+        Raises BadRequest.
+        """
+        try:
+            nominal = _time(query, "start")
+        except ValueError as error:
+            raise BadRequest(f"{error}.") from None
+        newest = deque(self.store.log(key, nominal), _LARGEST_PAGE)
+        return [
+            {
+                **_schedule(each.instance.schedule),
+                "instance": format_time(each.instance.nominal),
+                "at": f"{each.at:%Y-%m-%dT%H:%M:%SZ}",
+                "what": each.what,
+                "message": each.message,
+            }
+            for each in newest
+        ]
+
+    def retention(self, key: EntityKey) -> list[dict[str, Any]]:
+        """What retention of a running feed of the server's user would drop now, for each of its
+        clusters. Raises UnknownEntity, MetastoreError.
+        """
+        entity_service.find(entity_service.read_catalog(self.store), key)
+        found = eviction_plans(self.store, self.plan_eviction, self.user, self.clock.now(), key)
+        return [{**_schedule(schedule), "plan": plan and _plan(plan)} for schedule, plan in found]
 
     def instances(self, query: Query) -> dict[str, Any]:
         """A page of instances, newest first; `next` is the `after` of the next page, or null.
@@ -272,6 +306,20 @@ def _instance(one: Instance) -> dict[str, Any]:
         "started": one.started and format_time(one.started),
         "ended": one.ended and format_time(one.ended),
         "detail": one.detail,
+    }
+
+
+def _plan(plan: RetentionPlan) -> dict[str, Any]:
+    return {
+        "table": str(plan.table),
+        "cutoff": format_time(plan.cutoff),
+        "condition": plan.condition,
+        "drop": len(plan.evictions),
+        "drop_copies": len(plan.copies),
+        "kept": plan.kept,
+        "needed": len(plan.needed),
+        "undated": len(plan.undated),
+        "first": [str(each) for each in (*plan.copies, *plan.evictions)[:_PAGE]],
     }
 
 

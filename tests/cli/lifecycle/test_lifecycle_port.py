@@ -49,7 +49,7 @@ def port(tmp_path: Path) -> Iterator[Port]:
     with SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
         scheduler.until_idle(30)
         server = LifecycleServer(
-            Operations(store, scheduler, clock, "ann"),
+            Operations(store, scheduler, clock, "ann", lambda _: None),
             lambda method, path, caller, refused: observed.append((method, path, refused)),
             Transports(),
         )
@@ -102,9 +102,21 @@ def test_instances_are_listed_and_changed(port: Port) -> None:
     assert ("POST", "/v1/entities/process/summary/suspend", False) in observed
 
 
+def test_documents_logs_and_retention_are_shown(port: Port) -> None:
+    url, _ = port
+    entities = json.loads(ask(f"{url}/v1/entities?documents=true")[1])
+    assert all(each["document"].startswith("<?xml") for each in entities)
+    status, text = ask(f"{url}/v1/log/process/summary?start=2013-09-25T00:00Z")
+    assert status == 200
+    assert json.loads(text)[0]["instance"] == "2013-09-25T00:00Z"
+    assert ask(f"{url}/v1/retention/clicks") == (200, "[]\n")  # it is not running
+
+
 @pytest.mark.parametrize(
     ("path", "method", "status"),
     [
+        ("/v1/retention/none", "GET", 404),
+        ("/v1/log/dance/x", "GET", 404),
         ("/v1/instances?limit=0", "GET", 400),
         ("/v1/nothing", "GET", 404),
         ("/v1/instances/process/summary/dance", "POST", 404),

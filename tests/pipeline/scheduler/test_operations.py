@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from conf.names import ClusterName, TableRef
+from pipeline.falcon import document
 from pipeline.falcon.calendar import parse_time
+from pipeline.retention.plan import Evict, EvictCopy, RetentionPlan
+from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import BadRequest, NotYours, UnknownEntity
 from pipeline.scheduler.operations import FAMILIES, Operations, entity_key
@@ -25,6 +29,21 @@ FIRST = parse_time("2013-09-25T00:00Z")
 HOUR = timedelta(hours=1)
 
 
+def planned(task: Task) -> RetentionPlan:
+    """As if two partitions were old, of which one is still needed."""
+    days = [FIRST - timedelta(days=days) for days in (400, 300)]
+    names = [f"ds={day:%Y%m%d}" for day in days]
+    return RetentionPlan(
+        TableRef("db", task.entity.key.name),
+        days[1],
+        "ds < '20121129'",
+        (Evict(names[0], days[0]),),
+        (EvictCopy(names[1], ClusterName("c2"), days[1]),),
+        needed=(names[1],),
+        kept=7,
+    )
+
+
 class Site:
     def __init__(self, url: str | Path, user: str = "ann") -> None:
         self.store = stocked(url)
@@ -32,7 +51,7 @@ class Site:
         schedule(self.store, PROCESS_KEY, FIRST)
         self.actions, self.clock = FakeActions(), SetClock(FIRST)
         self.server = SchedulerServer(self.store, self.actions, self.clock, "one", Limits())
-        self.operations = Operations(self.store, self.server, self.clock, user)
+        self.operations = Operations(self.store, self.server, self.clock, user, planned)
 
     def run(self) -> None:
         self.server.until_idle(60)
@@ -72,6 +91,36 @@ def test_pages_have_every_instance_once(url: str) -> None:
     assert [key[0] for key in keys] == sorted((key[0] for key in keys), reverse=True)
     assert {each["kind"] for each in seen} == {"feed", "process"}
     site.server.close()
+
+
+def test_entities_have_their_documents_when_they_are_wanted(site: Site) -> None:
+    assert all("document" not in each for each in site.operations.entities({}))
+    found = site.operations.entities({"documents": ["true"]})
+    feed = next(each for each in found if each["kind"] == "feed")
+    assert document.read(feed["document"].encode()).key == FEED_KEY
+
+
+def test_the_log_of_an_instance_says_why_it_failed(site: Site) -> None:
+    site.actions.fail = lambda task: "no space left" if task.entity.key == PROCESS_KEY else None
+    site.run()
+    found = site.operations.log(PROCESS_KEY, {"start": ["2013-09-25T00:00Z"]})
+    assert {each["instance"] for each in found} == {"2013-09-25T00:00Z"}
+    assert any("no space left" in each["message"] for each in found)
+    assert site.operations.log(PROCESS_KEY, {"start": ["2001-01-01T00:00Z"]}) == []
+    with pytest.raises(BadRequest):
+        site.operations.log(PROCESS_KEY, {"start": ["yesterday"]})
+
+
+def test_what_retention_would_drop(site: Site) -> None:
+    found = site.operations.retention(FEED_KEY)
+    assert [each["cluster"] for each in found] == ["c1", "c2"]
+    plan = found[0]["plan"]
+    assert (plan["drop"], plan["drop_copies"], plan["kept"], plan["needed"]) == (1, 1, 7, 1)
+    assert plan["first"] == ["drop the copy of ds=20121129 in c2", "drop ds=20120821"]
+    other = Operations(site.store, site.server, site.clock, "bob", planned)
+    assert other.retention(FEED_KEY) == []
+    with pytest.raises(UnknownEntity):
+        site.operations.retention(entity_key("feed", "none"))
 
 
 def test_filters(site: Site) -> None:
@@ -141,10 +190,10 @@ def test_only_the_submitter_changes_instances(tmp_path: Path) -> None:
 
 def test_entities_are_suspended_and_resumed(site: Site) -> None:
     site.operations.change_entity(FEED_KEY, "suspend")
-    states = {each["name"]: each["status"] for each in site.operations.entities()}
+    states = {each["name"]: each["status"] for each in site.operations.entities({})}
     assert states["clicks"] == "SUSPENDED"
     site.operations.change_entity(FEED_KEY, "resume")
-    states = {each["name"]: each["status"] for each in site.operations.entities()}
+    states = {each["name"]: each["status"] for each in site.operations.entities({})}
     assert states["clicks"] == "RUNNING"
 
 

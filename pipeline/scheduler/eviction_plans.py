@@ -1,0 +1,32 @@
+"""What retention would drop now."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from pipeline.falcon.model import EntityKey
+from pipeline.retention.plan import RetentionPlan
+from pipeline.scheduler import entity_service
+from pipeline.scheduler.actions.work import Task
+from pipeline.scheduler.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.open_work import needed_by_open_work
+from pipeline.scheduler.states import State
+from pipeline.scheduler.store.store import Store
+
+PlanEviction = Callable[[Task], RetentionPlan | None]
+"""The plan of an eviction; None if there is no table."""
+
+
+def eviction_plans(
+    store: Store, plan: PlanEviction, user: str, now: datetime, only: EntityKey | None = None
+) -> Iterator[tuple[ScheduleKey, RetentionPlan | None]]:
+    """The plans for the user's running feeds, or for one of them, a plan a cluster."""
+    catalog = entity_service.read_catalog(store)
+    for key, entity in catalog.running():
+        if catalog.owner(key) != user or only not in (None, key):
+            continue
+        for schedule in entity_service.schedules_of(catalog, key, now):
+            if schedule.key.action is Action.EVICT:
+                instance = Instance(schedule.instance(now), State.READY, now)
+                is_needed = needed_by_open_work(store, catalog, schedule)
+                task = Task(entity, schedule, instance, user, catalog.entity_set, now, is_needed)
+                yield schedule.key, plan(task)
