@@ -1,0 +1,188 @@
+"""Tables and partitions by clusters. Pure.
+
+A table may have hundreds of thousands of partitions, and neighbours are mostly in the same state.
+So the picture divides them, in their order, into at most `BINS` columns, each with the shares of
+the states, and a table beside it lists `runs`: neighbours with the same state in every cluster.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from console.drawing.svg import HATCH, box, element, label, picture
+
+BINS = 200
+_WIDTH, _ROW, _GAP, _MARGIN = 800.0, 22.0, 6.0, 110.0
+
+
+class CopyState(Enum):
+    """What a cluster has of an object, the best first."""
+
+    PRIMARY = "primary"
+    FRESH = "fresh"
+    STALE = "stale"
+    ABSENT = "absent"
+
+
+_ORDER = tuple(CopyState)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStates:
+    """The partitions of a table in their order. `kinds` are the different rows of states, one state
+    a cluster; `groups` has the index into them of each partition. `since` has the time, in epoch
+    seconds, at which the first copy of a partition began to lack something, where it is known."""
+
+    names: Sequence[str]
+    clusters: tuple[str, ...]
+    kinds: tuple[tuple[CopyState, ...], ...]
+    groups: Sequence[int]
+    since: Mapping[int, float] = field(default_factory=dict)
+
+
+class Run(NamedTuple):
+    """Neighbours in the same state: those from `first` to `last`, both inclusive."""
+
+    first: int
+    last: int
+    states: tuple[CopyState, ...]
+
+    @property
+    def number(self) -> int:
+        """How many partitions it has."""
+        return self.last - self.first + 1
+
+
+def runs(states: PartitionStates) -> list[Run]:
+    """All runs, in order."""
+    groups = states.groups
+    ends = [row for row, (one, other) in enumerate(pairwise(groups)) if one != other]
+    if groups:
+        ends.append(len(groups) - 1)
+    first, found = 0, []
+    for last in ends:
+        found.append(Run(first, last, states.kinds[groups[last]]))
+        first = last + 1
+    return found
+
+
+def totals(states: PartitionStates) -> list[dict[CopyState, int]]:
+    """For each cluster, how many partitions are in each state."""
+    return _by_cluster(states, Counter(states.groups))
+
+
+def partition_matrix(table: str, states: PartitionStates) -> str:
+    """The picture: a row for each cluster, partitions from left to right."""
+    count = len(states.names)
+    columns = list(_columns(states))
+    width = _WIDTH / max(len(columns), 1)
+    shapes: dict[CopyState, list[str]] = {state: [] for state in _ORDER}
+    parts = [element("defs", HATCH)]
+    for row, cluster in enumerate(states.clusters):
+        top = row * (_ROW + _GAP)
+        parts.append(label(_MARGIN - 8, top + 15, _short(cluster), class_="row-label"))
+        cells = [column[row] for column in columns]
+        for state, shape in _segments(cells, top, width):
+            shapes[state].append(shape)
+    bottom = len(states.clusters) * (_ROW + _GAP)
+    for state, found in shapes.items():
+        if found:
+            path = "".join(found)
+            parts.append(element("path", class_=f"s-{state.value}", d=path))
+            if state is CopyState.STALE:
+                parts.append(element("path", fill="url(#hatch)", d=path))
+    parts += _axis(states.names, bottom)
+    return picture(
+        _MARGIN + _WIDTH + 2,
+        bottom + 18,
+        f"{count:,} partitions of {table} by cluster",
+        _described(states),
+        parts,
+        class_="matrix",
+    )
+
+
+def share_bar(counts: Mapping[CopyState, int], title: str) -> str:
+    """A small bar of the shares of the states, which words beside it name too."""
+    total = sum(counts.values())
+    parts = []
+    left = 0.0
+    for state in _ORDER:
+        if share := counts.get(state, 0) / max(total, 1) * 60:
+            path = box(left, 0, share, 10)
+            parts.append(element("path", class_=f"s-{state.value}", d=path))
+            left += share
+    words = ", ".join(f"{counts[state]:,} {state.value}" for state in _ORDER if counts.get(state))
+    return picture(60, 10, title, words, parts, class_="share")
+
+
+_Shares = tuple[tuple[CopyState, float], ...]
+
+
+def _columns(states: PartitionStates) -> Iterator[list[_Shares]]:
+    """The shares of the states in each column, for each cluster."""
+    count = len(states.groups)
+    columns = min(BINS, count)
+    seen: dict[tuple[tuple[int, int], ...], list[_Shares]] = {}
+    for number in range(columns):
+        first, end = count * number // columns, count * (number + 1) // columns
+        groups = Counter(states.groups[first:end])
+        key = tuple(sorted(groups.items()))
+        if key not in seen:
+            seen[key] = [_shares(each) for each in _by_cluster(states, groups)]
+        yield seen[key]
+
+
+def _shares(counts: Mapping[CopyState, int]) -> _Shares:
+    total = sum(counts.values())
+    return tuple((state, counts[state] / total) for state in _ORDER if counts[state])
+
+
+def _by_cluster(states: PartitionStates, groups: Mapping[int, int]) -> list[dict[CopyState, int]]:
+    counted = [dict.fromkeys(_ORDER, 0) for _ in states.clusters]
+    for group, count in groups.items():
+        for found, state in zip(counted, states.kinds[group], strict=True):
+            found[state] += count
+    return counted
+
+
+def _segments(
+    cells: Iterable[_Shares], top: float, width: float
+) -> Iterator[tuple[CopyState, str]]:
+    """The boxes of one cluster; neighbours with the same shares are one."""
+    column = 0
+    for shares, members in groupby(cells):
+        count = sum(1 for _ in members)
+        base = top
+        for state, share in reversed(shares):  # what is missing lies on top
+            height = share * _ROW
+            yield state, box(_MARGIN + column * width, base, count * width, height)
+            base += height
+        column += count
+
+
+def _axis(names: Sequence[str], y: float) -> Iterator[str]:
+    if not names:
+        return
+    yield label(_MARGIN, y + 10, _short(names[0], 40), class_="axis")
+    if len(names) > 1:
+        last = _short(names[-1], 40)
+        yield label(_MARGIN + _WIDTH, y + 10, last, class_="axis", text_anchor="end")
+    if len(names) > 2:
+        middle = _short(names[len(names) // 2], 40)
+        yield label(_MARGIN + _WIDTH / 2, y + 10, middle, class_="axis", text_anchor="middle")
+
+
+def _described(states: PartitionStates) -> str:
+    lines = []
+    for cluster, counts in zip(states.clusters, totals(states), strict=True):
+        words = ", ".join(f"{counts[each]:,} {each.value}" for each in _ORDER if counts[each])
+        lines.append(f"{cluster}: {words or 'no partitions'}")
+    return "; ".join(lines) + ". The table below lists them."
+
+
+def _short(words: str, most: int = 15) -> str:
+    return words if len(words) <= most else words[: most - 1] + "…"
