@@ -1,5 +1,6 @@
-"""The console: Causeway in a browser, a process of its own that keeps no state.
+"""Causeway in a browser.
 
-It reads the proxies' REST interfaces, the history's database, the metastore and the lifecycle's REST
-interface, and makes pages of them.
+A request of a page asks the sources (proxies, history, lifecycle, metastore) for facts, a pure
+function makes of them what the page shows, and a template or a drawing renders it. The console
+keeps nothing on disk: log-ins and copies that run are in memory.
 """
