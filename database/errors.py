@@ -8,3 +8,10 @@ class StoreUnavailable(CausewayError):
 
     code = "CW726"
     blame = Blame.CAUSEWAY
+
+
+class BadSearch(CausewayError):
+    """A search of the history that cannot be read."""
+
+    code = "CW228"
+    sqlstate = "22023"

@@ -178,13 +178,6 @@ class NotUnderstoodCommand(CausewayError):
     sqlstate = "42601"
 
 
-class BadSearch(CausewayError):
-    """A search of the history that cannot be read."""
-
-    code = "CW228"
-    sqlstate = "22023"
-
-
 class Unsettled(CausewayError):
     """The tables of a statement changed again and again, or were too many, during its analysis."""
 

@@ -34,11 +34,12 @@ from bench.statements.processor import (
 from bench.support.dashboard import LITERAL, POINT
 from cli.stack.stack import free_ports
 from conf.names import TableRef
+from database.history.history_store import HistoryStore
+from database.history.search import Search
+from database.history.work import Row
 from dialect.statement import Known, Read
 from proxy.operations.history.history_runner import History
-from proxy.operations.history.history_store import HistoryStore
-from proxy.operations.history.row import Row, row_of
-from proxy.operations.history.search import Search
+from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
@@ -82,7 +83,7 @@ def record_line(folder: Path, blocks: int) -> str:
     for _ in range(blocks):
         for observer, found in times.items():
             found.append(_records(observer) * 1e6 / _RECORDS)
-            while history._thread.waiting:
+            while history.waiting:
                 time.sleep(0.01)
     history.close()
     without, with_history = (median(found) for found in times.values())

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from conf.logs.batch_thread import BatchThread
 from conf.settings.telemetry import TelemetrySettings
-from proxy.operations.batch_thread import BatchThread
 from proxy.operations.history.fingerprint import fingerprint
 from proxy.operations.masking import masked_message
 from proxy.operations.record import Record

@@ -255,7 +255,8 @@ async def _history(operating: Operating, workers: WorkerGroup) -> AsyncIterator[
     if not operating.history_store:
         yield None
         return
-    from proxy.operations.history.history_runner import History, Retention  # SQLAlchemy is large
+    from database.history.history_thread import Retention  # SQLAlchemy is large
+    from proxy.operations.history.history_runner import History
 
     retention = Retention(operating.history_age, operating.history_size)
     history = History(

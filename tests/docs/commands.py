@@ -73,6 +73,8 @@ def _value(action: argparse.Action) -> str:
         return "|".join(map(str, action.choices))
     value = str(action.metavar or (action.dest.upper() if action.option_strings else action.dest))
     value = f"{value} .." if action.nargs == "+" else value
+    if action.nargs == "?" and not action.option_strings:
+        return f"[{value}]"
     return f"[{value} ..]" if action.nargs == "*" else value
 
 

@@ -5,11 +5,18 @@ import re
 from typing import get_args
 
 from conf.topology import Topology
+from database.history import search
+from database.history.questions import QUESTIONS
+from database.history.work import (
+    CopyRecord,
+    InstanceRecord,
+    copy_document,
+    instance_document,
+)
 from dialect.grammar.cluster_statements import ClusterCommand, parse
 from metastore.snapshot.snapshot import Snapshot
-from proxy.operations.administration.admin_server import ROUTES
-from proxy.operations.history import search
-from proxy.operations.history.row import document_of, row_of
+from proxy.operations.administration.admin_server import HISTORY, ROUTES
+from proxy.operations.history.row import row_of
 from proxy.operations.metrics import FAMILIES
 from proxy.operations.record import Record
 from proxy.session.session import SessionState
@@ -84,10 +91,23 @@ def test_the_page_has_the_fields_of_answers() -> None:
 def test_the_page_has_the_parameters_and_fields_of_the_history() -> None:
     parameters, _, fields = _section(REST, "History").partition("| field | |")
     assert sorted(_first_cells(parameters)) == sorted(search.PARAMETERS)
-    document = document_of(row_of(Record(), (), ""))
+    document = search.statement_document(row_of(Record(), (), ""))
     listed = _section(REST, "Statements").partition("`text` is")[0]
     of_the_audit_log = set(re.findall(r"`(\w+)`", listed)) - {"event"}
     assert of_the_audit_log | set(_first_cells(fields)) == set(document)
+
+
+def test_the_page_has_the_fields_of_work_in_the_history() -> None:
+    copy, instance = (
+        CopyRecord(*"abcdefg", 1.0, 2.0),
+        InstanceRecord(*"abcdef", 1.0, 0, 1, "", None, 2.0),
+    )
+    for title, document in (
+        ("Copies that ended", copy_document(copy.row())),
+        ("Instances that ended", instance_document(instance.row())),
+    ):
+        assert set(_first_cells(_section(REST, title))) == set(document)
+    assert set(HISTORY.values()) == set(QUESTIONS)
 
 
 def test_the_page_has_every_metric() -> None:

@@ -61,10 +61,19 @@ _POST = {
     ("endpoints", "resume"): actions.RESUME,
     ("endpoints", "activate"): actions.RESUME,
 }
-_EXPLAIN, _HISTORY = "/v1/explain", "/v1/history"
+_EXPLAIN = "/v1/explain"
+HISTORY = {
+    "/v1/history": "statements",
+    "/v1/history/copies": "copies",
+    "/v1/history/instances": "instances",
+    "/v1/history/refusals": "refusals",
+    "/v1/history/lineage": "lineage",
+    "/v1/history/traffic": "traffic",
+}
+"""The questions to the history (`database.history.questions`) by their paths."""
 _OPEN = ("/health", "/metrics")
 ROUTES = (
-    *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN, _HISTORY)),
+    *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN, *HISTORY)),
     "POST /v1/reload",
     *(f"POST /v1/{kind}/NAME/{action}" for kind, action in _POST),
 )
@@ -212,10 +221,10 @@ class AdminServer(OperatorServer):
             return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
         if path == _EXPLAIN:
             return HTTPStatus.OK, await self._ask(actions.EXPLAIN, query)
-        if path == _HISTORY:
+        if path in HISTORY:
             if self._history is None:
                 raise NoSuchThing("There is no history: history.store is not set.")
-            return HTTPStatus.OK, await self._history.page(dict(parse_qsl(query)))
+            return HTTPStatus.OK, await self._history.answer(HISTORY[path], dict(parse_qsl(query)))
         if path not in _GET:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, await self._ask(_GET[path], "")

@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+from conf.logs.batch_thread import BatchThread
 from conf.logs.printable import json_text
-from proxy.operations.batch_thread import BatchThread
 
 _log = logging.getLogger(__name__)
 _numbers = count(1)

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
-from proxy.operations.history.history_store import HistoryStore
-from tests.proxy.operations.history.test_history_store import row
+from database.history.history_store import HistoryStore
+from database.history.history_thread import WorkBatch
+from proxy.operations.history.row import row_of
+from proxy.operations.history.table_use import TableUse
+from tests.database.history.test_work import copy, instance
+from tests.proxy.operations.history.test_history_store import record, row
 
 
 def settings(folder: Path, store: str = "") -> list[str]:
@@ -38,6 +42,35 @@ def test_lines_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [each["statement"] for each in page["statements"]] == ["00000002"]
     assert main(["history", *options, "--refused", "--since", "24h", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["statements"] == []
+
+
+def test_copies_instances_and_summaries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = HistoryStore(str(tmp_path / "history.db"))
+    failed = instance(2, state="FAILED")
+    WorkBatch([copy(1), copy(2, target="north"), instance(1), failed]).write(store)
+    reads = TableUse("sales.orders", False), TableUse("sales.daily", True)
+    store.put([row_of(record(1), reads, "")], {})
+    options = settings(tmp_path, str(tmp_path / "history.db"))
+
+    def lines(*words: str) -> list[list[str]]:
+        assert main(["history", *words, *options]) == 0
+        return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    head, found = lines("copies", "--to", "north")
+    assert head[1:6] == ["COPY", "TABLE", "FROM", "TO", "STATE"]
+    assert found[2:10] == ["sales.orders", "east", "north", "SUCCEEDED", "2", "7", "700", "650"]
+    *_, more = lines("copies", "--limit", "1")
+    assert more[:3] == ["older", "ones:", "--before"]
+    (_, failed) = lines("instances", "--state", "FAILED")
+    assert failed[2:7] == ["feed", "orders", "replicate", "west", "FAILED"]
+    assert lines("lineage")[1][:3] == ["sales.orders", "sales.daily", "1"]
+    assert lines("traffic")[1] == ["east", "north", "1", "0", "650"]
+    (head,) = lines("refusals", "--since", "24h")
+    assert head[:5] == ["TABLE", "CLUSTER", "KIND", "STATEMENTS", "FREED"]
+    assert main(["history", "copies", "--json", *options]) == 0
+    assert len(json.loads(capsys.readouterr().out)["copies"]) == 2
+    assert main(["history", "copies", "--user", "ann", *options]) == 1
+    assert "[CW228]" in capsys.readouterr().err
 
 
 def test_without_a_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

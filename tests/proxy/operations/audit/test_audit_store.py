@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from conf.logs import batch_thread
 from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
-from proxy.operations import batch_thread
 from proxy.operations.audit import audit_store as module
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.record import Record

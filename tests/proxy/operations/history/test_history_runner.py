@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from conf.logs import batch_thread
 from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
 from database.errors import StoreUnavailable
-from proxy.operations import batch_thread
+from database.history import history_thread
+from database.history.history_store import HistoryStore
+from database.history.history_thread import Retention
+from database.history.search import Search
 from proxy.operations.history import history_runner as module
-from proxy.operations.history.history_runner import History, Retention
-from proxy.operations.history.history_store import HistoryStore
-from proxy.operations.history.search import Search
+from proxy.operations.history.history_runner import History
 from tests.proxy.fakes import column_length, error_of, until
 from tests.proxy.operations.history.test_history_store import record
 from tests.proxy.running import Site, play
@@ -34,7 +36,7 @@ def statements(url: str) -> list[dict[str, Any]]:
 
 def written(history: History) -> None:
     """Waits until nothing is queued."""
-    while history._thread.waiting:
+    while history.waiting:
         time.sleep(0.01)
 
 
@@ -158,7 +160,7 @@ def test_no_statement_waits_for_a_database_that_is_slow(
         time.sleep(30)
         raise StoreUnavailable("never reached")
 
-    monkeypatch.setattr(module, "HistoryStore", opened)
+    monkeypatch.setattr(history_thread, "HistoryStore", opened)
     monkeypatch.setattr(module, "_PATIENCE", 0.2)
     monkeypatch.setattr(batch_thread, "_CLOSE", 0.1)
 
@@ -178,7 +180,7 @@ def test_no_statement_waits_for_a_database_that_is_slow(
 def test_statements_wait_in_memory_until_the_database_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "_RETRY", 0.02)
+    monkeypatch.setattr(history_thread, "_RETRY", 0.02)
     blocked = tmp_path / "file"
     blocked.write_text("")  # no folder can be made here
     history = History(str(blocked / "history.db"), "proxy1")
@@ -194,7 +196,7 @@ def test_statements_wait_in_memory_until_the_database_is_back(
     assert history.dropped == 0
     assert [each.message.split(":")[0] for each in caplog.records] == [
         "the history cannot be written",
-        "the history is written again; it lacks 0 statements",
+        "the history is written again; it lacks 0 entries",
     ]
 
 
@@ -234,7 +236,7 @@ def test_a_row_that_the_database_refuses_takes_no_other_along(
 def test_old_statements_are_deleted_when_nothing_happens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_TIDY", 0.02)
+    monkeypatch.setattr(history_thread, "_TIDY", 0.02)
     url = str(tmp_path / "history.db")
     history = History(url, "proxy1", Retention(age=3600.0))
     history.start()

@@ -20,14 +20,15 @@ from conf.partitions import (
     TableFacts,
 )
 from database.database import open_database
+from database.errors import BadSearch
+from database.history.history_store import CHUNK, HistoryStore
+from database.history.migrations import MIGRATIONS
+from database.history.schema import TABLES
+from database.history.search import Search
+from database.history.work import Row
 from dialect.pruning.predicate import Matching
 from dialect.statement import Action, Known, Read, Write
-from proxy.errors import BadSearch
-from proxy.operations.history.history_store import CHUNK, HistoryStore
-from proxy.operations.history.migrations import MIGRATIONS
-from proxy.operations.history.row import Row, amounts_of, row_of
-from proxy.operations.history.schema import TABLES
-from proxy.operations.history.search import Search
+from proxy.operations.history.row import amounts_of, row_of
 from proxy.operations.history.table_use import TableUse, tables_used
 from proxy.operations.record import Record
 from proxy.operations.statement_text import StatementText

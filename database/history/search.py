@@ -1,15 +1,18 @@
-"""What is asked of the history: a `Search`, its statement, and how the query of a URL has it."""
+"""Searches of the statements that ended: a `Search`, its SQL, and how the query of a URL has it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Select, exists, select, tuple_
+from sqlalchemy import Connection, Select, exists, select, tuple_
 
-from proxy.errors import BadSearch
-from proxy.operations.history.schema import statements, tables
+from conf.times import utc
+from database.errors import BadSearch
+from database.history.schema import PHASES, statements, tables
 
+_RENAMED = {"user_name": "user", "acting_user": "by"}
+_LEFT_OUT = frozenset((*PHASES, "weight", "began"))
 MAX_LIMIT = 1_000
 DEFAULT_LIMIT = 100
 PARAMETERS = (
@@ -36,10 +39,7 @@ class Search:
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> "Search":
         """The search that texts by the names of PARAMETERS describe. Raises BadSearch."""
-        unknown = sorted(parameters.keys() - set(PARAMETERS))
-        if unknown:
-            known = ", ".join(PARAMETERS)
-            raise BadSearch(f"The history is not searched by {unknown[0]!r}, but by {known}.")
+        check_names(parameters, PARAMETERS)
         try:
             return cls(
                 user=parameters.get("user"),
@@ -51,11 +51,11 @@ class Search:
                 if "slower_than" in parameters
                 else None,
                 since=moment(parameters["since"]) if "since" in parameters else None,
-                limit=_limit(parameters.get("limit", str(DEFAULT_LIMIT))),
-                before=_cursor(parameters["before"]) if "before" in parameters else None,
+                limit=limit_of(parameters),
+                before=place_of(parameters),
             )
         except ValueError as error:
-            raise BadSearch(f"The search of the history cannot be read: {error}.") from None
+            raise unreadable(error) from None
 
     def statement(self) -> Select[Any]:
         """The columns of the statements that fit. The inner query reads one index; only the rows
@@ -103,9 +103,62 @@ class Search:
         return conditions
 
 
-def cursor_of(row: Mapping[str, Any]) -> str:
-    """The `before` of the page that follows this row."""
-    return f"{row['began']!r}-{row['statement']}"
+def statement_page(connection: Connection, search: Search) -> dict[str, Any]:
+    """`statements`, the newest first, and `next`: the `before` of the next page, None after the
+    last one."""
+    rows = [dict(row) for row in connection.execute(search.statement()).mappings()]
+    more = len(rows) == search.limit
+    return {
+        "statements": [statement_document(row) for row in rows],
+        "next": cursor(rows[-1]["began"], rows[-1]["statement"]) if more else None,
+    }
+
+
+def statement_document(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A statement's row as the REST API and `causeway history` show it."""
+    shown = {_RENAMED.get(name, name): row[name] for name in row if name not in _LEFT_OUT}
+    phases = {name: round(row[name], 6) for name in PHASES if row[name] is not None}
+    seconds = None if row["seconds"] is None else round(row["seconds"], 6)
+    return {"time": utc(row["began"]), **shown, "seconds": seconds, "phases": phases}
+
+
+# Parameters of all searches
+
+
+def check_names(parameters: Mapping[str, str], known: Sequence[str]) -> None:
+    """Raises BadSearch for a parameter that is not known."""
+    unknown = sorted(parameters.keys() - set(known))
+    if unknown:
+        names = ", ".join(known)
+        raise BadSearch(f"The history is not searched by {unknown[0]!r}, but by {names}.")
+
+
+def unreadable(error: ValueError) -> BadSearch:
+    """The error for a parameter's value."""
+    return BadSearch(f"The search of the history cannot be read: {error}.")
+
+
+def cursor(when: float, id: str) -> str:
+    """The `before` of the page that follows a row, by its time and its id."""
+    return f"{when!r}-{id}"
+
+
+def place_of(parameters: Mapping[str, str]) -> tuple[float, str] | None:
+    """The time and the id that `before` names. Raises ValueError."""
+    if "before" not in parameters:
+        return None
+    when, separator, id = parameters["before"].rpartition("-")
+    if not separator:
+        raise ValueError(f"{parameters['before']!r} is not the `next` of a page")
+    return float(when), id
+
+
+def limit_of(parameters: Mapping[str, str], default: int = DEFAULT_LIMIT) -> int:
+    """Raises ValueError."""
+    limit = int(parameters.get("limit", default))
+    if not 1 <= limit <= MAX_LIMIT:
+        raise ValueError(f"a limit is from 1 to {MAX_LIMIT}, not {limit}")
+    return limit
 
 
 def moment(text: str) -> float:
@@ -118,17 +171,3 @@ def moment(text: str) -> float:
     except ValueError:
         when = datetime.fromisoformat(text)
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def _limit(text: str) -> int:
-    limit = int(text)
-    if not 1 <= limit <= MAX_LIMIT:
-        raise ValueError(f"a limit is from 1 to {MAX_LIMIT}, not {limit}")
-    return limit
-
-
-def _cursor(text: str) -> tuple[float, str]:
-    began, separator, statement = text.rpartition("-")
-    if not separator:
-        raise ValueError(f"{text!r} is not the `next` of a page")
-    return float(began), statement

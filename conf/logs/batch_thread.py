@@ -11,7 +11,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
-from proxy.operations.incidents import internal_error
+from conf.errors import Blame
+from conf.logs.log_fields import extra, new_incident
 
 _log = logging.getLogger(__name__)
 MAX_WAITING = 10_000
@@ -52,10 +53,11 @@ class BatchThread(Generic[E]):
         self._delay = delay
         self._idle = idle
         self._queue: SimpleQueue[E | None] = SimpleQueue()
-        self._put = self._characters_put = 0  # written by the event loop alone
-        self._taken = self._characters_taken = 0  # by the thread alone
+        self._put = self._characters_put = 0
+        self._taken = self._characters_taken = 0  # written by the thread alone
         self._refused = self._lost = 0
         self._closing = threading.Event()
+        self._putting = threading.Lock()
         self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
 
     def start(self) -> None:
@@ -76,13 +78,14 @@ class BatchThread(Generic[E]):
         return self._put - self._taken
 
     def put(self, entry: E) -> None:
-        """Queues an entry; drops it if too much is waiting."""
-        characters = self._characters_put - self._characters_taken
-        if self.waiting >= MAX_WAITING or characters >= MAX_CHARACTERS:
-            self._refused += 1
-            return
-        self._put += 1
-        self._characters_put += entry.kept
+        """Queues an entry; drops it if too much is waiting. Any thread may call it."""
+        with self._putting:
+            characters = self._characters_put - self._characters_taken
+            if self.waiting >= MAX_WAITING or characters >= MAX_CHARACTERS:
+                self._refused += 1
+                return
+            self._put += 1
+            self._characters_put += entry.kept
         self._queue.put(entry)
 
     def close(self) -> None:
@@ -106,7 +109,8 @@ class BatchThread(Generic[E]):
                 if batch or going:
                     self._lost += self._write(batch)
             except Exception:
-                internal_error(_log, f"writing the {self._name}")
+                fields = extra(incident=new_incident(), blame=Blame.CAUSEWAY.value)
+                _log.exception("internal error while writing the %s", self._name, extra=fields)
                 self._lost += len(batch)
             self._taken += len(batch)
             self._characters_taken += characters

@@ -1,0 +1,210 @@
+"""The history's database: rows in, answers out, old rows away."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
+
+from database.database import open_database
+from database.history.migrations import MIGRATIONS
+from database.history.questions import answer
+from database.history.schema import (
+    PHASES,
+    copies,
+    instances,
+    lineage,
+    obstacles,
+    statements,
+    tables,
+)
+from database.history.search import Search, statement_page
+from database.history.work import Row
+
+CHUNK = 1_000  # rows that one transaction deletes
+DAY = 86_400  # seconds
+_MAX_EDGES = 1_000  # of a statement in the lineage
+_CHANGING = (*PHASES, "rows", "bytes", "closed")
+_COMPLETE = (
+    update(statements)
+    .where(statements.c.statement == bindparam("of_statement"))
+    .values({name: bindparam(f"new_{name}") for name in _CHANGING})
+)
+# What is deleted: the id and the time of each kind of row, and the tables that have its id.
+_KEPT = (
+    (statements.c.statement, statements.c.began, (statements, tables, obstacles)),
+    (copies.c.copy, copies.c.ended, (copies,)),
+    (instances.c.instance, instances.c.ended, (instances,)),
+)
+_OLDEST_DAY = select(func.min(statements.c.began))
+
+
+class HistoryStore:
+    """Opens the history at `url`, creating or migrating its tables. Raises StoreUnavailable, as
+    every method does."""
+
+    def __init__(self, url: str) -> None:
+        self._database = open_database(url)
+        insert = self._database.insert
+        self._add = {
+            table: insert(table).on_conflict_do_nothing()
+            for table in (statements, tables, obstacles, copies, instances)
+        }
+        added = insert(lineage)
+        self._count = added.on_conflict_do_update(
+            index_elements=["day", "source", "target"],
+            set_={
+                "statements": lineage.c.statements + added.excluded.statements,
+                "last": added.excluded.last,
+                "statement": added.excluded.statement,
+            },
+        )
+        self._database.migrate(MIGRATIONS)
+
+    def put(self, ended: Sequence[Row], completed: Mapping[str, Row]) -> None:
+        """Adds the rows of statements that ended, and completes the rows of others by their id.
+        Repeating it changes nothing."""
+        with self._database.transaction() as connection:
+            new = _missing(connection, ended)
+            self._insert(connection, statements, new)
+            self._insert(connection, tables, [each for row in new for each in _tables(row)])
+            self._insert(connection, obstacles, [each for row in new for each in _obstacles(row)])
+            if edges := _lineage(new):
+                connection.execute(self._count, edges)
+            if completed:
+                connection.execute(_COMPLETE, [_change(*each) for each in completed.items()])
+
+    def put_work(self, copied: Sequence[Row], ended: Sequence[Row]) -> None:
+        """Adds the rows of copies and of instances. Repeating it changes nothing."""
+        with self._database.transaction() as connection:
+            self._insert(connection, copies, copied)
+            self._insert(connection, instances, ended)
+
+    def _insert(self, connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+        if rows:
+            connection.execute(self._add[table], rows)
+
+    def answers(self) -> bool:
+        """True. Raises StoreUnavailable if the database cannot be used at all."""
+        with self._database.transaction(reading=True) as connection:
+            return bool(connection.execute(text("SELECT 1")).scalar_one())
+
+    def page(self, search: Search) -> dict[str, Any]:
+        """A page of statements (`statement_page`)."""
+        with self._database.transaction(reading=True) as connection:
+            return statement_page(connection, search)
+
+    def answer(self, question: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """The answer to one of QUESTIONS, as JSON has it. Raises BadSearch."""
+        with self._database.transaction(reading=True) as connection:
+            return answer(connection, question, parameters)
+
+    def size(self) -> int:
+        """Bytes of all rows, about."""
+        with self._database.transaction(reading=True) as connection:
+            weights = (each.table.c.weight for each, _, _ in _KEPT)
+            sums = (select(func.coalesce(func.sum(each), 0)) for each in weights)
+            return sum(int(connection.execute(each).scalar_one()) for each in sums)
+
+    def forget(self, before: float, excess: int) -> tuple[int, int]:
+        """Deletes a chunk of the oldest rows: those `before` this time, or that go before the row
+        with which `excess` bytes are freed. The number of rows and bytes that were deleted. The
+        lineage loses the days before the oldest statement that is left."""
+        with self._database.transaction() as connection:
+            oldest = sorted(
+                each for kind in range(len(_KEPT)) for each in _oldest(connection, kind)
+            )
+            old: list[list[str]] = [[] for _ in _KEPT]
+            freed = 0
+            for when, kind, row, weight in oldest[:CHUNK]:
+                if when >= before and freed >= excess:
+                    break
+                old[kind].append(row)
+                freed += weight
+            for (key, _, of), ids in zip(_KEPT, old, strict=True):
+                for table in of if ids else ():
+                    connection.execute(delete(table).where(table.c[key.name].in_(ids)))
+            if old[0]:
+                first = connection.execute(_OLDEST_DAY).scalar_one()
+                day = int((before if first is None else first) // DAY)
+                connection.execute(delete(lineage).where(lineage.c.day < day))
+        return sum(map(len, old)), freed
+
+
+def _oldest(connection: Connection, kind: int) -> Iterable[tuple[float, int, str, int]]:
+    """The time, kind, id and weight of a chunk of the oldest rows of a kind."""
+    key, when, _ = _KEPT[kind]
+    query = (
+        select(when, key, key.table.c.weight)
+        .order_by(when, key)
+        .limit(CHUNK)
+        .with_for_update(skip_locked=True)  # of another process, which deletes them already
+    )
+    return ((time, kind, row, weight) for time, row, weight in connection.execute(query))
+
+
+def _missing(connection: Connection, rows: Sequence[Row]) -> list[Row]:
+    """The rows that the database lacks: a batch that failed may have been written."""
+    ids = [row["statement"] for row in rows]
+    if not ids:
+        return []
+    known = select(statements.c.statement).where(statements.c.statement.in_(ids))
+    found = set(connection.execute(known).scalars())
+    return [row for row in rows if row["statement"] not in found]
+
+
+def _change(statement: str, row: Row) -> Row:
+    return {"of_statement": statement, **{f"new_{name}": row[name] for name in _CHANGING}}
+
+
+def _tables(row: Row) -> Iterable[Row]:
+    names = {str(each["table"]) for kind in ("reads", "writes") for each in row[kind]}
+    return (
+        {"statement": row["statement"], "table_name": name, "began": row["began"]}
+        for name in sorted(names)
+    )
+
+
+def _obstacles(row: Row) -> Iterable[Row]:
+    """What kept a refused statement from each cluster; each obstacle once."""
+    found = {}
+    for considered in row["considered"] if row["refused"] else ():
+        for each in considered["obstacles"]:
+            table = str(each["table"] or "")
+            found[each["cluster"], table, each["kind"]] = {
+                "statement": row["statement"],
+                "cluster": each["cluster"],
+                "table_name": table,
+                "kind": each["kind"],
+                "partitions": each["partitions"],
+                "alone": len(considered["obstacles"]) == 1,
+                "user_name": row["user_name"],
+                "began": row["began"],
+                "day": int(row["began"] // DAY),
+            }
+    return found.values()
+
+
+def _lineage(rows: Sequence[Row]) -> list[Row]:
+    """How many of the statements that finished read and wrote what. In one order, so that processes
+    that write at the same time wait for each other."""
+    counts: dict[tuple[int, str, str], Row] = {}
+    for row in rows:
+        if row["state"] != "FINISHED":
+            continue
+        day = int(row["began"] // DAY)
+        for source, target in _edges(row):
+            key = {"day": day, "source": source, "target": target}
+            count = counts.setdefault((day, source, target), key | {"statements": 0})
+            count["statements"] += 1
+            count |= {"last": row["began"], "statement": row["statement"]}
+    return [counts[key] for key in sorted(counts)]
+
+
+def _edges(row: Row) -> Iterable[tuple[str, str]]:
+    reads, writes = (
+        sorted({str(each["table"]) for each in row[kind]}) for kind in ("reads", "writes")
+    )
+    yield from ((table, "") for table in reads)
+    yield from (("", table) for table in writes)
+    yield from list(product(reads, writes))[:_MAX_EDGES]

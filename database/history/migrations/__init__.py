@@ -1,0 +1,5 @@
+"""The revisions of the history."""
+
+from database.migration import Migrations
+
+MIGRATIONS = Migrations("database.history:migrations", "history_revision", "0002")
