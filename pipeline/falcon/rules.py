@@ -104,8 +104,7 @@ def _feed(feed: Feed) -> Iterator[Problem]:
     yield from feed_properties.problems(feed)
     if not feed.with_role(Role.SOURCE):
         yield Problem(feed.line, "clusters", "no cluster is a source")
-    if isinstance(feed.storage, Paths) and "data" not in feed.storage.locations:
-        yield Problem(feed.storage.line, "locations", "location data is missing")
+    yield from _data_location(feed.storage)
     for cluster in feed.clusters:
         yield from _feed_cluster(feed, cluster)
 
@@ -119,6 +118,11 @@ def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
         yield Problem(feed.line, "partitions", "a table's feed has none: its URI names them")
     if not storage.uri.dated:
         yield Problem(storage.line, "table", "no partition key is made of a date")
+
+
+def _data_location(storage: Storage) -> Iterator[Problem]:
+    if isinstance(storage, Paths) and "data" not in storage.locations:
+        yield Problem(storage.line, "locations", "location data is missing")
 
 
 def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
@@ -135,6 +139,8 @@ def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
     if sla and sla.high and sla.high.length > retention:
         yield Problem(sla.line, "sla", f"slaHigh {sla.high} exceeds retention {cluster.retention}")
     storage = feed.storage_on(cluster)
+    if storage is not feed.storage:
+        yield from _data_location(storage)
     if type(storage) is not type(feed.storage):
         yield Problem(storage.line, cluster.name, "tables and paths in one feed")
     elif reason := _pattern_fault(feed.storage, storage):

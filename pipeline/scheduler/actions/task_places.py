@@ -146,8 +146,11 @@ def copy_of(task: Task) -> TableCopy | PathCopy:
 def _path_copy(
     task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster], part: Part
 ) -> PathCopy:
-    """The directories to copy. Raises ActionFailed if they are the same."""
+    """The directories to copy. Raises ActionFailed if they are the same, or one is missing."""
     nominal = task.instance.nominal
+    for storage, cluster in zip(storages, clusters, strict=True):
+        if "data" not in storage.locations:
+            raise ActionFailed(f"the feed has no location data in {cluster.name}", final=True)
     source = path_at(storages[0].locations["data"], nominal, clusters[0])
     target = path_at(storages[1].locations["data"], nominal, clusters[1])
     if source == target:

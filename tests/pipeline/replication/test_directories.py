@@ -131,6 +131,14 @@ def test_nothing_is_sent_to_an_object_store_for_a_feed_of_before() -> None:
     assert effects.count == before
 
 
+def test_a_cluster_without_a_data_location_is_refused(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "l.db"))
+    for name in ("c1", "c2"):
+        submit(store, CLUSTERS[name])
+    with pytest.raises(BadDocument, match="location data is missing"):
+        submit(store, PATHS.replace('type="data" path="/copy/', 'type="stats" path="/copy/'))
+
+
 def test_a_directory_is_copied_once_its_flag_is_there(site: Site) -> None:
     site.add(0, a="zero", _SUCCESS="")
     site.add(1, a="one")
