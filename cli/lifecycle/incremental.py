@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.errors import BadEndpoints
 from pipeline.hudi.changes import EARLIEST
+from pipeline.hudi.open_folder import open_folder
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import check_target, plan_replication, run_replication
-from pipeline.hudi.table.open_storage import open_storage
+from pipeline.hudi.table.open_storage import open_storage, open_writable
 from pipeline.hudi.table.storage import CountingStorage, HudiStorage, is_local, local_path
-from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
+from pipeline.hudi.table.table import HOODIE, PROPERTIES, open_for_changes, open_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +76,7 @@ def _add_access(command: argparse.ArgumentParser, conf_help: str) -> None:
     )
     command.add_argument(
         "--hadoop-conf", default="", metavar="AUTHORITY=DIR,..",
-        help="Hadoop settings of the source's bucket or name node, *: others",
+        help="Hadoop settings of a bucket or name node, *: others",
     )  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def _print_plan(args: argparse.Namespace, storage: CountingStorage) -> int:
 @contextmanager
 def _source_storage(source: str, args: argparse.Namespace) -> Iterator[HudiStorage]:
     """Starts Spark when the source needs its Hadoop, and stops it."""
-    conf, endpoints = dict(args.conf), read_endpoints(args.hadoop_conf, Path.cwd())
+    conf, endpoints = dict(args.conf), _endpoints(args)
     with ExitStack() as exits:
 
         def hadoop() -> HudiStorage:
@@ -165,13 +166,13 @@ def _pull(args: argparse.Namespace) -> int:
     mode = Mode(args.mode)
     key = tuple(args.key.split(",")) if args.key else DEFAULT_KEY
     source = _absolute(args.source)
-    if _needs_spark(args.target):
+    if _needs_spark(args):
         if args.hadoop_conf:
             reason = "is for sources that are read without Spark; use --conf spark.hadoop.KEY=VALUE"
             raise BadEndpoints(f"--hadoop-conf {reason}.")
         done = _pull_with_spark(source, mode, key, args)
     else:
-        target = _folder(args.target)
+        target = open_folder(args.target, _endpoints(args), dict(args.conf))
         with _source_storage(source, args) as storage:
             table = open_table(source, storage)
             done = pull(table, target, mode, key, args.since, args.until, _moved_from(args))
@@ -216,14 +217,19 @@ def _moved_from(args: argparse.Namespace) -> str | None:
     return None if args.moved_from is None else _absolute(args.moved_from)
 
 
-def _needs_spark(target: str) -> bool:
+def _needs_spark(args: argparse.Namespace) -> bool:
     """Hudi tables and metastore tables are written through Spark, plain folders are not."""
-    return "/" not in target or not is_local(target) or (_folder(target) / HOODIE).is_dir()
+    target = args.target.rstrip("/")
+    if "/" not in target:
+        return True
+    if is_local(target):
+        return Path(local_path(target), HOODIE).is_dir()
+    opened = open_writable(target, _endpoints(args), dict(args.conf))
+    return opened is None or any(opened[0].exists(f"{target}/{HOODIE}/{p}") for p in PROPERTIES)
 
 
-def _folder(path: str) -> Path:
-    """A folder of this machine. A path may begin with `file:`."""
-    return Path(local_path(path)).absolute()
+def _endpoints(args: argparse.Namespace) -> Mapping[str, Mapping[str, str]]:
+    return read_endpoints(args.hadoop_conf, Path.cwd())
 
 
 def _show(done: PullResult, as_json: bool) -> None:

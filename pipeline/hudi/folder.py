@@ -1,32 +1,30 @@
-"""A folder of parquet files as the target of pulls: rows and bookmark appear by one rename.
+"""A folder of parquet files as the target of pulls: rows and bookmark appear in one step.
 
-The bookmark is in the footer of the file that has its rows, and a file enters the folder by one
-rename. So a pull that is killed anywhere has either happened or not, and may always be repeated.
+The bookmark is in the footer of the file that has its rows, and a file enters the folder whole or
+not at all. So a pull that is killed anywhere has either happened or not, and may always be
+repeated.
 """
 
-import fcntl
-import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pipeline.hudi.errors import MissingKey, PullRunning, StorageFault, TargetMismatch
+from pipeline.hudi.errors import MissingKey, TargetMismatch
 from pipeline.hudi.read import COMMIT_TIME, ChangedRows
 from pipeline.hudi.table.schema import conform, widened
 
 PREFIX = "causeway."
 _KEYS = ("source", "mode", "bookmark", "commits")
 _MARKED = PREFIX.encode()
-_WORK = ".causeway-"
 _DATA = "data.parquet"
-_CHANGES = "changes-"  # before the bookmark
+_CHANGES = "changes-"
+FIRST = "0"
+"""In place of the bookmark before the first pull."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,50 +53,57 @@ class PullMark:
         return cls(source, mode, bookmark, tuple(filter(None, commits.split(","))))
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Allows one pull at a time. The lock ends with its process. Raises PullRunning or
-    StorageFault.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / f"{_WORK}lock", "w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise PullRunning(f"another pull into {folder} is running.") from None
-            for unfinished in folder.glob(f"{_WORK}staged-*"):
-                unfinished.unlink()
-            yield
-    except OSError as fault:
-        raise StorageFault(f"{folder}: {fault}.") from fault
+class TargetFolder(Protocol):
+    """Where the files of a target are. Methods raise StorageFault."""
+
+    @property
+    def path(self) -> str: ...
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Holds the folder for one pull. Raises PullRunning when another one has it."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """The names of the parquet files."""
+        ...
+
+    def changes_name(self, previous: str, bookmark: str) -> str:
+        """The name between `changes-` and `.parquet` of the file of a pull from the bookmark
+        `previous` to `bookmark`. Names ascend with bookmarks.
+        """
+        ...
+
+    def schema(self, name: str) -> pa.Schema:
+        """The schema in a footer. Raises TargetMismatch for a file that is not complete."""
+        ...
+
+    def batches(self, name: str) -> Iterator[pa.RecordBatch]: ...
+
+    def publish(self, name: str, write: Callable[[IO[bytes]], int]) -> int:
+        """`write` writes a file, which then appears under the name, or replaces the one that was
+        read. Returns what `write` returns. Raises PullRunning when another pull was first.
+        """
+        ...
 
 
-def last_mark(folder: Path) -> PullMark | None:
+def last_mark(folder: TargetFolder) -> PullMark | None:
     """The mark of the newest pull; None for an empty folder. Reads one footer, however many pulls
     there were.
 
     Raises TargetMismatch when the folder has parquet files that no pull wrote.
     """
-    names = [path.name for path in folder.glob("*.parquet")]
+    names = folder.names()
     for name in names:
         if name != _DATA and not name.startswith(_CHANGES):
-            raise TargetMismatch(f"{folder / name} was not written by a pull.")
+            raise TargetMismatch(f"{folder.path}/{name} was not written by a pull.")
     if not names:
         return None
     if _DATA in names and len(names) > 1:
-        raise TargetMismatch(f"{folder} has both a mirror and changes.")
-    return _mark_of(folder / max(names))
-
-
-def _mark_of(path: Path) -> PullMark:
-    try:
-        texts = (pq.read_schema(path).metadata or {}).items()
-    except pa.ArrowInvalid as fault:
-        raise TargetMismatch(f"{path} is no complete parquet file: {fault}.") from fault
+        raise TargetMismatch(f"{folder.path} has both a mirror and changes.")
+    texts = (folder.schema(max(names)).metadata or {}).items()
     mark = PullMark.of_texts({k.decode(): v.decode() for k, v in texts if k.startswith(_MARKED)})
     if mark is None:
-        raise TargetMismatch(f"{path} was not written by a pull.")
+        raise TargetMismatch(f"{folder.path}/{max(names)} was not written by a pull.")
     return mark
 
 
@@ -110,22 +115,38 @@ class Write(Enum):
     MERGE = "merge"
 
 
-def write(folder: Path, rows: ChangedRows, how: Write, key: tuple[str, ...], mark: PullMark) -> int:
-    """Adds the rows in a new file, replaces the data by them, or merges them by key. Returns how
-    many rows were written. Raises MissingKey, StorageFault.
+def write(
+    folder: TargetFolder,
+    rows: ChangedRows,
+    how: Write,
+    key: tuple[str, ...],
+    before: PullMark | None,
+    mark: PullMark,
+) -> int:
+    """Adds the rows in a new file, replaces the data by them, or merges them by key. `before` is
+    the mark of the last pull. Returns how many rows were written.
+
+    Raises MissingKey, PullRunning, StorageFault.
     """
     match how:
         case Write.ADD:
-            name = f"{_CHANGES}{mark.bookmark}.parquet"
+            part = folder.changes_name(before.bookmark if before else FIRST, mark.bookmark)
+            name = f"{_CHANGES}{part}.parquet"
             return _publish(folder, name, rows.batches, rows.schema, mark)
         case Write.REPLACE:
-            schema = _mirror_schema(folder / _DATA, rows.schema)
+            schema = _mirror_schema(folder, before, rows.schema)
             return _publish(folder, _DATA, rows.batches, schema, mark)
         case Write.MERGE:
-            return _merge(folder, rows.table(), key, mark)
+            return _merge(folder, rows.table(), key, before, mark)
 
 
-def _merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark) -> int:
+def _merge(
+    folder: TargetFolder,
+    changes: pa.Table,
+    key: tuple[str, ...],
+    before: PullMark | None,
+    mark: PullMark,
+) -> int:
     """Each changed row replaces the row with its key, or is added. Of several changes of one key
     the one of the latest commit counts.
     """
@@ -133,21 +154,20 @@ def _merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark
     if missing:
         raise MissingKey(f"the rows have no column {', '.join(missing)}.")
     latest = _latest(changes, key)
-    path = folder / _DATA
     kept: Iterable[pa.RecordBatch] = ()
-    if path.exists():
-        kept = _without(path, latest, key)
+    if before is not None:
+        kept = _without(folder.batches(_DATA), latest, key)
     batches = (batch for part in (kept, latest.to_batches()) for batch in part)
-    _publish(folder, _DATA, batches, _mirror_schema(path, changes.schema), mark)
+    _publish(folder, _DATA, batches, _mirror_schema(folder, before, changes.schema), mark)
     return int(latest.num_rows)
 
 
-def _mirror_schema(path: Path, rows: pa.Schema) -> pa.Schema:
+def _mirror_schema(folder: TargetFolder, before: PullMark | None, rows: pa.Schema) -> pa.Schema:
     """The columns of the mirror and of its new rows: a mirror loses no column and no value.
 
     Raises UnsupportedTable when no type has the old and the new values of a column.
     """
-    return widened(pq.read_schema(path), rows) if path.exists() else rows
+    return rows if before is None else widened(folder.schema(_DATA), rows)
 
 
 def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
@@ -158,10 +178,12 @@ def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
     return changes.take(last["place_last"])
 
 
-def _without(path: Path, changes: pa.Table, key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The rows of the target whose key is not among the changes, in bounded batches."""
+def _without(
+    batches: Iterable[pa.RecordBatch], changes: pa.Table, key: tuple[str, ...]
+) -> Iterator[pa.RecordBatch]:
+    """The rows whose key is not among the changes, in bounded batches."""
     changed = set(_keys(changes.select(list(key))))
-    for batch in ds.dataset(path).to_batches():
+    for batch in batches:
         unchanged = [k not in changed for k in _keys(pa.table(batch).select(list(key)))]
         yield batch.filter(pa.array(unchanged, pa.bool_()))
 
@@ -171,31 +193,20 @@ def _keys(columns: pa.Table) -> Iterable[tuple[Any, ...]]:
 
 
 def _publish(
-    folder: Path,
+    folder: TargetFolder,
     name: str,
     batches: Iterable[pa.RecordBatch],
     schema: pa.Schema,
     mark: PullMark,
 ) -> int:
-    staged = folder / f"{_WORK}staged-{os.getpid()}"
     marked = schema.with_metadata({**(schema.metadata or {}), **mark.texts()})
-    rows = 0
-    with open(staged, "wb") as file:
+
+    def write_rows(file: IO[bytes]) -> int:
+        rows = 0
         with pq.ParquetWriter(file, marked) as writer:
             for batch in batches:
                 rows += batch.num_rows
                 writer.write_batch(conform(batch, marked))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(staged, folder / name)
-    _sync(folder)
-    return rows
+        return rows
 
-
-def _sync(folder: Path) -> None:
-    """Makes the rename durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return folder.publish(name, write_rows)

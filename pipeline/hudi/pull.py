@@ -7,12 +7,11 @@ reloaded from the whole table, in the same single step.
 
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 
 from pipeline.hudi import folder
 from pipeline.hudi.changes import EARLIEST, read_changes
 from pipeline.hudi.errors import TargetMismatch, Undone
-from pipeline.hudi.folder import PullMark, Write
+from pipeline.hudi.folder import PullMark, TargetFolder, Write
 from pipeline.hudi.plan import Plan, plan_changes, snapshot
 from pipeline.hudi.read import open_rows
 from pipeline.hudi.table.table import HudiTable
@@ -53,7 +52,11 @@ class PullStep:
 
     @property
     def nothing(self) -> bool:
-        return self.planned.empty and self.reload is None
+        """Whether the target stays as it is. A range without an end after its start has no rows."""
+        if self.reload is not None:
+            return False
+        adds = self.write is Write.ADD
+        return self.planned.empty or (adds and self.reads.bookmark == self.planned.since)
 
     @property
     def write(self) -> Write:
@@ -71,24 +74,25 @@ class PullStep:
 
 def pull(
     table: HudiTable,
-    target: Path,
+    target: TargetFolder,
     mode: Mode,
     key: tuple[str, ...] = DEFAULT_KEY,
     since: str = EARLIEST,
     until: str | None = None,
     moved_from: str | None = None,
 ) -> PullResult:
-    """Pulls into a local folder, from the bookmark of its last pull on; the first pull begins at
+    """Pulls into a folder, from the bookmark of its last pull on; the first pull begins at
     `since`. `moved_from` is the base path that the table had in earlier pulls.
 
-    Raises IncrementalError; the target is then unchanged.
+    Raises IncrementalError; the target is then unchanged. Where an answer of a remote store is
+    lost, it may have been updated nevertheless.
     """
-    with folder.locked(target):
-        before = continued(folder.last_mark(target), table, mode, moved_from, str(target))
-        step = next_step(table, before, mode, since, until, str(target))
+    with target.locked():
+        before = continued(folder.last_mark(target), table, mode, moved_from, target.path)
+        step = next_step(table, before, mode, since, until, target.path)
         if step.nothing:
             return step.result(0)
-        rows = folder.write(target, open_rows(step.reads), step.write, key, step.mark)
+        rows = folder.write(target, open_rows(step.reads), step.write, key, before, step.mark)
     return step.result(rows)
 
 

@@ -19,11 +19,13 @@ from pyspark.sql import SparkSession
 
 from conf.names import TableRef
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Lease
-from pipeline.copy.staging import new_run
+from pipeline.copy.lease import Lease, run_markers
+from pipeline.copy.staging import new_run, open_path, this_machine
 from pipeline.errors import AnotherCopyRuns, CopyError
-from pipeline.hudi import folder
 from pipeline.hudi.errors import PullRunning, StorageFault, TargetMismatch
+from pipeline.hudi.folder import PREFIX, PullMark
+from pipeline.hudi.local_folder import LocalFolder
+from pipeline.hudi.open_folder import open_folder
 from pipeline.hudi.pull import Mode, PullResult, PullStep, continued, next_step, pull
 from pipeline.hudi.spark_reader import (
     BUNDLE,
@@ -101,7 +103,8 @@ def pull_into(
     table = open_table(source, storage_for(spark, source))
     location = table_location(spark, target)
     if find_base(location, storage_for(spark, location)) != location:
-        return pull(table, Path(local_path(location)), mode, key, since, until, moved_from)
+        folder = open_folder(location, {}, dict(spark.sparkContext.getConf().getAll()))
+        return pull(table, folder, mode, key, since, until, moved_from)
     with _locked(spark, location) as check_lock:
         mark = last_mark(open_table(location, storage_for(spark, location)))
         before = continued(mark, table, mode, moved_from, location)
@@ -122,7 +125,7 @@ def _into_hudi(
             "hoodie.datasource.write.operation": (
                 "insert_overwrite_table" if step.reload else _OPERATION[mode]
             ),
-            "hoodie.datasource.write.commitmeta.key.prefix": folder.PREFIX,
+            "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
             "hoodie.merge.allow.duplicate.on.inserts": "true",
             **step.mark.texts(),
         }
@@ -137,10 +140,10 @@ def _into_hudi(
     return step.result(count)
 
 
-def last_mark(target: HudiTable) -> folder.PullMark | None:
+def last_mark(target: HudiTable) -> PullMark | None:
     """The mark of the newest commit with one in a Hudi target."""
     for commit in reversed(target.timeline.commits):
-        mark = folder.PullMark.of_texts(target.commit(commit).extra)
+        mark = PullMark.of_texts(target.commit(commit).extra)
         if mark is not None:
             return mark
     if target.timeline.commits:
@@ -154,7 +157,7 @@ def _locked(spark: SparkSession, location: str) -> Iterator[Callable[[], None]]:
     Raises PullRunning, StorageFault.
     """
     if is_local(location):
-        with folder.locked(Path(local_path(location)) / HOODIE):
+        with LocalFolder(Path(local_path(location)) / HOODIE).locked():
             yield lambda: None
     else:
         with leased(SparkFiles(spark), location) as check:
@@ -172,6 +175,7 @@ def leased(files: Files, location: str) -> Iterator[Callable[[], None]]:
     lease.finished = True  # a pull leaves no files to take over
     try:
         with lease:
+            _sweep(files, locks, marker.run)
             yield lease.check
     except AnotherCopyRuns as other:
         raise PullRunning(f"another pull into {location} is running: {other.args[0]}") from other
@@ -180,3 +184,13 @@ def leased(files: Files, location: str) -> Iterator[Callable[[], None]]:
     finally:
         with suppress(CopyError):
             files.delete([f"{locks}/{marker.run}"])
+
+
+def _sweep(files: Files, locks: str, own: str) -> None:
+    """Deletes the markers of runs that were killed. A run that only seemed dead finds its marker
+    gone before it writes.
+    """
+    machine, now = this_machine(), time.time()
+    for run, marker in run_markers(files, locks).items():
+        if run != own and marker is not None and not marker.is_alive(now, machine):
+            files.delete([open_path(locks, run), f"{locks}/{run}"])

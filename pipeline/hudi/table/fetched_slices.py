@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pipeline.hudi.errors import MissingPath, StorageFault
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import FileInfo
 from pipeline.hudi.table.table import HOODIE, PROPERTIES, HudiTable, timeline_folder
+from pipeline.hudi.table.work_folder import work_folder
 
 _AHEAD = 4  # slices that are fetched while one is read
 
@@ -35,7 +35,7 @@ def fetched_slices(table: HudiTable, parts: Sequence[FileSlice]) -> Iterator[Fet
 
     Raises StorageFault, also when a file has vanished since the slices were planned.
     """
-    with TemporaryDirectory(prefix="causeway-pull-") as root, ThreadPoolExecutor(_AHEAD) as pool:
+    with work_folder() as root, ThreadPoolExecutor(_AHEAD) as pool:
         if any(part.logs for part in parts):
             _lay_out_table(table, root)
         ahead = iter(parts)

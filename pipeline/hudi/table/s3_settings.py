@@ -5,8 +5,11 @@ comes first. Arrow finds credentials that are not in the settings as Amazon's ot
 the environment, in `~/.aws`, from the machine.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+from pipeline.errors import BadEndpoints
 
 SCHEMES = ("s3", "s3a", "s3n")
 _STATIC = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
@@ -24,6 +27,12 @@ _HADOOP_ONLY = (
     "security.credential.provider.path", "signing-algorithm",
 )  # fmt: skip
 _ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
+_WRITE_KEYS = (_ENCRYPTION, ("encryption.key", "server-side-encryption.key"))
+_ENCRYPTED = {
+    "": {},
+    "AES256": {"x-amz-server-side-encryption": "AES256"},
+    "SSE-KMS": {"x-amz-server-side-encryption": "aws:kms"},
+}
 _CLIENT_KEYS = ("SSE-C", "CSE-KMS", "CSE-CUSTOM")
 _TIMEOUT, _CONNECT_TIMEOUT, _ATTEMPTS = 30.0, 5.0, 10
 
@@ -37,6 +46,7 @@ def s3_bucket(uri: str) -> str | None:
 def s3_arguments(bucket: str, settings: Mapping[str, str]) -> dict[str, Any] | None:
     """The arguments of `pyarrow.fs.S3FileSystem`, with `max_attempts` for its retries;
     None when only Hadoop's client can do what the settings want. They have secrets: never log them.
+    Raises BadEndpoints.
     """
     found = _of_bucket(bucket, settings)
     credentials = _credentials(found)
@@ -47,8 +57,29 @@ def s3_arguments(bucket: str, settings: Mapping[str, str]) -> dict[str, Any] | N
         **_endpoint(found),
         "request_timeout": _TIMEOUT,
         "connect_timeout": _CONNECT_TIMEOUT,
-        "max_attempts": int(found.get("attempts.maximum", _ATTEMPTS)),
+        "max_attempts": _attempts(found),
     }
+
+
+def write_headers(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Headers of every object that is written: encryption and access list. Raises BadEndpoints."""
+    found = _of_bucket(bucket, settings)
+    algorithm, key = (next((found[k] for k in keys if k in found), "") for keys in _WRITE_KEYS)
+    if algorithm.upper() not in _ENCRYPTED:
+        raise BadEndpoints(f"objects of {bucket} cannot be written with encryption {algorithm}.")
+    headers = dict(_ENCRYPTED[algorithm.upper()])
+    if algorithm.upper() == "SSE-KMS" and key:
+        headers["x-amz-server-side-encryption-aws-kms-key-id"] = key
+    if access := found.get("acl.default"):
+        headers["x-amz-acl"] = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", access).lower()
+    return headers
+
+
+def _attempts(found: Mapping[str, str]) -> int:
+    text = found.get("attempts.maximum", str(_ATTEMPTS))
+    if not text.isdecimal() or int(text) < 1:
+        raise BadEndpoints(f"fs.s3a.attempts.maximum={text} is no number of attempts.")
+    return int(text)
 
 
 def _of_bucket(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:

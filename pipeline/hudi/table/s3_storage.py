@@ -65,6 +65,17 @@ class S3Storage:
         except (OSError, pa.ArrowException) as fault:
             raise _fault("read", path, fault) from fault
 
+    def open(self, path: str) -> pa.NativeFile:
+        """A file that is read where it is, in ranges."""
+        try:
+            return self._s3.open_input_file(_key(path))
+        except (OSError, pa.ArrowException) as fault:
+            raise _fault("read", path, fault) from fault
+
+    @property
+    def region(self) -> str:
+        return str(self._s3.region)
+
     def _file(self, path: str, missing: Exception) -> FileInfo:
         info = self._info(path)
         if info.type != fs.FileType.File:

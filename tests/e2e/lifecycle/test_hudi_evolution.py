@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.pull import Mode, PullResult, pull
 from pipeline.hudi.read import changed_rows
@@ -43,7 +44,8 @@ class Source:
 
     def pull(self, mode: Mode = Mode.MERGE) -> PullResult:
         table = open_for_changes(self.base, LocalStorage())
-        return pull(table, self.mirror if mode is Mode.MERGE else self.changes, mode)
+        target = self.mirror if mode is Mode.MERGE else self.changes
+        return pull(table, LocalFolder(target), mode)
 
     def check_mirror(self) -> None:
         """The mirror, and a read of the whole table, are what Spark reads."""

@@ -44,7 +44,8 @@ class S3Server:
     """The stand-in. `requests` are without repeated attempts, which a slow machine makes.
 
     `fault` sees each request before S3 does: it may sleep, and returns an HTTP status to answer
-    with, 0 to break the connection off, or None to pass it on. `edit` changes an answer's body.
+    with, 0 to break the connection off, or None to pass it on. `edit` changes an answer's body, and
+    `lost` says whether the answer is lost. With `deaf` the store ignores conditions.
     """
 
     upstream: int
@@ -52,11 +53,15 @@ class S3Server:
     requests: list[Request] = field(default_factory=list)
     fault: Callable[[Request], int | None] = lambda request: None
     edit: Callable[[Request, bytes], bytes] = lambda request, body: body
+    lost: Callable[[Request], bool] = lambda request: False
+    deaf: bool = False
 
     def reset(self) -> None:
         self.requests.clear()
         self.fault = lambda request: None
         self.edit = lambda request, body: body
+        self.lost = lambda request: False
+        self.deaf = False
 
     @property
     def settings(self) -> dict[str, str]:
@@ -162,12 +167,18 @@ def _handler(server: S3Server) -> type[BaseHTTPRequestHandler]:
             if status is not None:
                 self._send(status, {}, b"", None)
                 return
+            headers = dict(self.headers)
+            if server.deaf:
+                headers = {n: v for n, v in headers.items() if not n.lower().startswith("if-")}
             connection = HTTPConnection("127.0.0.1", server.upstream, timeout=_READY)
-            connection.request(self.command, self.path, body, dict(self.headers))
+            connection.request(self.command, self.path, body, headers)
             answer = connection.getresponse()
             content = server.edit(request, answer.read())
             length = answer.getheader("Content-Length")
             connection.close()
+            if server.lost(request):
+                self.close_connection = True
+                return
             self._send(answer.status, dict(answer.getheaders()), content, length)
 
         def _send(

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.hudi.errors import UnsupportedTable
+from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
@@ -38,7 +39,7 @@ class EvolvingTable:
         pq.write_table(pa.Table.from_pylist(full, schema=schema), file)
 
     def pull(self, target, mode=Mode.MERGE):
-        return pull(open_table(self.path, LocalStorage()), target, mode)
+        return pull(open_table(self.path, LocalStorage()), LocalFolder(target), mode)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from pipeline.hudi import folder
 from pipeline.hudi.errors import MissingKey, PullRunning, TargetMismatch, Undone
 from pipeline.hudi.folder import PullMark
+from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, pull
 from pipeline.hudi.read import ChangedRows
 from pipeline.hudi.table.storage import LocalStorage
@@ -20,7 +21,7 @@ from tests.pipeline.hudi.conftest import RowTable
 
 
 def pulled(source, target, mode, **how):
-    return pull(open_table(source.path, LocalStorage()), target, mode, **how)
+    return pull(open_table(source.path, LocalStorage()), LocalFolder(target), mode, **how)
 
 
 def state(target):
@@ -127,7 +128,7 @@ def test_a_pull_reads_one_footer_however_many_files_its_target_has(
         pulled(row_table, target, Mode.APPEND)
     footers, read_schema = [], pq.read_schema
     monkeypatch.setattr(pq, "read_schema", lambda path: footers.append(path) or read_schema(path))
-    assert folder.last_mark(target).bookmark == "401"
+    assert folder.last_mark(LocalFolder(target)).bookmark == "401"
     assert len(footers) == 1
 
 
@@ -136,14 +137,16 @@ def test_a_column_may_have_any_name(tmp_path, name):
     rows = pa.table({name: [3, 3], "v": [2, 1], "_hoodie_commit_time": ["200", "100"]})
     mark = PullMark("/source", "merge", "201")
     changes = ChangedRows(rows.schema, iter(rows.to_batches()))
-    assert folder.write(tmp_path, changes, folder.Write.MERGE, (name,), mark) == 1
+    assert (
+        folder.write(LocalFolder(tmp_path), changes, folder.Write.MERGE, (name,), None, mark) == 1
+    )
     assert pq.read_table(tmp_path / "data.parquet")["v"].to_pylist() == [2]
 
 
 def test_one_pull_at_a_time(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     target = tmp_path / "target"
-    with folder.locked(target), pytest.raises(PullRunning):
+    with LocalFolder(target).locked(), pytest.raises(PullRunning):
         pulled(row_table, target, Mode.APPEND)
     assert pulled(row_table, target, Mode.APPEND).rows == 1
 
@@ -154,6 +157,7 @@ STEPS = ["os.fsync", "os.replace", "pyarrow.parquet.ParquetWriter.write_batch",
 _DYING = """
 import importlib, os, sys
 from pathlib import Path
+from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
@@ -175,7 +179,7 @@ def dying(*args, **kwargs):
         os.kill(os.getpid(), 9)
     return answer
 setattr(holder, name, dying)
-pull(open_table(source, LocalStorage()), Path(target), Mode(mode))
+pull(open_table(source, LocalStorage()), LocalFolder(Path(target)), Mode(mode))
 """
 
 
@@ -256,6 +260,17 @@ def test_a_log_continues_if_the_undone_commit_was_never_pulled(row_table, tmp_pa
     assert log(tmp_path / "log") == [("100", "a", 1), ("200", "b", 2), ("400", "c", 4)]
 
 
+def test_a_rollback_that_a_running_commit_holds_back_replaces_no_file(tmp_path):
+    """The bookmark stays, and with it the name of the file that has it."""
+    source, target = RowTable(tmp_path / "source", version=6), tmp_path / "log"
+    source.write(100, {"a": 1})
+    pulled(source, target, Mode.APPEND)
+    source.commit("150", state="inflight")
+    source.undo("200", ["050"])
+    assert pulled(source, target, Mode.APPEND).rows == 0
+    assert log(target) == [("100", "a", 1)]
+
+
 @pytest.mark.parametrize("mode", list(Mode))
 def test_an_upgrade_between_two_pulls_repeats_no_row(tmp_path, mode):
     """Commits get completion times by it, and those are after the bookmark of the last pull."""
@@ -292,12 +307,12 @@ def test_a_moved_source_is_continued_when_its_old_path_is_given(row_table, tmp_p
     shutil.move(row_table.base, moved)
     source = open_table(str(moved), LocalStorage())
     with pytest.raises(TargetMismatch, match="source"):
-        pull(source, target, Mode.APPEND)
+        pull(source, LocalFolder(target), Mode.APPEND)
     with pytest.raises(TargetMismatch, match="source"):
-        pull(source, target, Mode.APPEND, moved_from=str(tmp_path / "other"))
-    assert pull(source, target, Mode.APPEND, moved_from=row_table.path).rows == 1
+        pull(source, LocalFolder(target), Mode.APPEND, moved_from=str(tmp_path / "other"))
+    assert pull(source, LocalFolder(target), Mode.APPEND, moved_from=row_table.path).rows == 1
     assert log(target) == [("100", "a", 1), ("200", "b", 2)]
-    assert pull(source, target, Mode.APPEND).rows == 0
+    assert pull(source, LocalFolder(target), Mode.APPEND).rows == 0
 
 
 def test_another_table_is_not_the_moved_source(row_table, tmp_path):

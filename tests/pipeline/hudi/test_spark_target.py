@@ -1,8 +1,11 @@
 """The lock of Hudi targets on file systems without locks."""
 
+import time
+
 import pytest
 
-from pipeline.copy.staging import OPEN, is_run
+from conf.names import TableRef
+from pipeline.copy.staging import LEASE_SECONDS, OPEN, is_run, marker_path, new_run, open_path
 from pipeline.hudi.errors import PullRunning
 from pipeline.hudi.spark_target import leased
 from tests.pipeline.copy.fakes import Effects, FakeFiles
@@ -39,3 +42,13 @@ def pull_and_lose_the_lock(files):
 def test_a_pull_that_lost_its_lock_does_not_commit(files):
     with pytest.raises(PullRunning, match="lost its lease"):
         pull_and_lose_the_lock(files)
+
+
+def test_the_markers_of_killed_pulls_are_deleted(files):
+    killed = new_run(TableRef("hudi", "pull"), 0, time.time() - 2 * LEASE_SECONDS)
+    files.write_marker(marker_path(LOCKS, killed.run), killed.to_text())
+    files.write_marker(f"{open_path(LOCKS, killed.run)}/run", "")
+    with leased(files, TABLE) as check:
+        check()
+    assert files.children(LOCKS) in ((), (".causeway",))
+    assert files.children(f"{LOCKS}/{OPEN}") == ()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from pipeline.errors import BadEndpoints
 from pipeline.hudi.table.open_storage import open_storage
-from pipeline.hudi.table.s3_settings import s3_arguments, s3_bucket
+from pipeline.hudi.table.s3_settings import s3_arguments, s3_bucket, write_headers
 from pipeline.hudi.table.s3_storage import S3Storage
 from pipeline.hudi.table.storage import LocalStorage
 
@@ -105,3 +106,33 @@ def test_each_uri_has_its_storage():
     )
     conf = {f"spark.hadoop.{key}": value for key, value in needs.items()}
     assert open_storage("s3a://lake/t", {}, conf, lambda: hadoop) is hadoop
+
+
+@pytest.mark.parametrize("attempts", ["many", "0", "-1", "3.5"])
+def test_a_bad_number_of_attempts_is_named(attempts):
+    with pytest.raises(BadEndpoints, match=f"attempts.maximum={attempts}"):
+        arguments(**{"fs.s3a.attempts.maximum": attempts})
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, {}),
+        ({"encryption.algorithm": "AES256"}, {"x-amz-server-side-encryption": "AES256"}),
+        (
+            {"server-side-encryption-algorithm": "SSE-KMS", "encryption.key": "arn:k"},
+            {
+                "x-amz-server-side-encryption": "aws:kms",
+                "x-amz-server-side-encryption-aws-kms-key-id": "arn:k",
+            },
+        ),
+        ({"acl.default": "BucketOwnerFullControl"}, {"x-amz-acl": "bucket-owner-full-control"}),
+    ],
+)
+def test_headers_of_written_objects(settings, expected):
+    assert write_headers("lake", {f"fs.s3a.{k}": v for k, v in settings.items()}) == expected
+
+
+def test_an_unknown_encryption_is_refused():
+    with pytest.raises(BadEndpoints, match="DSSE-KMS"):
+        write_headers("lake", {"fs.s3a.bucket.lake.encryption.algorithm": "DSSE-KMS"})
