@@ -11,10 +11,13 @@ class NoClusters(CausewayError):
 
 
 class CannotListen(CausewayError):
-    """The proxy, or `lifecycle serve`, cannot listen on its address."""
+    """The proxy, the console or `lifecycle serve` cannot listen on its address."""
 
     code = "CW504"
-    hint = "Another process may use it; hive.server2.thrift.port or lifecycle.port chooses it."
+    hint = (
+        "Another process may use it; hive.server2.thrift.port, lifecycle.port or console.port"
+        " chooses it."
+    )
 
 
 class NoAdmin(CausewayError):

@@ -17,6 +17,7 @@ from conf.logs.log_fields import inherit_log_fields
 SUBCOMMANDS = {
     "up": ("server.up", "start the embedded stack: metastore, Thrift Servers, views and proxy"),
     "serve": ("server.serve", "run the proxy for existing clusters"),
+    "console": ("console", "serve Causeway in a browser"),
     "history": ("server.history", "search the statements, copies and instances that ended"),
     "admin": ("server.admin", "show and change what a running proxy does"),
     "settings": ("settings", "list the settings, or print their JSON schema"),

@@ -16,6 +16,7 @@ ROOMS = (
     "metastore",
     "proxy",
     "pipeline",
+    "console",
     "cli",
 )
 IMPORT = re.compile(

@@ -1,6 +1,7 @@
 """`causeway up`: the embedded stack in the foreground."""
 
 import argparse
+import importlib.util
 import signal
 import sys
 import time
@@ -12,7 +13,7 @@ from typing import NoReturn
 from cli.stack import sample
 from cli.stack.errors import BadClusters
 from cli.stack.plan import SERVICES, StackSpec
-from cli.stack.stack import Stack, free_ports
+from cli.stack.stack import Stack, free_or_any, free_ports
 from conf.names import ClusterName
 from conf.settings.clusters import is_cluster_name
 from conf.topology import Endpoint
@@ -20,6 +21,7 @@ from pipeline.errors import JarMissing
 from pipeline.spark.jar import guard_jar
 
 _HOST = "127.0.0.1"
+_CONSOLE = Endpoint(_HOST, 10002)  # or another port, if this one is taken
 _CHECK_INTERVAL = 0.5  # seconds
 
 
@@ -49,14 +51,14 @@ def run(args: argparse.Namespace) -> int:
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
     began = time.monotonic()
     try:
-        spec = StackSpec(clusters, proxy, guard=_guard())
+        spec = StackSpec(clusters, proxy, _console(), guard=_guard())
         if args.hudi:
             spec = with_hudi(spec, args.dir)
         with Stack(spec, args.dir, _report) as stack:
             if not args.no_sample:
                 sample.make(stack, proxy)
                 _report("sample data", time.monotonic() - began)
-            print(_welcome(proxy, stack.layout.endpoints, clusters, args.no_sample), flush=True)
+            print(_welcome(spec, stack.layout.endpoints, args.no_sample), flush=True)
             supervision = stack.supervised()
             while True:
                 for line in supervision.step():
@@ -96,19 +98,29 @@ def cluster_names(text: str) -> tuple[ClusterName, ...]:
     return tuple(ClusterName(name) for name in names)
 
 
-def _welcome(
-    proxy: Endpoint, endpoints: Path, clusters: tuple[ClusterName, ...], bare: bool
-) -> str:
+def _welcome(spec: StackSpec, endpoints: Path, bare: bool) -> str:
+    proxy, clusters = spec.proxy, spec.clusters
+    assert proxy is not None
     lines = [
         "",
         f"Causeway listens on {proxy} (all addresses: {endpoints}). Connect with",
         f"  beeline -u jdbc:hive2://{proxy}",
         f"  python: pyhive.hive.connect({proxy.host!r}, {proxy.port})",
     ]
+    if spec.console is not None:
+        lines += ["See it in a browser:", f"  http://{spec.console}"]
     if not bare:
         tries = sample.worth_trying(clusters[0], clusters[-1])
         lines += ["and try", *(f"  {each}" for each in tries)]
     return "\n".join([*lines, "Ctrl-C stops everything; the data stays."])
+
+
+def _console() -> Endpoint | None:
+    """Where the console listens; None where its extra is not installed."""
+    if importlib.util.find_spec("starlette") is None:
+        print("Without the console: pip install 'causeway[console]'", file=sys.stderr, flush=True)
+        return None
+    return free_or_any(_CONSOLE)
 
 
 def _guard() -> Path | None:

@@ -13,9 +13,10 @@ from conf.topology import Endpoint
 METASTORE = "metastore"
 VIEW = "view"
 PROXY = "proxy"
+CONSOLE = "console"
 WRITE_PLUGIN = "causeway.guard.WritePlugin"
 GUARD = "causeway.guard.Guard"
-SERVICES = frozenset({METASTORE, VIEW, PROXY})  # all others are clusters
+SERVICES = frozenset({METASTORE, VIEW, PROXY, CONSOLE})  # all others are clusters
 
 # The packages that Spark opens to itself on Java 17 (its JavaModuleOptions).
 _OPENED = (
@@ -43,12 +44,14 @@ class StackSpec:
     `spark` adds to or replaces Spark settings of every Thrift Server, `extensions` adds to
     spark.sql.extensions, `jars` are put on their class path. `views` says whether each Thrift
     Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None
-    to have none. `guard` is the jar of the extension that keeps writes in the primary, None to go
-    without. `others` are the clusters with another Spark than that of the stack.
+    to have none; `console` is the same for the console. `guard` is the jar of the extension that
+    keeps writes in the primary, None to go without. `others` are the clusters with another Spark
+    than that of the stack.
     """
 
     clusters: tuple[ClusterName, ...]
     proxy: Endpoint | None = None
+    console: Endpoint | None = None
     views: bool = True
     guard: Path | None = None
     heap: str = "1g"
@@ -205,6 +208,11 @@ def view_service(layout: Layout, ports: Ports) -> Service:
 def proxy_service(listen: Endpoint, layout: Layout) -> Service:
     argv = (*_CAUSEWAY, "serve", "--conf", str(layout.settings))
     return _service(PROXY, argv, {}, layout, (listen,))
+
+
+def console_service(listen: Endpoint, layout: Layout) -> Service:
+    argv = (*_CAUSEWAY, "console", "--conf", str(layout.settings))
+    return _service(CONSOLE, argv, {}, layout, (listen,))
 
 
 def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from cli.stack.plan import (
     Ports,
     Service,
     StackSpec,
+    console_service,
     metastore_service,
     proxy_service,
     thrift_server,
@@ -42,7 +43,7 @@ Progress = Callable[[str, float], None]
 
 
 class Stack:
-    """One metastore, one Thrift Server per cluster, their views and the proxy.
+    """One metastore, one Thrift Server per cluster, their views, the proxy and the console.
 
     Use it as a context: entering starts everything and returns when all answer (or raises a
     StackError with nothing left running), leaving ends everything.
@@ -157,6 +158,8 @@ class Stack:
             services.append(thrift_server(cluster, java, spark, self.spec, self.layout, self.ports))
         if self.spec.proxy:
             services.append(proxy_service(self.spec.proxy, self.layout))
+        if self.spec.console:
+            services.append(console_service(self.spec.console, self.layout))
         return services
 
     def _wait(self, service: Service, began: float) -> None:
@@ -185,6 +188,15 @@ def _choose_ports(spec: StackSpec) -> Ports:
         views=dict(zip(spec.clusters, free[1 + count : -1], strict=True)),
         admin=free[-1] if spec.proxy else None,
     )
+
+
+def free_or_any(wanted: Endpoint) -> Endpoint:
+    """The address if it can be listened on, otherwise one with a free port."""
+    try:
+        _check_free(wanted)
+    except PortTaken:
+        return free_ports(1)[0]
+    return wanted
 
 
 def free_ports(count: int) -> list[Endpoint]:

@@ -18,7 +18,10 @@ from conf.errors import BadSetting, UnreadableSettings
 from conf.settings.authentication import is_rule
 from conf.settings.catalog import NAMES
 from conf.settings.clusters import FILE_SYSTEM, JOB_TRACKER, VIEW, suggestion
+from conf.settings.console import LOGIN as CONSOLE_LOGIN
 from conf.settings.settings import CLUSTERS, LOGIN, Settings, settings_from
+
+_TABLES = (CLUSTERS.name, LOGIN.name, CONSOLE_LOGIN.name)  # settings that are tables
 
 
 def load(path: Path) -> Settings:
@@ -84,7 +87,7 @@ def _from_toml(text: str, source: str) -> dict[str, str]:
 def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
     for key, value in table.items():
         name = prefix + key
-        if isinstance(value, dict) and name not in (CLUSTERS.name, LOGIN.name):
+        if isinstance(value, dict) and name not in _TABLES:
             yield from _flattened(value, f"{name}.")
         elif isinstance(value, list):
             yield name, ",".join(str(each) for each in value)

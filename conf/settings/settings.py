@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 from conf.names import ClusterName
 from conf.secrets import Sharing
-from conf.settings import authentication, lifecycle, operating, restrictions, transports
+from conf.settings import authentication, console, lifecycle, operating, restrictions, transports
 from conf.settings.authentication import Identity
 from conf.settings.clusters import VIEW, Clusters, parse_clusters
+from conf.settings.console import ConsoleSettings
 from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
@@ -141,6 +142,7 @@ class Settings:
     view_limits: ViewLimits = group(ViewLimits)
     lifecycle: Lifecycle = group(Lifecycle)
     telemetry: TelemetrySettings = group(TelemetrySettings)
+    console: ConsoleSettings = group(ConsoleSettings)
 
 
 # fmt: on
@@ -175,4 +177,5 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         view_limits=reader.group(ViewLimits),
         lifecycle=lifecycle.read(reader),
         telemetry=reader.group(TelemetrySettings),
+        console=console.read(reader),
     )

@@ -30,14 +30,14 @@ class RequestGuard:
 
     def refusal(self, head: Head) -> HTTPStatus | None:
         """The status that refuses a request, before authentication; None: it is accepted."""
-        if not self._is_ours(head.headers.get("host")):
+        if not self.accepts(head.headers.get("host")):
             return HTTPStatus.MISDIRECTED_REQUEST
         unsafe = head.method not in _SAFE_METHODS
         if self.xsrf and unsafe and XSRF_HEADER.lower() not in head.headers:
             return HTTPStatus.BAD_REQUEST
         return None
 
-    def _is_ours(self, host: str | None) -> bool:
+    def accepts(self, host: str | None) -> bool:
         """Whether the Host header is accepted. Browsers always send one."""
         if self.names is None or host is None:
             return True

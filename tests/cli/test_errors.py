@@ -64,6 +64,7 @@ def _all() -> list[Documented]:
         "metastore",
         "proxy",
         "pipeline",
+        "console",
         "cli",
     ):
         found = importlib.import_module(package)

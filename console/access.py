@@ -1,0 +1,107 @@
+"""Log-ins to the console: who is logged in, and what proves it. In memory only.
+
+A browser gets the id of its session in a signed cookie. An id that is forged, ended or too old is
+that of nobody. Ids are random and secret: lists of sessions show `name` instead.
+"""
+
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+
+from console.roles import Role
+
+COOKIE = "causeway-console"
+MAX_AGE = 12 * 3600.0  # seconds after the log-in
+MAX_IDLE = 2 * 3600.0  # seconds without a request
+MAX_SESSIONS = 1_000
+
+
+@dataclass(slots=True)
+class Session:
+    """`csrf` is the token that this session's forms have to send."""
+
+    user: str
+    role: Role
+    address: str
+    began: float
+    used: float
+    name: str = field(default_factory=lambda: secrets.token_hex(4))
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+
+class Access:
+    """`open_user`: every request is that user's, an administrator, without a log-in. `clock` is in
+    seconds since 1970."""
+
+    def __init__(
+        self, open_user: str | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._sessions: dict[str, Session] = {}  # by id, the least recently used first
+        now = clock()
+        self._open = (
+            None if open_user is None else Session(open_user, Role.ADMINISTRATOR, "", now, now)
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no log-in is needed."""
+        return self._open is not None
+
+    def log_in(self, user: str, role: Role, address: str) -> str:
+        """Starts a session. The value of its cookie."""
+        now, number = self._clock(), secrets.token_urlsafe(32)
+        while len(self._sessions) >= MAX_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        self._sessions[number] = Session(user, role, address, now, now)
+        return f"{number}.{self._signature(number)}"
+
+    def session(self, header: str | None) -> Session | None:
+        """The session of the cookies of a request, which is used now."""
+        if self._open is not None:
+            return self._open
+        number = self._number(header)
+        found = self._sessions.pop(number, None)
+        now = self._clock()
+        if found is None or now - found.began > MAX_AGE or now - found.used > MAX_IDLE:
+            return None
+        self._sessions[number] = found
+        found.used = now
+        return found
+
+    def sessions(self) -> list[Session]:
+        """All sessions, the last used first."""
+        return list(reversed(self._sessions.values()))
+
+    def end(self, name: str) -> Session | None:
+        """Ends a session, so that its cookie proves nothing any more; None: there is none."""
+        for number, session in self._sessions.items():
+            if session.name == name:
+                return self._sessions.pop(number)
+        return None
+
+    def _number(self, header: str | None) -> str:
+        """The id in a Cookie header, if it has our signature."""
+        cookies: SimpleCookie = SimpleCookie()
+        try:
+            cookies.load(header or "")
+        except CookieError:
+            return ""
+        value = cookies[COOKIE].value if COOKIE in cookies else ""
+        number, _, signature = value.rpartition(".")
+        same = hmac.compare_digest(signature.encode(), self._signature(number).encode())
+        return number if same else ""
+
+    def _signature(self, number: str) -> str:
+        return hmac.digest(self._key, number.encode(errors="replace"), "sha256").hex()
+
+
+def set_cookie(value: str, secure: bool) -> str:
+    """The value of Set-Cookie; without a value it deletes the cookie."""
+    age = int(MAX_AGE) if value else 0
+    flags = "; Secure" if secure else ""
+    return f"{COOKIE}={value}; Max-Age={age}; Path=/; HttpOnly; SameSite=Strict{flags}"

@@ -1,0 +1,121 @@
+"""The console as an ASGI application: pages, log-in, and what is shown when a source fails."""
+
+import pkgutil
+import platform
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from getpass import getuser
+from importlib import import_module
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from conf.settings.authentication import Auth
+from conf.settings.settings import Settings
+from console import login, pages
+from console.access import Access
+from console.audit import ConsoleAudit
+from console.errors import NoConsole, NotAllowed, Refused, SourceDown
+from console.gate import Gate
+from console.rendering import STATIC, page, roles_by_path
+from console.sources import Sources
+from proxy.auth.build_authenticator import build_authenticator
+from proxy.operations.audit.audit_store import Audit
+from proxy.protocol.request_guard import guard_of, is_loopback
+
+_WITHOUT_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
+_BY_PASSWORD = frozenset((Auth.LDAP, Auth.FILE, Auth.CUSTOM))
+
+
+def make_app(settings: Settings, sources: Sources) -> Starlette:
+    """The application. Raises NoConsole where no log-in would prove anything, and BadSetting."""
+    operating, host = settings.operating, settings.console.listen.host
+    access = Access(_open_user(settings))
+    authenticator = build_authenticator(settings.identity)
+    guard = guard_of(settings.transports.allowed_hosts, False, host, platform.node())
+    routes = [*login.ROUTES, *_page_routes()]
+    audit = ConsoleAudit(
+        None if operating.audit_file is None else Audit(operating.audit_file, operating.audit_size)
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await sources.close()
+        audit.close()
+
+    app = Starlette(
+        routes=[*login.OPEN_ROUTES, *routes, Mount("/static", StaticFiles(directory=STATIC))],
+        middleware=[Middleware(Gate, access=access, accepts=guard.accepts, failed=_failed)],
+        exception_handlers={
+            SourceDown: _source_down,
+            Refused: _refused,
+            NotAllowed: _not_allowed,
+            404: _not_found,
+        },
+        lifespan=lifespan,
+    )
+    app.state.settings = settings
+    app.state.sources = sources
+    app.state.access = access
+    app.state.authenticator = authenticator
+    app.state.audit = audit
+    app.state.secure = settings.transports.tls is not None
+    app.state.roles = roles_by_path(routes)
+    return app
+
+
+def _open_user(settings: Settings) -> str | None:
+    """The user of every request where there is no log-in: on loopback, with authentication NONE.
+    Raises NoConsole."""
+    methods, listen = settings.identity.methods, settings.console.listen
+    if methods & _BY_PASSWORD:
+        return None
+    if not methods <= _WITHOUT_PROOF:
+        raise NoConsole("hive.server2.authentication has no way to check a password.")
+    if not is_loopback(listen.host):
+        raise NoConsole(
+            f"console.host is {listen.host}, which others can reach, and"
+            " hive.server2.authentication = NONE checks no log-in."
+        )
+    return getuser()
+
+
+def _page_routes() -> list[Route]:
+    """`ROUTES` of the modules of console/pages that have them."""
+    names = sorted(each.name for each in pkgutil.iter_modules(pages.__path__))
+    modules = [import_module(f"console.pages.{name}") for name in names]
+    return [route for module in modules for route in getattr(module, "ROUTES", ())]
+
+
+# In the place of a page's content
+
+
+async def _source_down(request: Request, error: Any) -> Response:
+    return page(request, "unavailable.html", 503, source=error.source, reason=error.reason)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return _message(request, 409, "Refused", str(error))
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    text = f"This needs the role {error}. Ask an administrator to add you to console.{error}s."
+    return _message(request, 403, "Not allowed", text)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    return _message(request, 404, "Not found", getattr(error, "detail", "There is no such page."))
+
+
+async def _failed(request: Request, incident: str) -> Response:
+    return _message(request, 500, "Internal error", incident)
+
+
+def _message(request: Request, status: int, title: str, text: str) -> Response:
+    return page(request, "message.html", status, title=title, text=text)

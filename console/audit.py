@@ -1,0 +1,47 @@
+"""Log-ins to the console, and what its users changed, in the audit log and in the log."""
+
+import logging
+
+from starlette.requests import Request
+
+from conf.logs.log_fields import extra
+from proxy.operations.audit.audit_events import Event, EventKind
+from proxy.operations.audit.audit_store import Audit
+
+_log = logging.getLogger(__name__)
+
+
+class ConsoleAudit:
+    """`audit` None: `proxy.audit.file` is not set, and the log alone has the lines."""
+
+    def __init__(self, audit: Audit | None) -> None:
+        self._audit = audit
+
+    def login(self, user: str, address: str, accepted: bool) -> None:
+        """Someone logged in to the console, or failed to."""
+        details = {"method": "console", "accepted": accepted}
+        self._put(Event(EventKind.LOGIN, user, user, address, details=details))
+        words = "logged in to the console" if accepted else "failed to log in to the console"
+        _log.info(words, extra=extra(user=user[:80], address=address))
+
+    def action(self, request: Request, action: str, argument: str, accepted: bool = True) -> None:
+        """The user of the request did `action`, such as `kill-statement`, to `argument`."""
+        session = request.state.session
+        address = address_of(request)
+        details = {"action": action, "argument": argument, "accepted": accepted}
+        self._put(Event(EventKind.ADMINISTRATION, "", session.user, address, details=details))
+        _log.info("%s %s", action, argument, extra=extra(user=session.user, address=address))
+
+    def close(self) -> None:
+        """Writes what is queued."""
+        if self._audit is not None:
+            self._audit.close()
+
+    def _put(self, event: Event) -> None:
+        if self._audit is not None:
+            self._audit.put(event)
+
+
+def address_of(request: Request) -> str:
+    """The address of the browser."""
+    return "" if request.client is None else request.client.host

@@ -1,0 +1,64 @@
+"""The statement that copies a table, and what a copy is about. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conf.names import ClusterName, TableRef
+from conf.topology import Topology
+from console.errors import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A table, or the partitions with these values, from its primary to another cluster."""
+
+    table: TableRef
+    source: ClusterName
+    target: ClusterName
+    partition: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The statement that makes the copy (docs/reference/sql.md)."""
+        values = ", ".join(f"{_name(key)} = {_text(value)}" for key, value in self.partition)
+        part = f" PARTITION ({values})" if values else ""
+        names = f"{_name(self.table.db)}.{_name(self.table.name)}"
+        return f"ALTER TABLE {names}{part} COPY {_name(self.source)} TO {_name(self.target)}"
+
+    @property
+    def title(self) -> str:
+        named = "".join(f" {key}={value}" for key, value in self.partition)
+        return f"{self.table}{named} to {self.target}"
+
+
+def copy_of(form: dict[str, str], topology: Topology) -> Copy:
+    """The copy that a form describes. Raises Refused for names that cannot be."""
+    try:
+        table = TableRef.parse(form.get("table", ""))
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    source, target = form.get("source", ""), form.get("target", "")
+    for each in (source, target):
+        if each not in topology:
+            raise Refused(f"There is no cluster {each!r}.")
+    return Copy(table, ClusterName(source), ClusterName(target), _partition(form))
+
+
+def _partition(form: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    pairs = [each.partition("=")[::2] for each in form.get("partition", "").split("/") if each]
+    return tuple((key, value) for key, value in pairs)
+
+
+def single_partition(names: Sequence[str]) -> str:
+    """The name of the partition to copy if it is the only one and needs no unescaping, else an
+    empty text: the whole table is copied."""
+    return names[0] if len(names) == 1 and "%" not in names[0] else ""
+
+
+def _name(text: str) -> str:
+    """A quoted name; backquotes in it are doubled."""
+    return "`" + text.replace("`", "``") + "`"
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

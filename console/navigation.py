@@ -1,0 +1,7 @@
+"""The navigation of every page: `(title, path)` of each screen, in order. A user sees those that
+its role allows."""
+
+NAVIGATION: list[tuple[str, str]] = [
+    ("Refusals", "/refusals"),
+    ("Where", "/where"),
+]

@@ -1,0 +1,191 @@
+"""Refusals: what refused statements lack, and the copy that frees them."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from conf.times import utc
+from console.copies import Copy, copy_of, single_partition
+from console.errors import NotAllowed, Refused, SourceDown
+from console.pages.refusal_groups import Group, Refusals, Way, grouped
+from console.rendering import page
+from console.roles import Role, needs
+from console.sources.sql_client import COPY_LIMIT, Run
+
+DAYS = (1, 7, 30)
+MOST = 1_000  # statements that are grouped, the newest
+_SHOWN = 12  # groups whose state now is asked for
+ABOUT = "copy "  # titles of runs that copy
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One copy of a way. `bytes` is the size of the table in its primary; None: not known. `copy`
+    None: the table has no primary to copy from any more."""
+
+    table: str
+    kind: str
+    partitions: int | None
+    first: Sequence[str]
+    bytes: int | None
+    copy: Copy | None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A way as it is now: the copies that are still missing."""
+
+    cluster: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A group as the page shows it. `now` is where its example would run now, empty if it would be
+    refused; `unknown` is why that is not known."""
+
+    group: Group
+    daily: float
+    now: str
+    options: tuple[Option, ...]
+    unknown: str = ""
+
+
+@needs(Role.VIEWER)
+async def show(request: Request) -> Response:
+    days = chosen_days(request.query_params.get("days"))
+    sources, now = request.app.state.sources, time.time()
+    since = utc(now - days * 86_400)
+    found = await sources.history.page({"refused": "true", "since": since, "limit": str(MOST)})
+    refusals = grouped(found["statements"], now)
+    topology = request.app.state.settings.topology
+    cards = [
+        card(refusals, group, await _explained(sources, group) if at < _SHOWN else None, topology)
+        for at, group in enumerate(refusals.groups)
+    ]
+    return page(
+        request,
+        "refusals.html",
+        days=days,
+        choices=DAYS,
+        refusals=refusals,
+        cards=cards,
+        is_cut=found["next"] is not None,
+        copies=sources.sql.runs(ABOUT),
+    )
+
+
+@needs(Role.OPERATOR)
+async def start_copy(request: Request) -> Response:
+    """Begins a copy as the user, and shows how it goes on."""
+    state = request.app.state
+    copy = copy_of(request.state.form, state.settings.topology)
+    user = request.state.session.user
+    run = state.sources.sql.start(user, copy.sql, limit=COPY_LIMIT, about=f"{ABOUT}{copy.title}")
+    state.audit.action(request, "copy", copy.sql)
+    return _copy_state(request, run)
+
+
+@needs(Role.OPERATOR)
+async def show_copy(request: Request) -> Response:
+    """How a copy goes on: a part of a page, asked for again while the copy runs."""
+    return _copy_state(request, _own_copy(request))
+
+
+@needs(Role.OPERATOR)
+async def cancel_copy(request: Request) -> Response:
+    run = _own_copy(request)
+    request.app.state.sources.sql.cancel(run)
+    request.app.state.audit.action(request, "cancel-copy", run.sql)
+    return _copy_state(request, run)
+
+
+def _own_copy(request: Request) -> Run:
+    """The copy of the address. Operators may cancel their own copies, administrators all."""
+    session, name = request.state.session, request.path_params["name"]
+    for run in request.app.state.sources.sql.runs(ABOUT):
+        if run.name == name:
+            if run.user != session.user and session.role < Role.ADMINISTRATOR:
+                raise NotAllowed(Role.ADMINISTRATOR.title)
+            return run  # type: ignore[no-any-return]
+    raise Refused("The console does not know this copy any more: reload the page.")
+
+
+def _copy_state(request: Request, run: Run) -> Response:
+    return page(request, "copy_state.html", run=run, title=run.about.removeprefix(ABOUT))
+
+
+async def _explained(sources: Any, group: Group) -> Any:
+    """Where the newest statement of the group would run now; text: why that is not known."""
+    example = group.example
+    if example["length"] > len(example["text"]):
+        return "its text is too long to be kept whole"
+    try:
+        return await sources.proxies.explain(example["text"], example["database"])
+    except (SourceDown, Refused) as error:
+        return str(error)
+
+
+def chosen_days(text: str | None) -> int:
+    """One of DAYS; 7 unless the address has another."""
+    return next((each for each in DAYS if str(each) == text), 7)
+
+
+def card(refusals: Refusals, group: Group, explained: Any, topology: Any) -> Card:
+    """A group with its state now. `explained` is the answer of REST, a text that says why there is
+    none, or None: it was not asked for."""
+    daily = refusals.daily(group)
+    if not isinstance(explained, Mapping):
+        options = tuple(_option(way, {}, topology) for way in group.ways)
+        return Card(group, daily, "", options, explained or "only the largest groups are looked at")
+    if explained["decision"] != "refuse":
+        return Card(group, daily, explained["cluster"] or "", ())
+    states = {(each["table"], each["cluster"]): each for each in explained["tables"]}
+    return Card(group, daily, "", tuple(_option(way, states, topology) for way in group.ways))
+
+
+def _option(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> Option:
+    return Option(way.cluster, tuple(_steps(way, states, topology)))
+
+
+def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> list[Step]:
+    steps = []
+    for lack in way.lacks:
+        there = states.get((lack.table, way.cluster))
+        if there is not None and there["state"] in ("fresh", "primary"):
+            continue  # copied meanwhile
+        primary = next(
+            (x for (table, _), x in states.items() if table == lack.table and _is_primary(x)), None
+        )
+        partition = single_partition(lack.first) if lack.partitions == 1 else ""
+        form = {"table": lack.table, "target": way.cluster, "partition": partition}
+        copy = primary and copy_of(form | {"source": primary["cluster"]}, topology)
+        steps.append(
+            Step(
+                lack.table,
+                lack.kind,
+                lack.partitions,
+                lack.first,
+                primary and primary["bytes"],
+                copy,
+            )
+        )
+    return steps
+
+
+def _is_primary(state: Mapping[str, Any]) -> bool:
+    """Whether the cluster has the table's primary, or that of all partitions."""
+    return bool(state["state"] == "primary")
+
+
+ROUTES = [
+    Route("/refusals", show),
+    Route("/copies", start_copy, methods=["POST"]),
+    Route("/copies/{name}", show_copy),
+    Route("/copies/{name}/cancel", cancel_copy, methods=["POST"]),
+]

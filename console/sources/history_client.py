@@ -1,0 +1,44 @@
+"""The history of statements, read from its database (`history.store`)."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from conf.settings.settings import Settings
+from console.errors import SourceDown
+from database.errors import StoreUnavailable
+from proxy.operations.history.history_runner import History
+
+SOURCE = "the history"
+
+
+class HistoryClient:
+    """Raises SourceDown where there is no history, or its database does not answer in time."""
+
+    def __init__(self, settings: Settings) -> None:
+        url = settings.operating.history_store
+        self._history = History(url, "") if url else None
+
+    async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """`statements`, the newest first, and `next` (docs/reference/rest.md#history). Raises
+        BadSearch."""
+        async with _named():
+            return await self._known().page(parameters)
+
+    async def statement(self, number: str) -> dict[str, Any] | None:
+        """The statement with this id that ended; None: there is none."""
+        found = await self.page({"statement": number, "limit": "1"})
+        return found["statements"][0] if found["statements"] else None
+
+    def _known(self) -> History:
+        if self._history is None:
+            raise SourceDown(SOURCE, "the settings name no history.store")
+        return self._history
+
+
+@asynccontextmanager
+async def _named() -> AsyncIterator[None]:
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise SourceDown(SOURCE, str(error)) from error
