@@ -46,7 +46,7 @@ class ViewText:
 @dataclass(frozen=True, slots=True)
 class TableInfo:
     """Facts about one table or view. `columns` excludes partition keys; `serde` is the class that
-    writes a row of a Hive table."""
+    writes a row of a Hive table. A Hudi table may have the provider hive."""
 
     ref: TableRef
     kind: TableKind
@@ -55,6 +55,7 @@ class TableInfo:
     view: ViewText | None = None
     provider: str = "hive"
     serde: str = ""
+    is_hudi: bool = False
 
 
 class NotLoaded(LookupError):

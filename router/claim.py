@@ -33,6 +33,8 @@ KEY = "causeway.claim"
 RESERVED_PREFIX = "causeway."  # of the keys of an overlay that clients may not set
 VERSION = 1
 VERSION_WITH_CHANGES = 2  # a guard that does not know `changes` refuses the claim
+VERSION_WITH_NAMES = 3  # nor `unless`
+EVERY_TABLE = "*"  # in `unless`, of a statement that is not understood
 PACKED_FROM = 2_000  # characters; longer claims are deflated
 
 
@@ -80,9 +82,18 @@ class ChangeRange:
         return f"commits after {self.start}{end}, {most}"
 
 
+@dataclass(frozen=True, slots=True)
+class WholeUnless:
+    """The table is read as a whole, unless Hudi's own name of it is one of `names`: then the
+    session's settings mean it, and it may not be read.
+    """
+
+    names: tuple[str, ...]
+
+
 # The tables that are read incrementally. Without a range it is only known that a table must not be
 # read as a whole; its name may lack the database then.
-Changes = Mapping[str, ChangeRange | None]
+Changes = Mapping[str, ChangeRange | WholeUnless | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,8 @@ class Claim:
 
     `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
     views and temporary objects that it reads through; `changes` the tables of which only changed
-    rows are read; `explained` says that nothing is written, `idle` that no data is read.
+    rows are read, or may be meant; `explained` says that nothing is written, `idle` that no data
+    is read.
     """
 
     mode: Mode = Mode.RUN
@@ -192,7 +204,7 @@ def _writes(
 
 def encoded(claim: Claim) -> str:
     """The claim as the guard reads it: JSON, deflated and in base64 where that is long."""
-    document: dict[str, Any] = {"v": VERSION_WITH_CHANGES if claim.changes else VERSION}
+    document: dict[str, Any] = {"v": _version(claim)}
     if claim.mode is not Mode.RUN:
         document["mode"] = claim.mode.value
     if claim.explained:
@@ -211,15 +223,25 @@ def encoded(claim: Claim) -> str:
     ):
         if texts:
             document[name] = list(texts)
-    if claim.changes:
-        document["changes"] = {
-            table: None if selected is None else _range(selected)
-            for table, selected in claim.changes.items()
-        }
+    changes: dict[str, Any] = {}
+    unless: dict[str, Any] = {}
+    for table, selected in claim.changes.items():
+        if isinstance(selected, WholeUnless):
+            unless[table] = selected.names
+        else:
+            changes[table] = None if selected is None else _range(selected)
+    document |= {"changes": changes} if changes else {}
+    document |= {"unless": unless} if unless else {}
     text = json.dumps(document, separators=(",", ":"))
     if len(text) <= PACKED_FROM:
         return text
     return b64encode(compress(text.encode(), 1)).decode()
+
+
+def _version(claim: Claim) -> int:
+    if any(isinstance(each, WholeUnless) for each in claim.changes.values()):
+        return VERSION_WITH_NAMES
+    return VERSION_WITH_CHANGES if claim.changes else VERSION
 
 
 def _document(selection: Selection) -> dict[str, Any]:

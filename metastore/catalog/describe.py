@@ -6,6 +6,7 @@ from typing import Any
 
 from conf.partitions import PartitionKey
 from conf.tables import Column, TableInfo, TableKind, ViewText
+from metastore.catalog.hudi_tables import is_hudi
 from metastore.client.types import Table
 
 _KINDS = {
@@ -40,6 +41,7 @@ def describe(table: Table) -> TableInfo:
         view=_view(table, parameters, columns) if kind is TableKind.VIEW else None,
         provider=parameters.get(_PROVIDER, "hive").lower(),
         serde=table.storage.serde.library,
+        is_hudi=is_hudi(table),
     )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from metastore.client.types import Table
 from pipeline.copy.copy_catalog import TABLE_ITSELF
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
@@ -27,14 +26,6 @@ from pipeline.hudi.table.table import open_table
 
 Storages = Callable[[str], HudiStorage]
 """The storage that reads the files of a URI."""
-
-_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
-
-
-def is_hudi(table: Table) -> bool:
-    """Whether the metastore's table is a Hudi table."""
-    provider = table.parameters.get("spark.sql.sources.provider", "")
-    return table.storage.input_format.startswith(_FORMATS) or provider.lower() == "hudi"
 
 
 @dataclass(frozen=True, slots=True)

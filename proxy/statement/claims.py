@@ -12,7 +12,7 @@ from proxy.errors import NotIncremental
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.events import Routed, WriteToken
-from router.claim import KEY, claim_of, encoded
+from router.claim import KEY, WholeUnless, claim_of, encoded
 from router.errors import CHANGED_AFTER_DECISION
 
 _CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
@@ -37,7 +37,9 @@ def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
     """Before a statement runs in a cluster without a guard, which would read all rows of tables of
     which the session reads only changed ones. Raises NotIncremental."""
     is_unknown = isinstance(routed.statement, Unknown)
-    if tables := [table for table, each in routed.changes.items() if each or is_unknown]:
+    changes = routed.changes.items()
+    certain = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))
+    if tables := [table for table, each in certain if each or is_unknown]:
         raise NotIncremental(
             f"The session reads only changed rows of {', '.join(tables)}, but cluster {cluster} has"
             " no guard, which does so. Use hudi_table_changes('<table>', 'latest_state',"

@@ -27,7 +27,7 @@ from proxy.statement.events import Routed
 from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
-from router.claim import Changes
+from router.claim import ChangeRange, Changes
 from router.decision import RunIn
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
@@ -221,7 +221,11 @@ class StatementRouter:
 
 def _explained(decision: RunIn, changes: Changes) -> RunIn:
     """The decision, with the tables that are read incrementally in its reason."""
-    ranges = [f"{table} is read incrementally: {each}" for table, each in changes.items() if each]
+    ranges = [
+        f"{table} is read incrementally: {each}"
+        for table, each in changes.items()
+        if isinstance(each, ChangeRange)
+    ]
     return replace(decision, because="; ".join((decision.because, *ranges)))
 
 

@@ -71,8 +71,11 @@ class FakeMetastore:
         if ref not in self.loaded:
             raise NotLoaded(ref)
         exists = str(ref) in self.primaries
-        provider = "hudi" if str(ref) in self.hudi else "parquet"
-        return TableInfo(ref, TableKind.TABLE, provider=provider) if exists else None
+        is_hudi = str(ref) in self.hudi
+        provider = "hudi" if is_hudi else "parquet"
+        return (
+            TableInfo(ref, TableKind.TABLE, provider=provider, is_hudi=is_hudi) if exists else None
+        )
 
     def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
         primary = self.primaries.get(str(ref))

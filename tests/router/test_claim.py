@@ -27,7 +27,7 @@ from dialect.statement import (
     Unknown,
     Write,
 )
-from router.claim import ANALYZE, PARSE, PROBE, SESSION, ChangeRange, claim_of, encoded
+from router.claim import ANALYZE, PARSE, PROBE, SESSION, ChangeRange, WholeUnless, claim_of, encoded
 from router.request import Facts
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
@@ -78,6 +78,9 @@ def test_ranges_of_changes_make_a_claim_that_older_guards_refuse() -> None:
     }  # fmt: skip
     unknown = encoded(claim_of(Unknown("why"), C1, {}, Coverage.READ, changes={"t": None}))
     assert json.loads(unknown) == {"v": 2, "mode": "read", "changes": {"t": None}}
+    named = {"d.u": WholeUnless(("t",))}
+    text = encoded(claim_of(Known("select"), C1, {}, Coverage.READ, changes=named))
+    assert json.loads(text) == {"v": 3, "unless": {"d.u": ["t"]}}
 
 
 def test_a_copy_is_claimed_with_the_ids_by_which_it_was_fresh() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from conf.names import ClusterName, TableRef
+from metastore.catalog.hudi_tables import is_hudi
 from metastore.client import types as metastore
 from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING, Notify
@@ -36,7 +37,7 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import Cluster, Feed
 from pipeline.hudi.errors import UnsupportedTable
-from pipeline.hudi.feeds import Replicator, Storages, is_hudi
+from pipeline.hudi.feeds import Replicator, Storages
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
 from pipeline.hudi.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage, is_local

@@ -14,8 +14,9 @@ from conf.names import TableRef
 from conf.settings.names import canonical_name
 from conf.tables import TableInfo
 from dialect.statement import NONE, Known, Unknown
+from metastore.catalog.hudi_tables import PROVIDER
 from proxy.errors import NotIncremental
-from router.claim import ChangeRange, Changes
+from router.claim import EVERY_TABLE, ChangeRange, Changes, WholeUnless
 
 _CONSUME = re.compile(r"hoodie\.(.+)\.consume\.(.+)")
 _QUERY_TYPE = "hoodie.datasource.query.type"
@@ -46,9 +47,26 @@ class HudiSettings:
     def name_of(self, table: TableRef) -> str | None:
         """The name by which the settings select the table; None when it is read as a whole."""
         names = [str(table).lower()]
-        if self.values.get(_USE_DATABASE, "").strip().lower() != "true":
+        if not self._needs_database():
             names.append(table.name.lower())
         return next((name for name in names if self.is_incremental(name)), None)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the tables that are read incrementally, or may be."""
+        keys = (*self.values, *self.unclear)
+        named = {match[1] for key in keys if (match := _CONSUME.fullmatch(key))}
+        if self._needs_database():
+            named = {name for name in named if "." in name}
+        modes = {name: f"hoodie.{name}.consume.mode" for name in sorted(named)}
+        return tuple(n for n, key in modes.items() if key in self.unclear or self.is_incremental(n))
+
+    def _needs_database(self) -> bool:
+        return self.values.get(_USE_DATABASE, "").strip().lower() == "true"
+
+    def is_whole(self, table: TableRef) -> bool:
+        """Whether a setting says that the table of this name is read as a whole."""
+        names = (str(table).lower(), table.name.lower())
+        return any(f"hoodie.{name}.consume.mode" in self.values for name in names)
 
     def range(self, name: str) -> ChangeRange:
         """Raises NotIncremental."""
@@ -96,23 +114,30 @@ def incremental_reads(
     """The tables of which the statement reads only changed rows.
 
     A statement that is not understood has the names of the settings, without ranges: the guard
-    refuses to read such a table as a whole. Raises NotIncremental, NotLoaded.
+    refuses to read such a table as a whole. A setting may also have the name that Hudi itself has
+    for a table that the metastore has under another name. The guard knows that name, and refuses
+    to read such a table as a whole. Raises NotIncremental, NotLoaded.
     """
     if isinstance(statement, Unknown):
-        keys = (*settings.values, *settings.unclear)
-        names = {match[1] for key in keys if (match := _CONSUME.fullmatch(key))}
-        return {name: None for name in sorted(names) if settings.is_incremental(name)}
+        named = tuple(name for name in settings.names() if settings.is_incremental(name))
+        found: dict[str, ChangeRange | WholeUnless | None] = dict.fromkeys(named)
+        return found | {EVERY_TABLE: WholeUnless(named)} if named else found
     written = {write.table for write in statement.writes}
     by_function = _CHANGES in statement.functions
     query_type = settings.values.get(_QUERY_TYPE, "").strip().lower()
     by_type = query_type == "incremental" and not by_function
-    found: dict[str, ChangeRange | None] = {}
+    found = {}
     for read in statement.reads:
         table = read.table
         if read.partitions is NONE or (table in written and statement.kind in _CHANGING):
             continue
+        info = describe(table)
+        if info is None or not info.is_hudi:
+            continue
         name = settings.name_of(table)
-        if (name is None and not by_type) or not _is_hudi(table, describe):
+        if name is None and not by_type:
+            if not settings.is_whole(table) and (names := settings.names()):
+                found[str(table)] = WholeUnless(names)
             continue
         if name is None:
             raise NotIncremental(
@@ -121,10 +146,11 @@ def incremental_reads(
             )
         if table in written:
             raise NotIncremental(f"The statement writes {table}, of which it reads changed rows.")
+        if info.provider != PROVIDER and not by_function:
+            raise NotIncremental(
+                f"{table} is registered for Hive alone, and Spark would read it without Hudi."
+                " Register it with hoodie.datasource.hive_sync.sync_as_datasource=true, or use"
+                f" hudi_table_changes('{table}', 'latest_state', '<begin>'[, '<end>'])."
+            )
         found[str(table)] = None if by_function else settings.range(name)
     return found
-
-
-def _is_hudi(table: TableRef, describe: Describe) -> bool:
-    info = describe(table)
-    return info is not None and info.provider == "hudi"

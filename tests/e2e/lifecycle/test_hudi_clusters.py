@@ -188,6 +188,67 @@ def test_changed_rows_are_read_from_a_fresh_copy(hudi_stack: Stack) -> None:
     assert run_sql(hudi_stack, *after, "USE CLUSTER c2", where) == []
 
 
+def _synced(stack: Stack, job: SparkJob, name: str, as_source: bool) -> list[int]:
+    """Registers a merge-on-read table by HiveSync; the keys of its second commit."""
+    options = {
+        "hoodie.table.name": name,
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.datasource.write.keygenerator.class":
+            "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+        "hoodie.datasource.hive_sync.enable": "true",
+        "hoodie.datasource.hive_sync.mode": "hms",
+        "hoodie.datasource.hive_sync.database": "inc",
+        "hoodie.datasource.hive_sync.table": name,
+        "hoodie.datasource.hive_sync.sync_as_datasource": str(as_source).lower(),
+        "hoodie.datasource.hive_sync.partition_extractor_class":
+            "org.apache.hudi.hive.NonPartitionedExtractor",
+    }  # fmt: skip
+    path = (stack.layout.warehouse(C1) / "synced" / name).as_uri()
+    job("save_hudi", path=path, options=options, row=[1, "a", 1])
+    job("save_hudi", path=path, options=options, row=[2, "b", 1])
+    return [2]
+
+
+def test_tables_of_hivesync_are_read_incrementally_or_refused(
+    hudi_stack: Stack, tmp_path: Path
+) -> None:
+    if hudi_stack.spec.guard is None:
+        pytest.skip("no guard")
+    run_sql(hudi_stack, "CREATE DATABASE IF NOT EXISTS inc")
+    with closing(SparkJob(hudi_stack, C1, tmp_path)) as job:
+        changed = _synced(hudi_stack, job, "mine", as_source=True)
+        _synced(hudi_stack, job, "hives", as_source=False)
+    found, refused = {}, {}
+
+    def changes(table: str, name: str, first: str) -> list[tuple[Any, ...]]:
+        """By settings for this name; the range begins after the first commit."""
+        asked = _consume(name, mode="INCREMENTAL", start_timestamp=first, max_commits="-1")
+        return run_sql(hudi_stack, *asked, f"SELECT id FROM inc.{table}")
+
+    time = "SELECT min(_hoodie_commit_time) FROM inc.{}"
+    firsts = {name: run_sql(hudi_stack, time.format(name))[0][0] for name in ("mine_rt", "hives")}
+    for table, name in (("mine", "mine"), ("mine_rt", "mine_rt"), ("mine_rt", "inc.mine_rt")):
+        found[table, name] = [row[0] for row in changes(table, name, firsts["mine_rt"])]
+    for table, name, why in (
+        ("mine_rt", "mine", "mine for Hudi"),
+        ("mine_ro", "mine_ro", "read-optimized"),
+        ("hives_rt", "hives", "hives for Hudi"),
+        ("hives", "hives", "for Hive alone"),
+        ("hives_rt", "hives_rt", "for Hive alone"),
+    ):
+        try:
+            refused[table, name] = changes(table, name, firsts["hives"])
+        except hive.OperationalError as error:
+            if why not in str(error) or "CW227" not in str(error):
+                refused[table, name] = error
+    assert (found, refused) == (dict.fromkeys(found, changed), {})
+    whole = _consume("mine", mode="INCREMENTAL") + _consume("mine_rt", mode="SNAPSHOT")
+    assert len(run_sql(hudi_stack, *whole, "SELECT id FROM inc.mine_rt")) == 2
+
+
 DIRECT = {
     "INSERT": "INSERT INTO {0} VALUES (3, 'c', 1)",
     "UPDATE": "UPDATE {0} SET v = 'new' WHERE id = 1",

@@ -14,7 +14,7 @@ from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
 from pipeline.errors import NotCopyable, WriteOpen
 from pipeline.hudi.errors import MissingPath
-from pipeline.hudi.feeds import Replicator, is_hudi
+from pipeline.hudi.feeds import Replicator
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.replicate import HudiReplicationResult
@@ -388,8 +388,3 @@ def test_another_owners_table_is_refused(tmp_path: Path) -> None:
     site.there.add_table(Table.make(TRIPS, (("a", "int"),), location="file:///theirs"))
     with pytest.raises(NotCopyable, match="no replica of"):
         site.replicate()
-
-
-def test_what_a_hudi_table_is() -> None:
-    assert is_hudi(Table.make(TRIPS, (), parameters={"spark.sql.sources.provider": "hudi"}))
-    assert not is_hudi(Table.make(TRIPS, (), parameters={"spark.sql.sources.provider": "parquet"}))

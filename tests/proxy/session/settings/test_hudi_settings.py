@@ -6,15 +6,16 @@ from dialect.analyze import analyze
 from dialect.statement import Namespace, Unknown
 from proxy.errors import NotIncremental
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
-from router.claim import ChangeRange, Changes
+from router.claim import ChangeRange, Changes, WholeUnless
 
 
 class Lake:
-    """`d.t` and `d.u` are Hudi tables; all others are parquet."""
+    """`d.t` and `d.u` are Hudi tables of Spark, `d.h` is one of Hive; all others are parquet."""
 
     def table(self, ref: TableRef) -> TableInfo:
-        provider = "hudi" if str(ref) in ("d.t", "d.u") else "parquet"
-        return TableInfo(ref, TableKind.TABLE, (), provider=provider)
+        is_hudi = str(ref) in ("d.t", "d.u", "d.h")
+        provider = {"d.h": "hive"}.get(str(ref), "hudi" if is_hudi else "parquet")
+        return TableInfo(ref, TableKind.TABLE, (), provider=provider, is_hudi=is_hudi)
 
 
 def reads(sql: str, unclear: tuple[str, ...] = (), **settings: str) -> Changes:
@@ -48,7 +49,6 @@ def test_a_read_of_the_table_has_the_range_of_the_session(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT * FROM u",
         "SELECT * FROM other.t",
         "SELECT * FROM p",
         "SELECT 1",
@@ -63,6 +63,24 @@ def test_a_read_of_the_table_has_the_range_of_the_session(sql: str) -> None:
 )
 def test_other_reads_and_the_rows_that_a_write_changes_are_whole(sql: str) -> None:
     assert reads(sql, **FROM_7) == {}
+
+
+@pytest.mark.parametrize("table", ["u", "h"])
+def test_another_hudi_table_is_whole_unless_hudi_gives_it_the_name_of_a_setting(table: str) -> None:
+    assert reads(f"SELECT * FROM {table}", **FROM_7) == {f"d.{table}": WholeUnless(("t",))}
+    unclear = reads("SELECT * FROM u", ("hoodie.w.consume.mode",), **FROM_7)
+    assert unclear == {"d.u": WholeUnless(("t", "w"))}
+    whole = {f"hoodie_{table}_consume_mode": "snapshot"}
+    assert reads(f"SELECT * FROM {table}", **FROM_7, **whole) == {}
+    assert reads(f"DELETE FROM {table}", **FROM_7) == {}
+
+
+def test_changes_of_a_table_of_hive_are_refused() -> None:
+    named = {"hoodie_h_consume_mode": "incremental", "hoodie_h_consume_start_timestamp": "7"}
+    with pytest.raises(NotIncremental, match=r"d\.h is registered for Hive alone"):
+        reads("SELECT * FROM p JOIN h", **named)
+    function = "SELECT * FROM hudi_table_changes('d.h', 'latest_state', 'earliest')"
+    assert reads(function, **named) == {"d.h": None}
 
 
 def test_an_insert_into_the_table_that_it_reads_is_refused() -> None:
@@ -118,6 +136,9 @@ def test_the_name_with_its_database_goes_first() -> None:
 def test_names_have_databases_where_hudi_is_set_so() -> None:
     both = {"hoodie_incremental_use_database": "true", **FROM_7}
     assert reads("SELECT * FROM t", **both) == {}
+    assert reads("SELECT * FROM u", **both) == {}
+    named = {"hoodie_d_t_consume_mode": "incremental"}
+    assert reads("SELECT * FROM u", **both, **named) == {"d.u": WholeUnless(("d.t",))}
 
 
 def test_another_mode_changes_nothing() -> None:
@@ -133,7 +154,8 @@ def test_a_call_of_hudis_function_names_its_rows_itself() -> None:
 def test_a_statement_that_is_not_understood_may_not_read_the_table_as_a_whole() -> None:
     settings = hudi_settings({"hoodie.T.consume.mode": "INCREMENTAL"}, ())
     assert settings is not None
-    assert incremental_reads(Unknown("why"), settings, Lake().table) == {"t": None}
+    expected = {"t": None, "*": WholeUnless(("t",))}
+    assert incremental_reads(Unknown("why"), settings, Lake().table) == expected
     unclear = hudi_settings({}, ("hoodie.t.consume.mode",))
     assert unclear is not None
     with pytest.raises(NotIncremental, match="is not known"):

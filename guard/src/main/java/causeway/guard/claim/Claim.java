@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -23,7 +24,8 @@ import java.util.zip.InflaterInputStream;
 public final class Claim {
     static final String KEY = "causeway.claim";
     static final int VERSION = 1;
-    private static final int VERSION_WITH_CHANGES = 2; // a guard that does not know them refuses it
+    private static final int NEWEST_VERSION = 3; // a guard that does not know a part refuses it
+    private static final String EVERY_TABLE = "*";
 
     /** The kinds of claims. */
     enum Mode {
@@ -50,15 +52,16 @@ public final class Claim {
     private final Set<String> opened = new HashSet<>();
     private final Set<String> databases = new HashSet<>();
     private final Map<String, ChangeRange> changes = new HashMap<>(); // null: incremental by itself
+    private final Map<String, Set<String>> unless = new HashMap<>();
     private final List<String> pathsRead = new ArrayList<>();
     private final List<String> pathsWritten = new ArrayList<>();
     private boolean explaining;
 
     private Claim(JsonNode json) {
         int version = json.path("v").asInt();
-        if (version != VERSION && version != VERSION_WITH_CHANGES) {
+        if (version < VERSION || version > NEWEST_VERSION) {
             throw unreadable("it has version " + json.path("v").asText()
-                    + ", this server checks version " + VERSION_WITH_CHANGES);
+                    + ", this server checks version " + NEWEST_VERSION);
         }
         mode = Mode.valueOf(json.path("mode").asText("run").toUpperCase(Locale.ROOT));
         explain = json.path("explain").asBoolean();
@@ -74,6 +77,12 @@ public final class Claim {
             Map.Entry<String, JsonNode> entry = each.next();
             JsonNode range = entry.getValue();
             changes.put(entry.getKey(), range.isNull() ? null : new ChangeRange(range));
+        }
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.path("unless").fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            Set<String> names = new HashSet<>();
+            addTexts(entry.getValue(), names);
+            unless.put(entry.getKey(), names);
         }
     }
 
@@ -114,9 +123,16 @@ public final class Claim {
         return writes.get(table);
     }
 
-    /** Whether some tables are read incrementally. */
+    /** Whether some tables are read incrementally, or the settings may mean that. */
     public boolean hasRanges() {
-        return !changes.isEmpty();
+        return !changes.isEmpty() || !unless.isEmpty();
+    }
+
+    /** Returns the names for which the table may not be read as a whole, where Hudi itself gives it
+     * one of them; empty where it may. */
+    public Set<String> names(String table) {
+        Set<String> names = unless.get(table);
+        return names != null ? names : unless.getOrDefault(EVERY_TABLE, Collections.emptySet());
     }
 
     /** Whether the table may be read incrementally alone. Its name may be in the claim without its

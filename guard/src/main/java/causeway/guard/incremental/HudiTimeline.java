@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -75,6 +76,24 @@ public final class HudiTimeline {
                 ? new Path(folder, properties.getProperty("hoodie.timeline.history.path", "history"))
                 : new Path(meta, properties.getProperty("hoodie.archivelog.folder", "archived"));
         return of(names(files, folder), byCompletion, !names(files, archive).isEmpty());
+    }
+
+    /**
+     * Returns Hudi's own names of the table at {@code base}, without and with its database, in lower
+     * case; none where no Hudi table is there. Throws IOException.
+     */
+    static Set<String> tableNames(Path base, Configuration conf) throws IOException {
+        Set<String> names = new HashSet<>();
+        FileSystem files = base.getFileSystem(conf);
+        Path meta = new Path(base, META);
+        if (files.exists(meta)) {
+            Properties properties = properties(files, meta);
+            String name = properties.getProperty("hoodie.table.name", "").toLowerCase(Locale.ROOT);
+            names.add(name);
+            names.add(properties.getProperty("hoodie.database.name", "").toLowerCase(Locale.ROOT)
+                    + "." + name);
+        }
+        return names;
     }
 
     /** Returns the timeline with these file names. Names of other files are skipped. */

@@ -7,6 +7,7 @@ import causeway.guard.claim.Plans;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Set;
 import java.util.WeakHashMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
@@ -25,7 +26,10 @@ import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.SchemaRelationProvider;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
+import scala.Option;
+import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.collection.immutable.Map$;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
@@ -40,6 +44,7 @@ import scala.runtime.BoxedUnit;
  */
 public final class IncrementalRead extends Rule<LogicalPlan> {
     private static final String COMMIT_TIME = "_hoodie_commit_time";
+    private static final String READ_OPTIMIZED = "hoodie.query.as.ro.table";
 
     /** All reads of a table by one statement, which has one object of the range, read the same commits. */
     private static final Map<ChangeRange, Selected> SELECTED =
@@ -101,6 +106,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         CatalogTable table = Plans.table(whole);
         String name = Plans.name(table.identifier());
         Path base = new Path(table.location());
+        checkKind(name, table);
         Selected selected = selected(name, claim.range(name), base, claim.readsCopy(name));
         BaseRelation relation = relation(table, base, selected);
         if (!isChanges(relation)) {
@@ -116,6 +122,15 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         }
         Literal laterThan = Literal$.MODULE$.apply(selected.laterThan);
         return new Filter(new GreaterThan(commitTime(name, whole), laterThan), changed);
+    }
+
+    /** HiveSync registers a merge-on-read table twice: with all rows, and without its logs. */
+    private static void checkKind(String name, CatalogTable table) {
+        Option<String> withoutLogs = table.storage().properties().get(READ_OPTIMIZED);
+        if (withoutLogs.isDefined() && Boolean.parseBoolean(withoutLogs.get())) {
+            throw new NotIncrementalException(
+                    name + " is the read-optimized view of its table. Read the changes of the table.");
+        }
     }
 
     private Selected selected(String table, ChangeRange range, Path base, boolean isCopy) {
@@ -151,7 +166,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
             // Commits behind a running one wait for it (table version 6).
             {"hoodie.read.timeline.holes.resolution.policy", "BLOCK"},
         };
-        scala.collection.immutable.Map<String, String> options = table.storage().properties();
+        scala.collection.immutable.Map<String, String> options = without(table.storage().properties());
         for (String[] each : settings) {
             options = with(options, each[0], each[1]);
         }
@@ -169,6 +184,19 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
     private static scala.collection.immutable.Map<String, String> with(
             scala.collection.immutable.Map<String, String> options, String key, String value) {
         return (scala.collection.immutable.Map<String, String>) (Object) options.updated(key, value);
+    }
+
+    /** Hudi prefers this property of HiveSync's tables to the type of the query. */
+    private static scala.collection.immutable.Map<String, String> without(
+            scala.collection.immutable.Map<String, String> options) {
+        scala.collection.immutable.Map<String, String> kept = Map$.MODULE$.empty();
+        for (Iterator<Tuple2<String, String>> each = options.iterator(); each.hasNext(); ) {
+            Tuple2<String, String> option = each.next();
+            if (!option._1().equals(READ_OPTIMIZED)) {
+                kept = with(kept, option._1(), option._2());
+            }
+        }
+        return kept;
     }
 
     /** Its other arguments differ between the versions of Spark. */
@@ -231,14 +259,41 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
             return BoxedUnit.UNIT;
         }
 
+        private static boolean readsChanges(LogicalPlan plan) {
+            return plan instanceof LogicalRelation && isChanges(((LogicalRelation) plan).relation());
+        }
+
+        /** {@code table} is null where a relation of another interface does not tell it. */
+        private void checkHudisName(String name, CatalogTable table, Set<String> names) {
+            if (table != null && table.storage().locationUri().isEmpty()) {
+                return; // it has no files
+            }
+            Set<String> found;
+            try {
+                found = table == null ? names : HudiTimeline.tableNames(
+                        new Path(table.location()), session.sessionState().newHadoopConf());
+            } catch (IOException error) {
+                throw new NotIncrementalException(
+                        "Hudi's name of " + name + " cannot be read: " + error.getMessage(), error);
+            }
+            if (!Collections.disjoint(found, names)) {
+                throw new NotIncrementalException("The settings hoodie." + String.join(", ", names)
+                        + ".consume.* may mean " + name + ", which is " + String.join(" or ", found)
+                        + " for Hudi. Set hoodie." + name
+                        + ".consume.mode, to INCREMENTAL or to SNAPSHOT.");
+            }
+        }
+
         private void check(LogicalPlan plan, Claim claim) {
             CatalogTable table = Plans.table(plan);
             String name = table == null ? Plans.foreignName(plan) : Plans.name(table.identifier());
             if (name != null && claim.isIncremental(name)) {
-                boolean isRelation = plan instanceof LogicalRelation;
-                if (!isRelation || !isChanges(((LogicalRelation) plan).relation())) {
+                if (!readsChanges(plan)) {
+                    boolean isRelation = plan instanceof LogicalRelation;
                     throw notIncremental(name, isRelation ? ((LogicalRelation) plan).relation() : plan);
                 }
+            } else if (name != null && !claim.names(name).isEmpty() && !readsChanges(plan)) {
+                checkHudisName(name, table, claim.names(name));
             }
             Plans.forEachBelow(plan, each -> check(each, claim));
             Plans.forEachInside(plan, each -> check(each, claim));

@@ -1,0 +1,16 @@
+"""Which of a metastore's tables are Hudi tables."""
+
+from metastore.client.types import Table
+
+PROVIDER = "hudi"
+_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
+# HiveSync writes it to each table that it registers. For ORC files the input format is Hive's own.
+_LAST_SYNC = "last_commit_time_sync"
+
+
+def is_hudi(table: Table) -> bool:
+    """Whether it is a Hudi table, registered by Spark or by Hudi's HiveSync."""
+    parameters = table.parameters
+    if parameters.get("spark.sql.sources.provider", "").lower() == PROVIDER:
+        return True
+    return table.storage.input_format.startswith(_FORMATS) or _LAST_SYNC in parameters
