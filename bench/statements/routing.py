@@ -106,7 +106,7 @@ class _Routing:
 
     async def aclose(self) -> None:
         self._loader.close()
-        await self._router.close()
+        await self._router.analysis.close()
 
 
 async def _warm(what: str, routing: _Routing, sql: str, rounds: int) -> list[Row]:

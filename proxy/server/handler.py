@@ -284,17 +284,7 @@ class HiveServer2Handler:
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _fill_record(operation.record, session, operation, text)
         server = self._server
-        statement = StatementRunner(
-            session,
-            operation,
-            request,
-            server.router,
-            server.places,
-            server.catalog_statements,
-            server.copier,
-            server.limits,
-            server.observer.history,
-        )
+        statement = StatementRunner(session, operation, request, server.services, server.limits)
         try:
             server.begin(session, statement, operation)
         except CausewayError as error:

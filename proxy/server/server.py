@@ -34,8 +34,8 @@ from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.login import authenticate
 from proxy.server.server_state import ServerState
 from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.services import Copier
 from proxy.statement.statement_router import StatementRouter
-from proxy.statement.statement_runner import Copier
 from proxy.upstream.health_runner import watch
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ async def _administered(
         if registration is not None:
             await asyncio.to_thread(registration.stop)
         state.pool.close()
-        await state.router.close()
+        await state.router.analysis.close()
 
 
 def _start_periodic_tasks(state: ServerState) -> None:

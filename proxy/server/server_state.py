@@ -24,9 +24,10 @@ from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.user_session import UserSession
+from proxy.statement.services import Copier, StatementServices
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
-from proxy.statement.statement_runner import Copier, StatementRunner
+from proxy.statement.statement_runner import StatementRunner
 from proxy.statement.write_queue.queue import WriteQueue
 from proxy.statement.write_queue.queue_client import LocalPlaces, SharedPlaces
 from proxy.upstream.credentials import CredentialsByCluster
@@ -63,12 +64,17 @@ class ServerState:
         self.topology = settings.topology
         self.through = None if settings.topology.in_use else _upstream(settings)
         self.router = router
-        self.copier = copier
         self.group = group
         self.stopping = False
         self.observer = observer or Observer(Metrics())
         self.metadata = Metadata(router.loader, router.health)
-        self.catalog_statements = CatalogStatements(router.loader, ClusterFacts())
+        self.services = StatementServices(
+            router,
+            SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue()),
+            CatalogStatements(router.loader, ClusterFacts()),
+            copier,
+            self.observer.history,
+        )
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
@@ -77,7 +83,6 @@ class ServerState:
             limits, router.health, credentials, workers.counters, len(workers.sockets) or 1
         )
         self.peers = Peers(workers)
-        self.places = SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue())
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)
         self._info: dict[tuple[ClusterName, int], Struct] = {}

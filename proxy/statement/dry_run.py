@@ -36,7 +36,7 @@ async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> D
 
     Raises a CausewayError if the metastore cannot be asked.
     """
-    command = await router.command(sql, session)
+    command = await router.analysis.command(sql, session)
     if isinstance(command, ExplainCluster):
         sql = command.statement
     elif command is not None:
@@ -53,7 +53,7 @@ async def explain(command: ExplainCluster, session: SessionState, router: Statem
     metastore cannot be asked.
     """
     sql, rows = command.statement, cluster_commands.explain_extended
-    if await router.command(sql, session) is not None:
+    if await router.analysis.command(sql, session) is not None:
         own = report(None, OWN, {})
         return rows(()) if command.extended else cluster_commands.explain(own)
     routed = await router.decide(sql, session)

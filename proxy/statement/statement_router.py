@@ -1,28 +1,17 @@
-"""From a statement's text to a decision, loading from the metastore what it takes."""
+"""From a statement's text to a decision, loading from the metastore the facts that it needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
 from conf.names import PartitionRef, TableRef
 from conf.settings.settings import Settings, Writes
-from conf.tables import NotLoaded, TableKind, ViewText
-from dialect.grammar.cluster_statements import ClusterCommand
-from dialect.lineage.sql_functions import reading_functions
-from dialect.parsing.function_calls import COMPUTED
-from dialect.statement import (
-    Action,
-    Known,
-    Namespace,
-    Needs,
-    Read,
-    Unknown,
-    Write,
-)
+from conf.tables import NotLoaded, TableKind
+from dialect.statement import Action, Known, Read, Unknown, Write
 from proxy.errors import Unsettled
 from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
-from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client
+from proxy.statement.analysis.statement_analysis import MAX_ROUNDS, StatementAnalysis
 from proxy.statement.events import Routed
 from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
@@ -32,11 +21,9 @@ from router.decision import RunIn
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
 
-MAX_ROUNDS = 64
-
 
 class StatementRouter:
-    """Analyses and routes the statements of all sessions."""
+    """Decides where the statements of all sessions run."""
 
     def __init__(
         self,
@@ -49,69 +36,19 @@ class StatementRouter:
         self.settings = settings
         self.snapshot = snapshot
         self.loader = loader
-        self.analyzers = AnalyzerPool()
-        self._functions: Mapping[str, ViewText | None] = {}
-        self._reading: frozenset[str] = frozenset()  # those of them that may read tables
-        self.from_memory = self.loaded = 0  # statements, by what it took to understand them
-
-    async def close(self) -> None:
-        await self.analyzers.close()
-
-    async def command(self, sql: str, session: SessionState) -> ClusterCommand | None:
-        """The command of Causeway's own that the statement is, if it is one. Raises TooMany."""
-        return await self.analyzers.command(sql, session.topology.in_use, _client(session))
-
-    async def analyse(self, sql: str, session: SessionState) -> Known | Unknown:
-        """What the statement is. Raises a CausewayError when the metastore cannot be asked."""
-        namespace, client = session.namespace(), _client(session)
-        found = await self._analysed(sql, namespace, client)
-        called = await self._reading_functions(found)
-        if COMPUTED in called:
-            assert isinstance(found, Known)
-            why = "the name of a function is computed, and some read tables"
-            return Unknown(why, bool(found.writes))
-        if not called:
-            return found
-        functions = {name: self._functions.get(name) for name in self._reading - {COMPUTED}}
-        namespace = replace(namespace, functions={**functions, **namespace.functions})
-        return await self._analysed(sql, namespace, client)
-
-    async def _analysed(self, sql: str, namespace: Namespace, client: Client) -> Known | Unknown:
-        """The answer of the analysis, with the tables loaded that it needs."""
-        asked = False
-        for _ in range(MAX_ROUNDS):
-            found = await self.analyzers.analyse(sql, namespace, self.snapshot, client)
-            if not isinstance(found, Needs):
-                self.loaded += asked
-                self.from_memory += not asked
-                return found
-            asked = True
-            await self.loader.load(found.tables)
-        raise Unsettled("The statement needs ever more tables to be understood.")
-
-    async def _reading_functions(self, found: Known | Unknown) -> frozenset[str]:
-        """The permanent functions written in SQL that it calls and that may read tables."""
-        if isinstance(found, Unknown) or not found.permanent:
-            return frozenset()
-        texts = await self.loader.sql_functions()
-        if texts is not self._functions:
-            self._functions, self._reading = texts, reading_functions(texts)
-        # Names of calls without a database in the text of a temporary function begin with a dot.
-        bare = {name for name in found.permanent if name.startswith(".")}
-        unclear = {each for each in self._reading if f".{each.rpartition('.')[2]}" in bare}
-        return found.permanent & self._reading | unclear
+        self.analysis = StatementAnalysis(snapshot, loader)
 
     async def decide(
         self, sql: str, session: SessionState, known: Known | Unknown | None = None
     ) -> Routed:
         """What the statement is and where it runs, by the facts of now.
 
-        `known` is what `analyse` just returned for it.
+        `known` is what `StatementAnalysis.analyse` just returned for it.
 
         Raises a CausewayError when the metastore cannot be asked.
         """
         for _ in range(MAX_ROUNDS):
-            statement = known or await self.analyse(sql, session)
+            statement = known or await self.analysis.analyse(sql, session)
             known = None
             with suppress(NotLoaded):  # forgotten again meanwhile
                 if isinstance(statement, Known) and statement.cascade:
@@ -227,10 +164,6 @@ def _explained(decision: RunIn, changes: Changes) -> RunIn:
         if isinstance(each, ChangeRange)
     ]
     return replace(decision, because="; ".join((decision.because, *ranges)))
-
-
-def _client(session: SessionState) -> Client:
-    return Client(session.user, id(session))
 
 
 def _named(statement: Known | Unknown) -> frozenset[TableRef]:

@@ -4,12 +4,10 @@ the answers on. Nothing is decided here."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection
 
 from conf.errors import CausewayError
-from conf.names import ClusterName, TableRef
-from dialect.catalog_commands import CatalogCommand
+from conf.names import TableRef
 from dialect.grammar.cluster_statements import ShowCopies
 from dialect.statement import Known
 from metastore.errors import NoSuchObject
@@ -33,41 +31,13 @@ from proxy.statement.commands import Command
 from proxy.statement.dry_run import explain
 from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
+from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
-from proxy.statement.statement_router import StatementRouter
-from proxy.statement.write_queue.queue_client import WritePlace, WritePlaces
+from proxy.statement.write_queue.queue_client import WritePlace
 from proxy.upstream.remote_result import RemoteResult
 
 FROM_MEMORY = "memory"  # in the place of a rule's name in metrics and the audit log
 _log = logging.getLogger(__name__)
-
-
-class Copier(Protocol):
-    """Makes secondary copies (`cli.server.copier`)."""
-
-    async def __call__(
-        self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
-    ) -> str:
-        """One line on what was done. Raises CausewayError; ends its work when cancelled."""
-        ...
-
-
-class StatementHistory(Protocol):
-    """Searches the statements that ended (`proxy.operations.history`)."""
-
-    async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Its `statements` are the newest that fit. Raises a CausewayError."""
-        ...
-
-
-class CatalogAnswers(Protocol):
-    """Answers statements about the catalog from memory (`proxy.catalog`)."""
-
-    async def answer(
-        self, command: CatalogCommand, cluster: ClusterName, session: UserSession
-    ) -> Table | None:
-        """The result of the statement in that cluster; None: the cluster has to say."""
-        ...
 
 
 class StatementRunner:
@@ -78,23 +48,16 @@ class StatementRunner:
         session: UserSession,
         operation: Operation,
         request: ExecuteStatement,
-        router: StatementRouter,
-        places: WritePlaces,
-        answers: CatalogAnswers | None = None,
-        copier: Copier | None = None,
+        services: StatementServices,
         limits: Limits = DEFAULT,
-        history: StatementHistory | None = None,
     ) -> None:
         self._session = session
         self._operation = operation
         self._request = request
-        self._router = router
-        self._places = places
-        self._place: WritePlace | None = None
-        self._answers = answers
-        self._copier = copier
+        self._services = services
+        self._router = services.router
         self._limits = limits
-        self._history = history
+        self._place: WritePlace | None = None
         self._upstream: ClusterSession | None = None
         self._remote: RemoteResult | None = None
         self._reported: Callable[[], object] | None = None
@@ -104,8 +67,8 @@ class StatementRunner:
             session.state,
             through=session.through.name if session.through else None,
             limited=bool(request.timeout),
-            can_copy=copier is not None,
-            is_checked=router.health.is_checked,
+            can_copy=services.copier is not None,
+            is_checked=services.router.health.is_checked,
         )
 
     async def run(self, reported: Callable[[], object]) -> None:
@@ -155,7 +118,7 @@ class StatementRunner:
         state, record = self._session.state, self._operation.record
         match command:
             case cmd.ReadCommand(sql):
-                return ev.CommandRead(await self._router.command(sql, state))
+                return ev.CommandRead(await self._router.analysis.command(sql, state))
             case cmd.Explain(explained):
                 return ev.Listed(await explain(explained, state, self._router))
             case cmd.ListStatements(limit):
@@ -165,7 +128,7 @@ class StatementRunner:
             case cmd.Copy():
                 return await self._copy(command)
             case cmd.Analyse():
-                record.what = await self._router.analyse(self._request.statement, state)
+                record.what = await self._router.analysis.analyse(self._request.statement, state)
                 record.mark("analyse")
                 return ev.Analysed(record.what)
             case cmd.CheckDatabase(name):
@@ -209,9 +172,10 @@ class StatementRunner:
 
     async def _recall(self, recall: cmd.Recall) -> Event:
         """A statement with settings of its own is the cluster's to answer."""
-        if self._answers is None or self._request.overlay:
+        answers = self._services.answers
+        if answers is None or self._request.overlay:
             return ev.Recalled(None)
-        table = await self._answers.answer(recall.command, recall.cluster, self._session)
+        table = await answers.answer(recall.command, recall.cluster, self._session)
         if table is not None:
             self._operation.record.rule = FROM_MEMORY
             self._operation.record.mark("execute")
@@ -219,10 +183,11 @@ class StatementRunner:
 
     async def _list_statements(self, limit: int | None) -> Table:
         """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
-        if self._history is None:
+        history = self._services.history
+        if history is None:
             raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
         limited = {} if limit is None else {"limit": str(limit)}
-        page = await self._history.page({"user": self._session.state.user, **limited})
+        page = await history.page({"user": self._session.state.user, **limited})
         return cluster_commands.show_statements(page["statements"])
 
     async def _list_copies(self, command: ShowCopies) -> Table:
@@ -242,10 +207,11 @@ class StatementRunner:
         return cluster_commands.show_copies(found, command.table is not None, time.time())
 
     async def _copy(self, copy: cmd.Copy) -> Event:
-        assert self._copier is not None
+        copier = self._services.copier
+        assert copier is not None
         command = copy.command
         ref = command.ref(self._session.state.namespace().database)
-        summary = await self._copier(ref, command.partition, command.source, command.target)
+        summary = await copier(ref, command.partition, command.source, command.target)
         self._router.snapshot.invalidate([ref])
         return ev.Copied(summary)
 
@@ -253,7 +219,7 @@ class StatementRunner:
         """Raises TableBusy, WorkerFailed."""
         self._leave_queue()
         names = sorted(map(str, tables))
-        self._place = place = await self._places.take(names)
+        self._place = place = await self._services.places.take(names)
         if self._operation.cancelled:
             place.leave()
         elif place.ahead:

@@ -24,6 +24,7 @@ from proxy.session.operation import Operation
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
+from proxy.statement.services import StatementServices
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
 from proxy.statement.write_queue.queue import WriteQueue
@@ -153,11 +154,9 @@ class Proxied:
         """Its rows, or the code of its error."""
         operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
         request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
-        runner = StatementRunner(
-            *(self.session, operation, request, self.router),
-            LocalPlaces(WriteQueue()),
-            limits=Limits(linger=0),
-        )
+        services = StatementServices(self.router, LocalPlaces(WriteQueue()))
+        limits = Limits(linger=0)
+        runner = StatementRunner(self.session, operation, request, services, limits)
         await runner.run(lambda: None)
         failure = operation.status.failure
         if failure is not None:

@@ -163,8 +163,8 @@ class Admin:
             ("causeway_statements_running", (), server.running),
             ("causeway_operations", (), len(server.operations)),
             ("causeway_tables_cached", (), self.cache().get("tables", 0)),
-            ("causeway_catalog_total", ("memory",), server.router.from_memory),
-            ("causeway_catalog_total", ("loaded",), server.router.loaded),
+            ("causeway_catalog_total", ("memory",), server.router.analysis.from_memory),
+            ("causeway_catalog_total", ("loaded",), server.router.analysis.loaded),
         ]
         if observer.audit is not None:
             gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conf.settings.operating import Operating
+from proxy.statement.analysis.statement_analysis import StatementAnalysis
 from tests.proxy.fakes import error_of
 from tests.proxy.running import Site, play
 
@@ -32,7 +33,7 @@ def test_an_internal_error_gives_the_client_an_incident_that_the_log_explains(
         async def broken(*_: object) -> None:
             raise RuntimeError("a fault")
 
-        monkeypatch.setattr("proxy.statement.statement_router.StatementRouter.analyse", broken)
+        monkeypatch.setattr(StatementAnalysis, "analyse", broken)
         failure = error_of(await client.execute("SELECT * FROM e"))
         assert failure is not None
         messages.append(failure)

@@ -50,7 +50,7 @@ def decided(
         try:
             return [(await router.decide(each, state)).decision for each in statements]
         finally:
-            await router.close()
+            await router.analysis.close()
             loader.close()
 
     return asyncio.run(main())
@@ -96,7 +96,7 @@ def test_writes_wait_for_each_other_where_the_setting_says_so(
             sql = "INSERT INTO staged SELECT a FROM VALUES (1) v (a)"
             return (await router.decide(sql, state)).in_turn
         finally:
-            await router.close()
+            await router.analysis.close()
             loader.close()
 
     staged = TableRef("default", "staged")

@@ -1,0 +1,52 @@
+"""What all statements of a server share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from conf.names import ClusterName, TableRef
+from dialect.catalog_commands import CatalogCommand
+from proxy.protocol.results import Table
+from proxy.session.user_session import UserSession
+from proxy.statement.statement_router import StatementRouter
+from proxy.statement.write_queue.queue_client import WritePlaces
+
+
+class Copier(Protocol):
+    """Makes secondary copies (`cli.server.copier`)."""
+
+    async def __call__(
+        self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
+    ) -> str:
+        """One line on what was done. Raises CausewayError; ends its work when cancelled."""
+        ...
+
+
+class StatementHistory(Protocol):
+    """Searches the statements that ended (`proxy.operations.history`)."""
+
+    async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """Its `statements` are the newest that fit. Raises a CausewayError."""
+        ...
+
+
+class CatalogAnswers(Protocol):
+    """Answers statements about the catalog from memory (`proxy.catalog`)."""
+
+    async def answer(
+        self, command: CatalogCommand, cluster: ClusterName, session: UserSession
+    ) -> Table | None:
+        """The result of the statement in that cluster; None: the cluster has to say."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StatementServices:
+    """`places` puts writes in their order. Without one of the others a server has no answers from
+    memory, makes no copies, or keeps no history."""
+
+    router: StatementRouter
+    places: WritePlaces
+    answers: CatalogAnswers | None = None
+    copier: Copier | None = None
+    history: StatementHistory | None = None
