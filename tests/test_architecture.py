@@ -1,24 +1,34 @@
-"""ARCHITECTURE.md names the rules of imports that lint-imports checks; imported names exist."""
+"""ARCHITECTURE.md names the rules of imports that lint-imports checks; imported names exist; tests lie
+where their subject lies."""
 
 import importlib
 import importlib.util
 import re
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     "conf",
     "thriftcodec",
+    "telemetry",
     "database",
     "dialect",
     "router",
     "metastore",
+    "advice",
     "proxy",
     "pipeline",
     "console",
     "cli",
 )
+# Folders of tests that concern no room, or all of them.
+OF_NO_ROOM = ("docs", "e2e", "fuzz", "guard", "sessions")
+# Tests that have the name of a module in another folder, and the reason.
+NAMED_ALIKE = {
+    "pipeline/spark/test_endpoints.py": "endpoints as Spark's file systems, not their list",
+}
 IMPORT = re.compile(
     rf"^ *from ((?:{'|'.join((*ROOMS, 'bench'))})(?:\.[\w.]+)?) import (\([^)]*\)|.*)", re.MULTILINE
 )
@@ -60,6 +70,36 @@ def test_every_imported_name_exists() -> None:
         if not _exists(module, name)
     ]
     assert missing == []
+
+
+def test_folders_of_tests_mirror_the_product() -> None:
+    """`tests/proxy/auth/ldap` has the tests of `proxy/auth/ldap`."""
+    tests = [path.parent.relative_to(ROOT / "tests") for path in _tests()]
+    assert len(tests) > 200
+    lost = {str(each) for each in tests if not (ROOT / each / "__init__.py").is_file()}
+    assert lost == set()
+
+
+def test_tests_of_a_module_lie_in_the_mirror_of_its_folder() -> None:
+    """`router/route.py` has `tests/router/test_route.py`. Another name is that of a subject of
+    several modules of the folder."""
+    modules = defaultdict(set)
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("*.py"):
+            modules[room, path.stem].add(path.parent.relative_to(ROOT))
+    astray = {}
+    for path in _tests():
+        place = path.relative_to(ROOT / "tests")
+        homes = modules.get((place.parts[0], path.stem.removeprefix("test_")), set())
+        if homes and place.parent not in homes:
+            astray[str(place)] = sorted(map(str, homes))
+    assert sorted(astray) == sorted(NAMED_ALIKE), astray
+
+
+def _tests() -> list[Path]:
+    """The files of tests that concern one room."""
+    found = (ROOT / "tests").glob("*/**/test_*.py")
+    return [each for each in found if each.relative_to(ROOT / "tests").parts[0] not in OF_NO_ROOM]
 
 
 def _exists(module: str, name: str) -> bool:
