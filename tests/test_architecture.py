@@ -1,5 +1,5 @@
-"""ARCHITECTURE.md names the rules of imports that lint-imports checks; imported names exist; tests lie
-where their subject lies."""
+"""ARCHITECTURE.md names the rules of imports that lint-imports checks; imported names exist; tests
+lie where their subject lies."""
 
 import importlib
 import importlib.util
