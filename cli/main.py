@@ -22,6 +22,10 @@ SUBCOMMANDS = {
     "admin": ("server.admin", "show and change what a running proxy does"),
     "settings": ("settings", "list the settings, or print their JSON schema"),
     "password": ("password", "make a line of a password file"),
+    "assess": (
+        "advice.assess",
+        "replay statements of the past: what runs, which copies would help",
+    ),
     "route": ("route", "show where a statement would run, and why"),
     "table": ("table", "assign and show the clusters of tables and partitions"),
     "metastore": ("metastore.actions", "serve the views; upgrade, verify or downgrade a metastore"),

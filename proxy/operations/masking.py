@@ -7,8 +7,9 @@ or bounded, so that no text takes long.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable
+
+from dialect.parsing.text_tokens import tokens
 
 MASK = "***"
 _LONG = 64  # characters of a value whose length is shown beside its mask
@@ -28,45 +29,12 @@ _PAIR = re.compile(
 )
 _IN_URI = re.compile(r"(://[^\s/@:'\"]{0,256}+:)(?P<value>[^\s@'\"]{1,1024}+)(?=@)")
 
-# A statement's tokens, as Spark 3.5 has them (SqlBaseLexer.g4). Comments in brackets may nest.
-_TOKEN = re.compile(
-    r"(?P<space>\s++)"
-    r"|(?P<line>--(?:\\\n|[^\r\n])*+)"
-    r"|(?P<block>/\*(?!\+))"
-    r"|(?P<text>[rR](?:'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z))"
-    r"|'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z))"
-    r"|(?P<name>`[^`]*+(?:`|\Z)|[\w.$\-]++)"
-    r"|(?P<sign>=>|.)",
-    re.DOTALL,
-)
-_BRACKET = re.compile(r"/\*(?!\+)|\*/")
 _SET = re.compile(r"\s*+(?P<key>[^=]{1,512}?)\s*+=\s*+")
 _WORD = re.compile(r"\S++")
 _LINKS = frozenset(("=", "=>", ":"))
 _STARTS = ("", "'", '"', "`", "/*", "--")
 
 Span = tuple[int, int]
-
-
-class Token(NamedTuple):
-    """`kind` is the group's name in the pattern, or `comment`; `start` and `end` are positions."""
-
-    kind: str
-    start: int
-    end: int
-
-
-def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a statement, white space and comments among them: all of the text."""
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        assert match is not None, "the last alternative is any character"
-        kind, end = str(match.lastgroup), match.end()
-        if kind == "block":
-            end, _ = end_of_comment(text, end)
-        yield Token("comment" if kind in ("block", "line") else kind, at, end)
-        at = end
 
 
 def masked(text: str) -> str:
@@ -123,18 +91,6 @@ def _secrets(text: str) -> list[Span]:
             named = False
         masking = False
     return spans + [match.span("value") for match in _IN_URI.finditer(text)]
-
-
-def end_of_comment(text: str, at: int, most: int | None = None) -> tuple[int, int]:
-    """Where a comment ends that opened before `at`, and how many brackets were looked at, of `most`
-    at most. One that is never closed ends with the text."""
-    depth, looked = 1, 0
-    for bracket in _BRACKET.finditer(text, at):
-        depth += 1 if bracket.group() == "/*" else -1
-        looked += 1
-        if not depth or looked == most:
-            return bracket.end(), looked
-    return len(text), looked
 
 
 def _set_value(text: str, at: int) -> Span | None:

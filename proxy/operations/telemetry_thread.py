@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conf.logs.batch_thread import BatchThread
 from conf.settings.telemetry import TelemetrySettings
-from proxy.operations.history.fingerprint import fingerprint
+from dialect.parsing.fingerprint import fingerprint
 from proxy.operations.masking import masked_message
 from proxy.operations.record import Record
 from proxy.protocol.types import OperationState

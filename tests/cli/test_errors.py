@@ -65,6 +65,7 @@ def _all() -> list[Documented]:
         "proxy",
         "pipeline",
         "console",
+        "advice",
         "cli",
     ):
         found = importlib.import_module(package)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from database.history.schema import PHASES
 from database.history.work import Row, weighed
-from proxy.operations.history.fingerprint import fingerprint
+from dialect.parsing.fingerprint import fingerprint
 from proxy.operations.history.table_use import TableUse
 from proxy.operations.record import Record
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.operations.masking import masked, masked_message, tokens
+from dialect.parsing.text_tokens import tokens
+from proxy.operations.masking import masked, masked_message
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 
-from proxy.operations.masking import tokens
+from dialect.parsing.text_tokens import tokens
 
 _LITERAL = "?"
 _NUMBER = r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?(?:bd|[lsydf])?(?![\w$])"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.operations.history.fingerprint import fingerprint, template
+from dialect.parsing.fingerprint import fingerprint, template
 
 
 @pytest.mark.parametrize(

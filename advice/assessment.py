@@ -1,0 +1,207 @@
+"""What an assessment says: what runs today and why not the rest, and which copies let more run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from advice.copies import Advice, Candidates, advice
+from advice.demand import Replayed
+from advice.exact import cheapest
+from advice.replay import Verdict
+from advice.stock import Part, Stock, TableStock
+from conf.names import partition_name
+
+SHARES = (0.9, 0.95, 0.99)
+MORE_SHARES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.925, 0.97)  # of the curve, where there is time for it
+MANY = 20_000  # copies in options, above which only SHARES are computed
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Copies that let a share of the statements run, or as much of it as copies can. `kept` are
+    the bytes of copies, `sent` those that are sent a day to keep them fresh."""
+
+    share: float
+    reached: float
+    kept: float
+    sent: float
+    advice: Sequence[Advice]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """`unread` are statements without a text, by reason. `today` is the share that runs."""
+
+    replayed: Replayed
+    unread: Mapping[str, int]
+    today: float
+    reachable: float
+    everything: float
+    points: Sequence[Point]
+    sizes_unknown: int
+    stock: Stock
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        replayed = self.replayed
+        return {
+            "statements": replayed.statements,
+            "texts": replayed.texts,
+            "templates": replayed.templates,
+            "statements_a_day": round(replayed.rate, 3),
+            "unread": dict(self.unread),
+            "verdicts": {each.value: replayed.verdicts.get(each, 0) for each in Verdict},
+            "codes": dict(sorted(replayed.codes.items())),
+            "reasons": {
+                verdict.value: [
+                    {
+                        "reason": group.reason,
+                        "statements": group.statements,
+                        "templates": group.templates,
+                        "example": group.example,
+                    }
+                    for group in groups
+                ]
+                for verdict, groups in replayed.groups.items()
+            },
+            "share_today": round(self.today, 6),
+            "share_with_all_copies": round(self.reachable, 6),
+            "bytes_of_all_copies": round(self.everything),
+            "tables_of_unknown_size": self.sizes_unknown,
+            "points": [
+                {
+                    "share": point.share,
+                    "reached": round(point.reached, 6),
+                    "bytes": round(point.kept),
+                    "bytes_a_day": round(point.sent),
+                    "copies": [advice_document(each, self.stock) for each in point.advice],
+                }
+                for point in self.points
+            ],
+        }
+
+
+def assess(replayed: Replayed, found: Candidates, unread: Mapping[str, int]) -> Assessment:
+    """The points of the curve, the shares that everybody asks for among them."""
+    problem, total = found.problem, replayed.rate or 1.0
+    size = sum(len(option) for options in problem.options for option in options)
+    shares = sorted({*SHARES, *(MORE_SHARES if size <= MANY else ())})
+    reachable, today = problem.reachable(), problem.met(found.present)
+    wanted = [each for each in shares if each * total > today]
+    points = [_point(found, share, total) for share in wanted]
+    stock = found.stock
+    used = {copy.part.table for copy in found.copies}
+    unknown = sum(not table.has_size for ref in used if (table := stock.tables.get(ref)))
+    everything = sum(
+        table.bytes_outside(part, cluster, stock.usual_size)
+        for table in stock.tables.values()
+        if table is not None and table.info.view is None
+        for part in _all_parts(table)
+        for cluster in stock.clusters
+    )
+    return Assessment(
+        replayed, unread, today / total, reachable / total, everything, points, unknown, stock
+    )
+
+
+def _all_parts(table: TableStock) -> Iterable[Part]:
+    placed = table.placed
+    return table.parts(None if placed is None else range(len(placed.partitions)))
+
+
+def _point(found: Candidates, share: float, total: float) -> Point:
+    made = cheapest(found.problem, share * total, found.present)
+    return Point(
+        share,
+        found.problem.met(made) / total,
+        found.kept(made),
+        found.sent(made),
+        advice(found, made),
+    )
+
+
+def advice_document(each: Advice, stock: Stock) -> dict[str, Any]:
+    """One piece of advice as JSON has it."""
+    table = stock.stock_of(each.table)
+    assert table is not None  # advice is about tables that are there
+    return {
+        "action": each.action,
+        "table": str(each.table),
+        "from": each.source,
+        "to": each.cluster,
+        "partitions": partitions_in_words(each, table),
+        "filter": partition_filter(each, table),
+        "days": newest_days(each, table),
+        "bytes": round(each.kept),
+        "bytes_a_day": round(each.sent),
+        "statements_a_day": round(each.statements, 3),
+    }
+
+
+def newest_days(each: Advice, table: TableStock) -> int | None:
+    """The number of newest days that are copied; None: all, or not by days."""
+    if table.bands is None:
+        return None
+    return table.bands.last_days(max(part.number for part in each.parts))
+
+
+def partitions_in_words(each: Advice, table: TableStock) -> str:
+    """Which partitions of the table, for people; empty if all of it."""
+    placed = table.placed
+    if placed is None or _rows(each, table) == set(range(len(placed.partitions))):
+        return ""
+    if table.bands is not None and each.action != "drop":
+        days = newest_days(each, table)
+        return "" if days is None else f"the newest {days} day{'s' if days != 1 else ''}"
+    names = [partition_name(placed.partitions.spec(row)) for row in sorted(_rows(each, table))]
+    return ", ".join(names) if len(names) < 4 else f"{len(names)} partitions"
+
+
+def partition_filter(each: Advice, table: TableStock) -> str:
+    """The filter of `causeway copy --partition`; empty if all of it."""
+    placed = table.placed
+    if placed is None:
+        return ""
+    partitions, rows = placed.partitions, _rows(each, table)
+    if rows == set(range(len(partitions))):
+        return ""
+    if table.bands is not None and len(partitions.keys) == 1 and each.action != "drop":
+        key = partitions.keys[0].name
+        return f"{key} >= '{min(partitions.row(row)[0] for row in rows)}'"
+    return " or ".join(
+        "(" + " and ".join(f"{key} = '{value}'" for key, value in partitions.spec(row)) + ")"
+        for row in sorted(rows)
+    )
+
+
+def _rows(each: Advice, table: TableStock) -> set[int]:
+    return {row for part in each.parts for row in table.rows(part)}
+
+
+def size_text(size: float) -> str:
+    """Bytes for people: 1.2 GB."""
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if abs(size) < 1000:
+            return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} PB"
+
+
+def command_of(each: Advice, stock: Stock, target: str = "") -> str:
+    """The command that carries the advice out; `target` are its options for the metastore."""
+    table = stock.stock_of(each.table)
+    assert table is not None  # advice is about tables that are there
+    where = f" {target}" if target else ""
+    chosen = partition_filter(each, table)
+    if each.action == "drop":
+        specs = _specs(each, table) if chosen else []
+        named = "".join(f" --partition {spec}" for spec in specs)
+        return f"causeway table assign {each.table} --no-copy {each.cluster}{named}{where}"
+    option = f' --partition "{chosen}"' if chosen else ""
+    return f"causeway copy {each.table} --to {each.cluster}{option}{where}"
+
+
+def _specs(each: Advice, table: TableStock) -> list[str]:
+    placed = table.placed
+    assert placed is not None  # it has a filter
+    return [partition_name(placed.partitions.spec(row)) for row in sorted(_rows(each, table))]

@@ -1,0 +1,130 @@
+"""One statement replayed: whether it runs today, and what each cluster would need to run it.
+
+The analysis and the router are those of the proxy; nothing is decided here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from advice.stock import Part, Stock
+from conf.names import ClusterName, TableRef
+from dialect.analyze import analyze
+from dialect.grammar import cluster_statements
+from dialect.statement import Known, Namespace, Needs, Unknown
+from router.decision import Refuse, RunIn
+from router.errors import NOT_UNDERSTOOD
+from router.needs import Input, inputs, output_primaries, path_clusters
+from router.request import Facts, Request, tables_needed
+from router.route import route
+
+Option = tuple[ClusterName, frozenset[Part]]
+
+
+class Verdict(StrEnum):
+    """What became of a statement."""
+
+    RUNS = "runs"
+    REFUSED = "refused"
+    NOT_UNDERSTOOD = "not understood"
+    NO_TABLE = "names tables that are not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`code` and `because` say why it does not run today. `options` are the clusters that may run
+    it, each with the parts that it has to have copies of (DC-R5, DC-R7); none if copies do not
+    help.
+    """
+
+    verdict: Verdict
+    kind: str
+    code: str = ""
+    because: str = ""
+    options: tuple[Option, ...] = ()
+    reads: frozenset[TableRef] = frozenset()
+    writes: frozenset[TableRef] = frozenset()
+
+
+def replay(
+    sql: str, namespace: Namespace, stock: Stock, at: float | None = None
+) -> Outcome | Needs:
+    """The outcome of a statement at the time `at` (Unix time); the tables that the stock has to
+    look up first, if it is not complete."""
+    if cluster_statements.parse(sql, True) is not None:
+        return Outcome(Verdict.RUNS, "cluster", options=((stock.default, frozenset()),))
+    statement = analyze(sql, namespace, stock)
+    if isinstance(statement, Needs):
+        return statement
+    if isinstance(statement, Known) and statement.cascade:
+        statement = Unknown("it concerns every table of a database")
+    if isinstance(statement, Unknown):
+        return Outcome(Verdict.NOT_UNDERSTOOD, "unknown", NOT_UNDERSTOOD.code, f"{statement.why}")
+    facts = {
+        ref: None if (found := stock.stock_of(ref)) is None else found.facts
+        for ref in tables_needed(statement)
+    }
+    reads = frozenset(read.table for read in statement.reads)
+    writes = frozenset(write.table for write in statement.writes)
+    lacking = sorted(str(ref) for ref in reads if facts[ref] is None)
+    if lacking:
+        because = f"{', '.join(lacking[:3])}{', ..' if len(lacking) > 3 else ''}"
+        return Outcome(Verdict.NO_TABLE, statement.kind, "", because, (), reads, writes)
+    request = Request(
+        statement,
+        stock.default,
+        None,
+        stock.use_default,
+        stock.coverage,
+        filesystems=stock.filesystems,
+        clusters=stock.clusters,
+    )
+    decision = route(request, facts)
+    options = tuple(_options(request, statement, facts, stock, at))
+    if isinstance(decision, RunIn):
+        return Outcome(Verdict.RUNS, statement.kind, "", "", options, reads, writes)
+    assert isinstance(decision, Refuse)  # a statement of Causeway's own was answered above
+    because = _because(decision)
+    return Outcome(Verdict.REFUSED, statement.kind, decision.code, because, options, reads, writes)
+
+
+def _because(decision: Refuse) -> str:
+    """The reason without the names of partitions: equal for statements of other days."""
+    lacking = [
+        f"{each.cluster} lacks {', '.join(tables)}"
+        for each in decision.considered
+        if (tables := [str(lack.table) for lack in each.obstacles if lack.table is not None])
+    ]
+    return "; ".join(lacking) or decision.because
+
+
+def _options(
+    request: Request, statement: Known, facts: Facts, stock: Stock, at: float | None
+) -> Iterator[Option]:
+    """The clusters that the router's rules would try, with the parts that lie elsewhere."""
+    primaries = output_primaries(statement, facts)
+    if len(primaries) > 1:
+        return
+    found = inputs(statement, facts, request.coverage)
+    paths = path_clusters(request, statement)
+    tried = [*primaries] or [cluster for each in found for cluster in each.clusters()]
+    if not primaries:
+        tried += sorted(paths)
+        if tried and request.use_default:
+            tried.insert(0, request.default)
+    for cluster in dict.fromkeys(tried or [request.default]):
+        if paths <= {cluster}:
+            needed = (_parts(each, cluster, stock, at) for each in found)
+            yield cluster, frozenset().union(*needed)
+
+
+def _parts(read: Input, cluster: ClusterName, stock: Stock, at: float | None) -> frozenset[Part]:
+    """The parts of an input that the cluster needs copies of."""
+    if all(replicas.primary == cluster for replicas in read.replicas):
+        return frozenset()
+    table = stock.stock_of(read.table)
+    assert table is not None  # `inputs` leaves out what does not exist
+    parts = table.parts(None if read.placed is None else read.rows, at)
+    return frozenset(
+        part for part in parts if any(each.primary != cluster for each in table.replicas(part))
+    )

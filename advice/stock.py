@@ -1,0 +1,225 @@
+"""What is known of the tables: schemas, replicas and sizes, and what of them is copied as one.
+
+A part is a whole table, one of its bands of partitions by age, or one partition of a table with few
+that are not dated. A copy of the newest N days is a copy of the first bands.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from advice.partition_days import partition_days
+from conf.names import ClusterName, TableRef, partition_name
+from conf.partitions import PlacedPartitions, Replicas, TableFacts
+from conf.settings.settings import Coverage
+from conf.tables import NotLoaded, TableInfo
+
+DAY = 86_400.0  # seconds
+# Ages in days at which bands begin: the partitions of the newest day, the day before, and so on.
+BANDS = (0, 1, 2, 3, 7, 14, 31, 62, 93, 186, 366, 731)
+FEW = 64  # partitions that are parts of their own if they have no dates
+WHOLE = -1
+
+
+class Part(NamedTuple):
+    """What is copied as one. `number` is a band, a partition's row, or WHOLE."""
+
+    table: TableRef
+    number: int
+
+
+@dataclass(frozen=True)
+class TableStock:
+    """One table. `size` is its bytes and `written` the bytes that a copy of all of it has to be
+    sent a day; None: not known. `sizes` are the bytes of each partition.
+    """
+
+    info: TableInfo
+    facts: TableFacts
+    size: float | None = None
+    written: float | None = None
+    sizes: Sequence[float | None] = field(default=())
+
+    @property
+    def ref(self) -> TableRef:
+        return self.info.ref
+
+    @property
+    def placed(self) -> PlacedPartitions | None:
+        return self.facts.partitions if self.info.partition_keys else None
+
+    @cached_property
+    def bands(self) -> "_Bands | None":
+        """The partitions by age; None if the table has no dated partitions."""
+        placed = self.placed
+        found = None if placed is None else partition_days(placed.partitions)
+        return None if found is None else _Bands(*found)
+
+    def parts(self, rows: Collection[int] | None, at: float | None = None) -> frozenset[Part]:
+        """The parts that hold these partitions (None: the table's own data), for a statement at the
+        time `at` (Unix time; None: as of the newest partition)."""
+        placed = self.placed
+        if placed is None or rows is None:
+            return frozenset([Part(self.ref, WHOLE)])
+        if not rows:
+            return frozenset()
+        if self.bands is not None:
+            last = self.bands.reached(rows, at)
+            return frozenset(Part(self.ref, number) for number in range(last + 1))
+        if len(placed.partitions) <= FEW:
+            return frozenset(Part(self.ref, row) for row in rows)
+        return frozenset([Part(self.ref, WHOLE)])
+
+    def rows(self, part: Part) -> Sequence[int]:
+        """The partitions of a part today; none of a table without partitions."""
+        placed = self.placed
+        if placed is None:
+            return ()
+        if part.number == WHOLE:
+            return range(len(placed.partitions))
+        return self.bands.rows[part.number] if self.bands is not None else (part.number,)
+
+    def replicas(self, part: Part) -> frozenset[Replicas]:
+        """The distinct replicas of a part's data."""
+        placed = self.placed
+        if placed is None:
+            return frozenset([self.facts.replicas])
+        return frozenset(placed.replicas[placed.groups[row]] for row in self.rows(part))
+
+    def bytes_outside(self, part: Part, cluster: ClusterName, default: float) -> float:
+        """The bytes of a copy of the part in the cluster: of what has another primary. `default` is
+        taken for the size of a table of which it is not known."""
+        placed = self.placed
+        if placed is None:
+            own = self.facts.replicas.primary == cluster
+            return 0.0 if own else self.known_size(default)
+        share = self.known_size(default) / max(len(placed.partitions), 1)
+        return sum(
+            share if (size := self._size(row)) is None else size
+            for row in self.rows(part)
+            if placed.replicas[placed.groups[row]].primary != cluster
+        )
+
+    def _size(self, row: int) -> float | None:
+        return self.sizes[row] if row < len(self.sizes) else None
+
+    @property
+    def has_size(self) -> bool:
+        return self.size is not None or (bool(self.sizes) and None not in self.sizes)
+
+    def known_size(self, default: float) -> float:
+        """All bytes; what is not known is estimated by the partitions of which it is."""
+        if self.size is not None:
+            return self.size
+        known = [size for size in self.sizes if size is not None]
+        if not known or self.placed is None:
+            return default
+        return sum(known) / len(known) * len(self.placed.partitions)
+
+    def written_a_day(self, part: Part, default: float, writes: float) -> float:
+        """The bytes that keeping a copy of the part fresh sends a day. Where the stock does not
+        say, a dated table gets a new day's partitions each day, and `writes` a day send any other
+        table as a whole."""
+        if self.bands is not None:
+            if part.number != 0:
+                return 0.0  # it was copied when it was new
+            if self.written is not None:
+                return self.written
+            return self.known_size(default) / self.bands.span
+        whole = self.written
+        if whole is None:
+            whole = writes * self.known_size(default)
+        placed = self.placed
+        if placed is None or part.number == WHOLE:
+            return whole
+        return whole / max(len(placed.partitions), 1)
+
+    def name(self, part: Part) -> str:
+        """The part for people: the table, and which of its partitions."""
+        placed = self.placed
+        if placed is None or part.number == WHOLE:
+            return str(self.ref)
+        if self.bands is None:
+            return f"{self.ref} {partition_name(placed.partitions.spec(part.number))}"
+        return f"{self.ref} {self.bands.words(part.number)}"
+
+
+class _Bands:
+    """The partitions of a table by age. `key` is the column with the date."""
+
+    def __init__(self, key: int, days: Sequence[int | None]) -> None:
+        self.key = key
+        self.days = days
+        known = [day for day in days if day is not None]
+        self.newest = max(known)
+        self.span = self.newest - min(known) + 1  # days
+        oldest = self.span - 1
+        self.starts = tuple(start for start in BANDS if start <= oldest)
+        self.rows: list[list[int]] = [[] for _ in self.starts]
+        for row, day in enumerate(days):
+            self.rows[self._band(day, self.newest)].append(row)
+
+    def _band(self, day: int | None, today: int) -> int:
+        """Partitions without a date are with the oldest."""
+        if day is None:
+            return len(self.starts) - 1
+        age = today - day
+        return max((at for at, start in enumerate(self.starts) if start <= age), default=0)
+
+    def reached(self, rows: Collection[int], at: float | None) -> int:
+        """The last band that a statement at this time needs."""
+        if len(rows) == len(self.days):
+            return len(self.starts) - 1
+        today = self.newest if at is None else _day_of(at)
+        found = [self.days[row] for row in rows]
+        if None in found:
+            return len(self.starts) - 1
+        return self._band(min(day for day in found if day is not None), today)
+
+    def last_days(self, band: int) -> int | None:
+        """The bands up to this one are the partitions of so many newest days; None: all."""
+        return self.starts[band + 1] if band + 1 < len(self.starts) else None
+
+    def words(self, band: int) -> str:
+        until = self.last_days(band)
+        first = self.starts[band]
+        if until is None:
+            return f"from day {first + 1} on" if first else "all days"
+        return f"day {until}" if until == first + 1 else f"days {first + 1} to {until}"
+
+
+def _day_of(at: float) -> int:
+    return int(at // DAY) + 719_163  # the ordinal of 1970-01-01
+
+
+@dataclass(frozen=True)
+class Stock:
+    """All tables, and the clusters in their order. A table that is not in it does not exist if the
+    stock is `complete`; else it was not looked up yet."""
+
+    clusters: tuple[ClusterName, ...]
+    default: ClusterName
+    tables: Mapping[TableRef, TableStock | None]
+    use_default: bool = False
+    coverage: Coverage = Coverage.READ
+    filesystems: Mapping[ClusterName, str] = field(default_factory=dict)
+    complete: bool = True
+
+    def table(self, ref: TableRef) -> TableInfo | None:
+        """As `conf.tables.Catalog`. Raises NotLoaded."""
+        found = self.stock_of(ref)
+        return None if found is None else found.info
+
+    def stock_of(self, ref: TableRef) -> TableStock | None:
+        """None if there is no such table. Raises NotLoaded."""
+        found = self.tables.get(ref)
+        if found is None and not self.complete and ref not in self.tables:
+            raise NotLoaded(ref)
+        return found
+
+    @cached_property
+    def usual_size(self) -> float:
+        """The bytes that are taken for a table of unknown size: the mean of the others, or 1 GB."""
+        known = [each.known_size(0) for each in self.tables.values() if each and each.has_size]
+        return sum(known) / len(known) if known else 1e9

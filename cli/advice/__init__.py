@@ -1,0 +1,1 @@
+"""Commands about statements of the past: assess and advise."""

@@ -1,0 +1,139 @@
+"""The arguments that name a log and tables, and what they name, replayed."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from advice.demand import HALF_LIFE, Replayed, Tally, gathered
+from advice.errors import BadLog, BadStock
+from advice.sessions import in_context
+from advice.statement_log import Format, Logged, Unread
+from advice.stock import Stock
+from advice.stock_document import read_stock
+from cli.advice.log_files import history, statements
+from cli.advice.metastore_stock import MetastoreStock
+from cli.advice.replayer import Load, replayed
+from conf.settings.load import load as load_settings
+from conf.settings.settings import Settings
+from dialect.analyze import analyze
+from dialect.statement import Analysis, Namespace, Needs
+
+_ROUNDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`settings` are None where a document describes the tables."""
+
+    stock: Stock
+    settings: Settings | None
+    replayed: Replayed
+    unread: Unread
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """Logs, tables, and how statements of different times count."""
+    add = parser.add_argument
+    add(
+        "logs",
+        nargs="*",
+        type=Path,
+        metavar="LOG",
+        help="files of statements, or directories of them; .gz too",
+    )
+    tables = parser.add_mutually_exclusive_group(required=True)
+    tables.add_argument(
+        "--endpoints",
+        type=Path,
+        dest="target",
+        metavar="FILE",
+        help="endpoints.json that `causeway up` wrote",
+    )
+    tables.add_argument(
+        "--conf",
+        type=Path,
+        dest="target",
+        metavar="FILE",
+        help="hive-site.xml or a TOML file with settings (docs/reference/settings.md)",
+    )
+    tables.add_argument(
+        "--tables", type=Path, metavar="FILE", help="a description of tables instead of a metastore"
+    )
+    add("--history", action="store_true", help="also the statements of history.store")
+    add(
+        "--format",
+        choices=[each.value for each in Format],
+        help="of the files (by their first line)",
+    )
+    add(
+        "--days",
+        type=float,
+        default=1.0,
+        metavar="N",
+        help="days of statements without a time (%(default)s)",
+    )
+    add(
+        "--half-life",
+        type=float,
+        default=HALF_LIFE,
+        metavar="DAYS",
+        help="age at which a statement counts half (%(default)s)",
+    )
+    add(
+        "--processes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="processes that replay (0: one a processor)",
+    )
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def read_source(args: argparse.Namespace) -> Source:
+    """Reads and replays what the arguments name. Raises CausewayError."""
+    unread = Unread()
+    settings = None if args.target is None else load_settings(args.target)
+    load: Load | None = None
+    if settings is None:
+        stock = _described(args.tables)
+    else:
+        tables = MetastoreStock(settings)
+        stock, load = tables.stock, tables.load
+    tally = Tally()
+    log = _log(args, settings, unread)
+    for each, namespace in in_context(log, lambda sql, names: _analysed(sql, names, stock, load)):
+        tally.add(each, namespace)
+    if not tally.counts:
+        raise BadLog("there is no statement to replay.")
+    rates = tally.rates(args.half_life, args.days)
+    processes = args.processes or os.cpu_count() or 1
+    found = replayed(tally, stock, load, processes)
+    result = gathered((work, tally.counts[work], rates[work], each) for work, each in found)
+    return Source(stock, settings, result, unread)
+
+
+def _log(args: argparse.Namespace, settings: Settings | None, unread: Unread) -> Iterator[Logged]:
+    if args.history:
+        if settings is None:
+            raise BadLog("--history needs --conf or --endpoints.")
+        yield from history(settings, unread)
+    form = None if args.format is None else Format(args.format)
+    yield from statements(args.logs, form, unread)
+
+
+def _described(path: Path) -> Stock:
+    try:
+        return read_stock(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadStock(f"{path} cannot be read: {error}") from None
+
+
+def _analysed(sql: str, namespace: Namespace, stock: Stock, load: Load | None) -> Analysis:
+    for _ in range(_ROUNDS):
+        found = analyze(sql, namespace, stock)
+        if not isinstance(found, Needs) or load is None:
+            break
+        load(sorted(found.tables))
+    return found
