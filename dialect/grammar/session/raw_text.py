@@ -41,7 +41,8 @@ def setting(text: str, tokens: Sequence[Token]) -> Setting | None:
     if quoted[:1] == [True] and (len(rest) == 1 or equals[1]):
         return _of_quoted_key(text, rest)
     if len(rest) >= 2 and quoted[-1] and equals[-2]:
-        key = text[first.end + 1 : rest[-2].start].strip(_BLANKS)
+        # With several signs Spark takes the key before the first of them.
+        key = text[first.end + 1 : rest[equals.index(True)].start].strip(_BLANKS)
         return Setting(key, rest[-1].text) if _KEY_ALONE.fullmatch(key) else None
     raw = text[first.end + 1 :].strip(_BLANKS)
     if found := _KEY_VALUE.fullmatch(raw):

@@ -1036,6 +1036,10 @@ SET PATH = spark_catalog.e, system.builtin
 SET path.to = e
 --> set; effect SetVariable(key='path.to', value='e')
 
+-- a value in backquotes after several signs: the key ends before the first
+SET spark.sql.x = `r` = `q`
+--> set; effect SetVariable(key='spark.sql.x', value='q')
+
 -- a session variable, which may have a query
 SET VAR `x` = (SELECT max(k) FROM p)
 --> set; reads d.p@*; effect AssignVariables(variables=(('system.session.x', SessionVariable(is_text=False, text=None)),), repeatable=False, declares=False)
