@@ -1,5 +1,6 @@
 """The directories of path feeds at a time. Pure."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -10,14 +11,25 @@ from pipeline.falcon.partition_paths import with_cluster
 _OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn", "obs"})
 
 
-def unpublishable(directory: str) -> str | None:
-    """Why a directory cannot appear whole at this URI; None when it can."""
-    scheme = urlsplit(directory).scheme.lower()
-    if scheme not in _OBJECT_STORES:
+def is_object_store(uri: str) -> bool:
+    return urlsplit(uri).scheme.lower() in _OBJECT_STORES
+
+
+def unpublishable(directory: str, flag: str | None, part: Sequence[str] = ()) -> str | None:
+    """Why a directory cannot appear whole at this URI; None when it can. `flag` is the file that
+    readers wait for, `part` what a source has of the directory, empty: all.
+    """
+    if not is_object_store(directory):
         return None
-    return (
-        f"{scheme} does not rename a directory in one step: readers would see half of an instance"
-    )
+    scheme = urlsplit(directory).scheme.lower()
+    if flag is None:
+        return (
+            f"{scheme} does not rename a directory in one step: readers would see half of an"
+            " instance, unless the feed has an availabilityFlag that they wait for"
+        )
+    if part:
+        return f"{scheme} does not rename a directory in one step, so it has one source, as a whole"
+    return None
 
 
 def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:

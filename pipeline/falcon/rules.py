@@ -7,7 +7,6 @@ for which `Surroundings` answers. Both report every problem.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -31,7 +30,7 @@ from pipeline.falcon.model import (
     Table,
 )
 from pipeline.falcon.partition_paths import DATE_VARIABLES, date_variables
-from pipeline.falcon.paths import path_at, unpublishable
+from pipeline.falcon.paths import is_object_store, path_at, unpublishable
 
 
 class Surroundings(Protocol):
@@ -201,7 +200,7 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
             reason = f"cluster {each.name} has no registry interface, which a table needs"
             yield Problem(each.line, "cluster", reason)
         elif each.role is Role.TARGET:
-            yield from _unpublishable(feed.storage_on(each), cluster, each.validity.start)
+            yield from _unpublishable(feed, each, cluster)
     for other in others.feeds():
         shared = set(feed.groups) & set(other.groups)
         if other.name == feed.name or not shared:
@@ -217,10 +216,20 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
             yield Problem(feed.line, "groups", reason)
 
 
-def _unpublishable(storage: Storage, cluster: Cluster, time: datetime) -> Iterator[Problem]:
+def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator[Problem]:
+    """What keeps a target from an object store."""
+    storage = feed.storage_on(place)
     template = storage.locations.get("data") if isinstance(storage, Paths) else None
-    if template is not None and (reason := unpublishable(path_at(template, time, cluster))):
+    if template is None:
+        return
+    directory = path_at(template, place.validity.start, cluster)
+    copied = [place, *feed.with_role(Role.SOURCE)]
+    part = [each.partition for each in copied if each.partition]
+    if reason := unpublishable(directory, feed.availability_flag, part):
         yield Problem(storage.line, "locations", reason)
+    elif is_object_store(directory) and feed.property(feed_properties.CATALOG_TABLE) is not None:
+        reason = f"queries do not wait for the flag of {directory}"
+        yield Problem(feed.line, "properties", f"{feed_properties.CATALOG_TABLE}: {reason}")
 
 
 def _process(process: Process) -> Iterator[Problem]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.partition_paths import Part, is_pattern, names_like
-from pipeline.falcon.paths import unpublishable
+from pipeline.falcon.paths import is_object_store, unpublishable
 from pipeline.lease import WorkLease
+from pipeline.replication.flagged_directories import replicate_flagged
 from pipeline.replication.plan import fingerprint
 
 _ATTEMPTS = 3
@@ -34,8 +35,10 @@ def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, lease: Wo
     """Copies an instance, without the files that the target has. Raises ActionFailed, before it
     sends anything when the target cannot appear whole.
     """
-    if reason := unpublishable(copy.target):
+    if reason := unpublishable(copy.target, copy.flag, copy.part):
         raise ActionFailed(f"{copy.target}: {reason}", final=True)
+    if copy.flag is not None and is_object_store(copy.target):
+        return replicate_flagged(files, copy.source, copy.target, copy.flag, options, lease)
     if not copy.part:
         return _replicate_directory(files, copy, options, lease)
     if files.listings([copy.source]) == [None]:

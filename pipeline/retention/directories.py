@@ -8,7 +8,7 @@ from pipeline.copy.files import Files
 from pipeline.errors import ActionFailed
 from pipeline.falcon.model import Cluster, Paths
 from pipeline.falcon.partition_paths import with_cluster
-from pipeline.falcon.paths import path_at
+from pipeline.falcon.paths import is_object_store, path_at
 from pipeline.lease import WorkLease
 from pipeline.retention.partition_dates import DatePattern, Reader, read_date_pattern
 from pipeline.retention.plan import IsNeeded
@@ -18,12 +18,15 @@ MAX_DIRECTORIES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PathHome:
-    """The directories of a feed on a cluster, and how long they are kept."""
+    """The directories of a feed on a cluster, and how long they are kept. `flag` is the file that
+    readers wait for.
+    """
 
     feed: str
     storage: Paths
     cluster: Cluster
     limit: timedelta
+    flag: str | None = None
 
 
 def evict_paths(
@@ -57,6 +60,9 @@ def evict_paths(
             lease.log(f"evict {base}/{path}")
             if template == data:
                 unregister(date)
+                if home.flag is not None and is_object_store(base):
+                    # Objects are deleted one after the other.
+                    files.delete([f"{base}/{path}/{home.flag}"])
             files.delete([f"{base}/{path}"])
             deleted += 1
     return f"{deleted} directories of {home.feed} deleted, {kept_back} still needed"

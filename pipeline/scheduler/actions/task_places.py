@@ -92,7 +92,8 @@ def home_of(task: Task) -> TableHome | PathHome:
         raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
     storage = feed.storage_on(place)
     if isinstance(storage, Paths):
-        return PathHome(feed.name, storage, cluster, place.retention.length)
+        limit = place.retention.length
+        return PathHome(feed.name, storage, cluster, limit, feed.availability_flag)
 
     def home(each: FeedCluster) -> tuple[str | None, Storage]:
         found = task.entity_set.cluster(each.name)

@@ -110,17 +110,32 @@ ON_S3 = {
 
 
 @pytest.mark.parametrize("whose", ON_S3)
-def test_a_target_on_an_object_store_is_refused_at_submit(tmp_path: Path, whose: str) -> None:
+def test_a_target_on_an_object_store_needs_a_flag(tmp_path: Path, whose: str) -> None:
     feed, cluster = ON_S3[whose]
     store = Store(str(tmp_path / "l.db"))
     for text in (CLUSTERS["c1"], cluster):
         submit(store, text)
+    flag = "<availabilityFlag>_SUCCESS</availabilityFlag>"
     with pytest.raises(BadDocument, match="s3a does not rename a directory in one step"):
-        submit(store, feed)
+        submit(store, feed.replace(flag, ""))
+    with pytest.raises(BadDocument, match="so it has one source, as a whole"):
+        submit(store, PARTED.replace("/copy/", "s3a://lake/copy/"))
+    table = (
+        '<property name="catalog.table" value="catalog:d:t#ds=${YEAR}-${MONTH}-${DAY}-${HOUR}"/>'
+    )
+    with pytest.raises(BadDocument, match="queries do not wait for the flag of s3a://lake/copy"):
+        submit(store, feed.replace("<properties>", f"<properties>{table}"))
+    submit(store, feed)
+
+
+def test_a_source_may_be_on_an_object_store(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "l.db"))
+    for name in ("c1", "c2"):
+        submit(store, CLUSTERS[name])
     submit(store, PATHS.replace("/logs/", "s3a://lake/logs/").replace("/copy/", "hdfs://nn/copy/"))
 
 
-def test_nothing_is_sent_to_an_object_store_for_a_feed_of_before() -> None:
+def test_nothing_is_sent_to_an_object_store_without_a_flag() -> None:
     files = FakeFiles(effects := Effects())
     files.write("hdfs://c1/a/file", b"content")
     before = effects.count

@@ -137,13 +137,14 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
             FileChannel in = (FileChannel) source.read(file.source);
             transfer(in, (FileChannel) target.write(part), state.throttle);
         } else {
-            sum = pump(source.read(file.source), target.write(part), buffer, state.throttle);
+            ReadableByteChannel in = source.read(file.source);
+            sum = pump(in, target.write(part), file.length, buffer, state.throttle);
         }
         FileInfo written = target.stat(part);
         if (written == null || written.length != file.length) {
             throw new IOException("the length differs after the copy");
         }
-        if (checksum && sum != pump(target.read(part), null, buffer, state.throttle)) {
+        if (checksum && sum != pump(target.read(part), null, 0, buffer, state.throttle)) {
             throw new IOException("the checksum differs after the copy");
         }
         return sum;
@@ -152,8 +153,8 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
     private String compare(FileCopy file, FileStore source, FileStore target, TaskState state)
             throws IOException, InterruptedException {
         ByteBuffer buffer = state.buffer(source.isLocal() && target.isLocal());
-        long expected = pump(source.read(file.source), null, buffer, state.throttle);
-        long actual = pump(target.read(file.target), null, buffer, state.throttle);
+        long expected = pump(source.read(file.source), null, 0, buffer, state.throttle);
+        long actual = pump(target.read(file.target), null, 0, buffer, state.throttle);
         if (expected == actual) {
             return file.result("kept", 0, expected, "");
         }
@@ -183,26 +184,55 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
         }
     }
 
-    /** Copies `from` to `to`, or only reads it where `to` is null; its checksum. Closes both. */
+    /**
+     * Copies `length` bytes, or only reads where `to` is null; the checksum. Closes both. What was
+     * not written completely is abandoned first, because closing makes an object appear.
+     */
     private long pump(
-            ReadableByteChannel from, WritableByteChannel to, ByteBuffer buffer, Throttle throttle)
+            ReadableByteChannel from,
+            WritableByteChannel to,
+            long length,
+            ByteBuffer buffer,
+            Throttle throttle)
+            throws IOException, InterruptedException {
+        try (ReadableByteChannel in = from; WritableByteChannel out = to) {
+            try {
+                return pumpOpen(in, out, length, buffer, throttle);
+            } catch (IOException | InterruptedException | RuntimeException failure) {
+                if (out instanceof FileStore.Abandonable) {
+                    ((FileStore.Abandonable) out).abandon();
+                }
+                throw failure;
+            }
+        }
+    }
+
+    private long pumpOpen(
+            ReadableByteChannel in,
+            WritableByteChannel out,
+            long length,
+            ByteBuffer buffer,
+            Throttle throttle)
             throws IOException, InterruptedException {
         CRC32C sum = new CRC32C();
-        try (ReadableByteChannel in = from; WritableByteChannel out = to) {
-            buffer.clear();
-            while (in.read(buffer) >= 0) {
-                buffer.flip();
-                if (checksum) {
-                    sum.update(buffer.duplicate());
-                }
-                if (out != null) {
-                    throttle.add(buffer.remaining());
-                    while (buffer.hasRemaining()) {
-                        out.write(buffer);
-                    }
-                }
-                buffer.clear();
+        long moved = 0;
+        buffer.clear();
+        while (in.read(buffer) >= 0) {
+            buffer.flip();
+            moved += buffer.remaining();
+            if (checksum) {
+                sum.update(buffer.duplicate());
             }
+            if (out != null) {
+                throttle.add(buffer.remaining());
+                while (buffer.hasRemaining()) {
+                    out.write(buffer);
+                }
+            }
+            buffer.clear();
+        }
+        if (out != null && moved != length) {
+            throw new IOException("the source had " + moved + " bytes instead of " + length);
         }
         return checksum ? sum.getValue() : 0;
     }

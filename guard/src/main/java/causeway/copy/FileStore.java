@@ -8,6 +8,11 @@ import org.apache.hadoop.fs.Path;
 
 /** The operations of a file system that a copy needs. */
 interface FileStore {
+    /** A channel of a file that does not appear if it is abandoned before it is closed. */
+    interface Abandonable {
+        void abandon();
+    }
+
     /** True for an object store: a file appears whole or not at all, and its time cannot be set. */
     boolean isObjectStore();
 

@@ -3,7 +3,6 @@ package causeway.copy;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
@@ -12,9 +11,11 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StreamCapabilities;
 
 /** Any file system of Hadoop's. Its channels take heap buffers only. */
 final class HadoopFileStore implements FileStore {
@@ -150,11 +151,18 @@ final class HadoopFileStore implements FileStore {
     }
 
     /** A stream as a channel. */
-    private static final class StreamWriter implements WritableByteChannel {
-        private final OutputStream out;
+    private static final class StreamWriter implements WritableByteChannel, FileStore.Abandonable {
+        private final FSDataOutputStream out;
 
-        StreamWriter(OutputStream out) {
+        StreamWriter(FSDataOutputStream out) {
             this.out = out;
+        }
+
+        @Override
+        public void abandon() {
+            if (out.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
+                out.abort();
+            }
         }
 
         @Override

@@ -1,0 +1,180 @@
+"""Copies from and to S3 by Hadoop's S3A. `test_s3a.py` runs these in a process of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
+from pipeline.copy.verify import verify_copies
+from pipeline.errors import ActionFailed
+from pipeline.hudi.errors import PullRunning
+from pipeline.hudi.plan import plan
+from pipeline.hudi.read import changed_rows
+from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication
+from pipeline.hudi.spark_reader import HadoopStorage
+from pipeline.hudi.spark_target import leased
+from pipeline.hudi.table.storage import HudiStorage, LocalStorage
+from pipeline.hudi.table.table import open_table
+from pipeline.replication.directories import PathCopy, replicate_path
+from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
+from tests.pipeline.hudi.conftest import RowTable
+from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server, running_s3
+from tests.pipeline.spark.test_hdfs import C2, DATA, Desk, T
+from tests.pipeline.spark.test_s3a import s3a_jars
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[S3Server]:
+    with running_s3() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(server: S3Server) -> Iterator[S3Server]:
+    yield server
+    server.reset()
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    conf = {"spark.driver.extraClassPath": s3a_jars(), "spark.driver.memory": "1g"}
+    session = open_session("local[2]", conf)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def files(s3: S3Server, spark: SparkSession) -> SparkFiles:
+    return SparkFiles(spark, {BUCKET: s3.settings})
+
+
+def written(folder: Path, **content: bytes) -> str:
+    for name, body in content.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(body)
+    return f"file://{folder}"
+
+
+def copies(files: SparkFiles, source: str, target: str) -> list[FileCopy]:
+    [listing] = files.listings([source])
+    assert listing is not None
+    return [FileCopy(source, target, entry) for entry in listing.files]
+
+
+@pytest.mark.parametrize("there", ["file", "s3a"])
+def test_a_table_on_s3_is_copied_and_replicated(
+    s3: S3Server, files: SparkFiles, tmp_path: Path, there: str
+) -> None:
+    away = f"s3a://{BUCKET}/{tmp_path.name}"
+    root = away if there == "file" else f"file://{tmp_path}"
+    target = f"file://{tmp_path}/other" if there == "file" else f"{away}/other"
+    desk = Desk(root, files)
+    assert sorted(desk.copy(f"{target}/copies").published) == sorted(DATA)
+    table = desk.objects.table(T)
+    found = desk.objects.objects(table, desk.objects.names(table))
+    for each in found:
+        copy = each.placement.copy_in(C2)
+        assert copy is not None
+        assert each.placement.is_fresh(copy)
+        assert copy.location.startswith(target)
+        assert desk.read(copy.location) == DATA[each.name]
+    checked = verify_copies(files, desk.objects, table, found, C2, CopyOptions())
+    assert (checked.compared, checked.findings) == (2, ())
+    assert desk.copy(f"{target}/copies").files_sent == 0
+    assert sorted(desk.replicate(f"{target}/replica").published) == sorted(DATA)
+
+
+def test_a_transfer_of_half_an_object_leaves_none(
+    s3: S3Server, files: SparkFiles, tmp_path: Path
+) -> None:
+    source, target = f"s3a://{BUCKET}/{tmp_path.name}/a", f"s3a://{BUCKET}/{tmp_path.name}/b"
+    s3.put(f"{tmp_path.name}/a/file", b"x" * 100_000)
+    wanted = copies(files, source, target)
+    s3.requests.clear()
+    s3.edit = lambda request, body: body[:60_000] if request.kind == "GET" else body
+    [done] = files.copy_files(wanted, CopyOptions(attempts=1))
+    assert done.status is FileStatus.FAILED
+    assert [r for r in s3.requests if r.kind == "PUT" and r.key.endswith("/b/file")] == []
+
+
+def test_requests_that_fail_are_repeated_and_errors_are_named(
+    s3: S3Server, files: SparkFiles, tmp_path: Path
+) -> None:
+    source = written(tmp_path / "a", one=b"1", two=b"2")
+    seen: set[Request] = set()
+
+    def once(request: Request) -> int | None:
+        if request.kind != "PUT" or request in seen:
+            return None
+        seen.add(request)
+        return 503
+
+    s3.fault = once
+    target = f"s3a://{BUCKET}/{tmp_path.name}"
+    done = files.copy_files(copies(files, source, f"{target}/b"), CopyOptions())
+    assert {each.status for each in done} == {FileStatus.SENT}
+    s3.fault = lambda request: (
+        403 if request.kind == "PUT" and request.key.endswith("two") else None
+    )
+    done = files.copy_files(copies(files, source, f"{target}/c"), CopyOptions(attempts=1))
+    assert {each.status for each in done} == {FileStatus.SENT, FileStatus.FAILED}
+    assert any("AccessDenied" in each.message for each in done)
+
+
+def test_a_directory_of_a_feed_goes_to_s3_and_is_resumed(
+    s3: S3Server, files: SparkFiles, tmp_path: Path
+) -> None:
+    source = written(tmp_path / "a", one=b"1", two=b"2", three=b"3", _SUCCESS=b"")
+    name = f"{tmp_path.name}/copy"
+    copy = PathCopy(source, f"s3a://{BUCKET}/{name}", f"s3a://{BUCKET}/x", flag="_SUCCESS")
+    options = CopyOptions(attempts=1)
+    s3.fault = lambda request: (
+        403 if request.kind == "PUT" and request.key == f"{name}/two" else None
+    )
+    with pytest.raises(ActionFailed, match="two"):
+        replicate_path(files, copy, options, Mock())
+    assert files.read_marker(f"{copy.target}/_SUCCESS") is None
+    s3.reset()
+    assert replicate_path(files, copy, options, Mock()) == f"{copy.target}: 4 files, 1 bytes"
+    sent = {request.key for request in s3.requests if request.kind == "PUT"}
+    assert sent == {f"{name}/two", f"{name}/.causeway-sent", f"{name}/_SUCCESS"}
+    assert replicate_path(files, copy, options, Mock()) == f"{copy.target} was up to date"
+
+
+def test_a_hudi_table_is_replicated_to_s3_and_back(
+    s3: S3Server, files: SparkFiles, spark: SparkSession, tmp_path: Path
+) -> None:
+    table = RowTable(tmp_path / "source")
+    away, back = f"s3a://{BUCKET}/{tmp_path.name}/replica", f"file://{tmp_path}/back"
+    remote = HadoopStorage(spark, {BUCKET: s3.settings})
+    local = LocalStorage()
+
+    def replicate(source: str, target: str) -> HudiReplicationResult:
+        stores: dict[bool, HudiStorage] = {True: remote, False: local}
+        opened = open_table(source, stores[source.startswith("s3a")])
+        planned = plan_replication(opened, target, stores[target.startswith("s3a")])
+        return run_replication(planned, files, CopyOptions())
+
+    for instant in (100, 200):
+        table.write(instant, {str(instant): instant})
+        assert replicate(f"file://{table.path}", away).commits == 1
+    assert replicate(f"file://{table.path}", away).files == 0
+    assert replicate(away, back).commits == 2
+    for base, storage in ((away, remote), (back, local)):
+        found = changed_rows(plan(open_table(base, storage), "0")).to_pylist()
+        assert {row["key"]: row["value"] for row in found} == table.state
+
+
+def test_one_pull_at_a_time_into_a_hudi_table_on_s3(s3: S3Server, files: SparkFiles) -> None:
+    def twice() -> None:
+        with leased(files, f"s3a://{BUCKET}/t"), leased(files, f"s3a://{BUCKET}/t"):
+            pass
+
+    with pytest.raises(PullRunning):
+        twice()
+    with leased(files, f"s3a://{BUCKET}/t") as check:
+        check()
