@@ -178,15 +178,6 @@ def _rows(each: Advice, table: TableStock) -> set[int]:
     return {row for part in each.parts for row in table.rows(part)}
 
 
-def size_text(size: float) -> str:
-    """Bytes for people: 1.2 GB."""
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if abs(size) < 1000:
-            return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} PB"
-
-
 def command_of(each: Advice, stock: Stock, target: str = "") -> str:
     """The command that carries the advice out; `target` are its options for the metastore."""
     table = stock.stock_of(each.table)

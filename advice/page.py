@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from advice.assessment import Assessment, Point, advice_document, size_text
+from advice.assessment import Assessment, Point, advice_document
 from advice.replay import Verdict
+from conf.sizes import size_text
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; color: #1c2733 }

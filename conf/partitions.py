@@ -98,10 +98,11 @@ class TableFacts:
     """The facts of a table for the router: its replicas and, if it has partitions, theirs.
 
     `write` is the id of the table's last write, `changes` the id of the last change to the facts of
-    any partition. Ids can only be compared.
+    any partition. Ids can only be compared. `size` in bytes is for people, None if it is not known.
     """
 
     replicas: Replicas
     partitions: PlacedPartitions | None = None
     write: str = field(default="0", compare=False)
     changes: str = field(default="0", compare=False)
+    size: int | None = field(default=None, compare=False)

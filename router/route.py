@@ -7,6 +7,7 @@ from itertools import takewhile
 from conf.names import ClusterName
 from conf.topology import first_up
 from dialect.statement import Known, Unknown
+from router.cures import cure
 from router.decision import Decision, Refuse, RunIn
 from router.errors import (
     BOUND_ELSEWHERE,
@@ -27,6 +28,7 @@ class _Case:
     """A request with what follows from its facts."""
 
     request: Request
+    facts: Facts
     primaries: dict[ClusterName, Output]
     inputs: tuple[Input, ...]
     paths: frozenset[ClusterName]
@@ -49,6 +51,7 @@ def route(request: Request, facts: Facts) -> Decision:
         return _unknown(request, request.statement)
     case = _Case(
         request,
+        facts,
         output_primaries(request.statement, facts),
         inputs(request.statement, facts, request.coverage),
         path_clusters(request, request.statement),
@@ -143,7 +146,7 @@ def _output_decides(case: _Case) -> Decision | None:
     obstacles = case.obstacles(primary)
     if obstacles:
         passed = _passed(primary, "DC-R4", *obstacles)
-        return _no_cluster([passed], "DC-R4", f"{what} is written in {primary}")
+        return _no_cluster(case, [passed], "DC-R4", f"{what} is written in {primary}")
     rule = "DC-U1" if case.request.pinned else "DC-R5"
     return _run(primary, rule, f"{primary} is the primary cluster of {what}")
 
@@ -156,7 +159,8 @@ def _pinned(case: _Case) -> Decision | None:
     if obstacles:
         reasons = _reasons(obstacles, "; ")
         because = f"The session is pinned to {pinned}, which cannot run this: {reasons}."
-        return _refuse(PINNED_CANNOT_RUN, "DC-U1", because, _passed(pinned, "DC-U1", *obstacles))
+        passed = _passed(pinned, "DC-U1", *obstacles)
+        return _cured(case, _refuse(PINNED_CANNOT_RUN, "DC-U1", because, passed))
     return _run(pinned, "DC-U1", f"the session is pinned to {pinned}")
 
 
@@ -186,7 +190,7 @@ def _inputs_decide(case: _Case) -> Decision | None:
             considered.append(_passed(cluster, rule, Obstacle(cluster, Kind.DOWN)))
     if valid:
         return _valid(request, valid[0], [], considered)
-    return _no_cluster(considered, "DC-R7", None) if considered else None
+    return _no_cluster(case, considered, "DC-R7", None) if considered else None
 
 
 def _input_rule(request: Request, cluster: ClusterName) -> str:
@@ -238,12 +242,23 @@ RULES: tuple[Callable[[_Case], Decision | None], ...] = (
 )
 
 
-def _no_cluster(passed: Sequence[Considered], rule: str, lead: str | None) -> Decision:
+def _no_cluster(case: _Case, passed: Sequence[Considered], rule: str, lead: str | None) -> Decision:
     reasons = "; ".join(f"{each.cluster}: {_reasons(each.obstacles, ', ')}" for each in passed)
     tried = _list(each.cluster for each in passed)
     text = f"No cluster has all inputs. Tried {tried}: {reasons}."
     because = f"{text} ({lead}.)" if lead else text
-    return _refuse(NO_CLUSTER_HAS_INPUTS, rule, because, *passed)
+    return _cured(case, _refuse(NO_CLUSTER_HAS_INPUTS, rule, because, *passed))
+
+
+def _cured(case: _Case, refused: Refuse) -> Refuse:
+    """The refusal with the copies in its hint that would have let the statement run."""
+    clusters = [
+        each.cluster
+        for each in refused.considered
+        if all(obstacle.kind in (Kind.ABSENT, Kind.STALE) for obstacle in each.obstacles)
+    ]
+    copies = cure(case.inputs, case.facts, clusters)
+    return replace(refused, hint=f"{refused.hint} {copies}") if copies else refused
 
 
 def _reasons(obstacles: Iterable[Obstacle], between: str) -> str:

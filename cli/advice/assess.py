@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from advice.assessment import Assessment, Point, advice_document, assess, size_text
+from advice.assessment import Assessment, Point, advice_document, assess
 from advice.copies import candidates
 from advice.page import page
 from advice.replay import Verdict
 from cli.advice.sources import add_source_arguments, read_source
+from conf.sizes import size_text
 
 _SHOWN = 20  # copies of one point; --json has all
 _TEXT = 100  # characters of a reason or an example

@@ -1,17 +1,17 @@
 """The tables of a metastore as a stock: looked up when a statement needs them."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from advice.stock import Stock, TableStock
 from cli.errors import NoClusters
 from conf.names import TableRef
 from conf.settings.settings import Settings
+from metastore.catalog.sizes import known_size
 from metastore.client.metastore_client import HmsClient
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 
-_SIZES = ("spark.sql.statistics.totalSize", "totalSize")  # parameters of tables and partitions
 _MANY = 20_000  # partitions, above which their sizes are not read
 _FOREVER = 1e9  # seconds that facts of a replay are kept
 _TABLES = 10_000_000
@@ -59,21 +59,13 @@ class MetastoreStock:
         facts = None if info is None else snapshot.facts(ref)
         if info is None or facts is None:
             return None
-        size = _size(client.get_table(ref).parameters)
+        size = known_size(client.get_table(ref).parameters)
         sizes: list[float | None] = []
         placed = facts.partitions
         if placed is not None and info.partition_keys and len(placed.partitions) <= _MANY:
             names = client.get_partition_names(ref)
-            known = {
-                each.values: _size(each.parameters) for each in client.get_partitions(ref, names)
-            }
+            partitions = client.get_partitions(ref, names)
+            known = {each.values: known_size(each.parameters) for each in partitions}
             rows = range(len(placed.partitions))
             sizes = [known.get(placed.partitions.row(row)) for row in rows]
         return TableStock(info, facts, size, None, sizes)
-
-
-def _size(parameters: Mapping[str, str]) -> float | None:
-    for name in _SIZES:
-        if parameters.get(name, "").isdecimal():
-            return float(parameters[name])
-    return None

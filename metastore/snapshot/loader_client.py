@@ -27,6 +27,7 @@ from conf.write_ids import new_id
 from metastore.catalog.describe import describe
 from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
+from metastore.catalog.sizes import known_size
 from metastore.catalog.spark_table import packed, spark_database, spark_table, unpacked
 from metastore.client.async_client import ClientPool
 from metastore.client.change_tracker import ChangeTracker
@@ -240,7 +241,8 @@ class SnapshotLoader:
             except NoSuchObject:
                 return None
             kept = packed(table) if self._describes else b""
-            return TableRecord(describe(table), placement, packed=kept)
+            size = known_size(table.parameters)
+            return TableRecord(describe(table), placement, packed=kept, size=size)
 
         began = self._tracker.reading()
 

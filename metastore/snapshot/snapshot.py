@@ -26,7 +26,8 @@ class TableRecord:
     """A table as it was read; `partitions` is None until they are loaded.
 
     `listed` is the time at which their names were read, by the snapshot's clock. `packed` is all of
-    the table (`metastore.catalog.spark_table`), or nothing if it is not kept.
+    the table (`metastore.catalog.spark_table`), or nothing if it is not kept. `size` is its bytes
+    by its statistics, None without them.
     """
 
     info: TableInfo
@@ -34,6 +35,7 @@ class TableRecord:
     partitions: PartitionSheet | None = None
     listed: float = 0.0
     packed: bytes = b""
+    size: int | None = None
 
     @property
     def weight(self) -> int:
@@ -54,9 +56,8 @@ class TableRecord:
     def facts(self) -> TableFacts:
         sheet = self.partitions
         placed = None if sheet is None else sheet.placed(self.placement)
-        return TableFacts(
-            self.placement.replicas(), placed, self.placement.write, self.placement.facts
-        )
+        placement = self.placement
+        return TableFacts(placement.replicas(), placed, placement.write, placement.facts, self.size)
 
     def lacking_since(self) -> dict[ClusterName, float | None]:
         """As `Snapshot.lacking_since`, by cluster."""

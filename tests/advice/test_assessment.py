@@ -10,7 +10,6 @@ from advice.assessment import (
     assess,
     command_of,
     partition_filter,
-    size_text,
 )
 from advice.copies import Budgets, advice, candidates
 from advice.demand import Replayed, Tally, gathered
@@ -144,10 +143,3 @@ def test_the_page_is_one_file_without_scripts_and_escapes_texts() -> None:
     assert "<b>" not in text
     assert "<i>" not in text
     assert re.search(r"(src|href)=", text) is None
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1.25e9, "1.2 GB"), (3e15, "3.0 PB")]
-)
-def test_sizes(size: float, text: str) -> None:
-    assert size_text(size) == text
