@@ -3,5 +3,10 @@ its role allows."""
 
 NAVIGATION: list[tuple[str, str]] = [
     ("Refusals", "/refusals"),
+    ("Freshness", "/freshness"),
+    ("Lag", "/lag"),
+    ("Feeds", "/feeds"),
+    ("Lineage", "/lineage"),
+    ("Hudi", "/hudi"),
     ("Where", "/where"),
 ]

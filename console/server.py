@@ -9,6 +9,9 @@ from conf.settings.settings import Settings
 from console.app import make_app
 from console.sources import Sources
 from console.sources.history_client import HistoryClient
+from console.sources.hudi_client import HudiClient
+from console.sources.lifecycle_client import LifecycleClient
+from console.sources.metastore_client import MetastoreClient
 from console.sources.proxies_client import Proxies
 from console.sources.sql_client import SqlClient
 from proxy.server.tls import Certificate
@@ -19,7 +22,14 @@ _GRACE = 2  # seconds for answers that are being sent when the console stops
 
 def open_sources(settings: Settings) -> Sources:
     """The sources that the settings name. Raises BadSetting."""
-    return Sources(Proxies(settings), HistoryClient(settings), SqlClient(settings))
+    return Sources(
+        Proxies(settings),
+        HistoryClient(settings),
+        SqlClient(settings),
+        MetastoreClient(settings),
+        LifecycleClient(settings),
+        HudiClient(),
+    )
 
 
 def make_server(settings: Settings, started: Callable[[str], None] = lambda url: None) -> "Server":

@@ -2,20 +2,22 @@
 
 A table may have hundreds of thousands of partitions, and neighbours are mostly in the same state.
 So the picture divides them, in their order, into at most `BINS` columns, each with the shares of
-the states, and a table beside it lists `runs`: neighbours with the same state in every cluster.
+the states, and a table beside it lists `Runs`: neighbours with the same state in every cluster.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from console.drawing.svg import HATCH, box, element, label, picture
 
 BINS = 200
 _WIDTH, _ROW, _GAP, _MARGIN = 800.0, 22.0, 6.0, 110.0
+_SEEN = 4.0  # the least height of a state
 
 
 class CopyState(Enum):
@@ -56,17 +58,38 @@ class Run(NamedTuple):
         return self.last - self.first + 1
 
 
-def runs(states: PartitionStates) -> list[Run]:
-    """All runs, in order."""
-    groups = states.groups
-    ends = [row for row, (one, other) in enumerate(pairwise(groups)) if one != other]
-    if groups:
-        ends.append(len(groups) - 1)
-    first, found = 0, []
-    for last in ends:
-        found.append(Run(first, last, states.kinds[groups[last]]))
-        first = last + 1
-    return found
+class Runs(Sequence[Run]):
+    """All runs of a table, in order. A run is made when it is asked for: there may be as many as
+    partitions, and a page shows a few."""
+
+    def __init__(self, states: PartitionStates) -> None:
+        groups = states.groups
+        self._states = states
+        self._lasts = [row for row, (one, other) in enumerate(pairwise(groups)) if one != other]
+        if groups:
+            self._lasts.append(len(groups) - 1)
+
+    def __len__(self) -> int:
+        return len(self._lasts)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        last = self._lasts[index]
+        states = self._states.kinds[self._states.groups[last]]
+        return Run(self._lasts[index - 1] + 1 if index else 0, last, states)
+
+    def at(self, row: int) -> int:
+        """The index of the run that has this partition."""
+        return bisect_left(self._lasts, row)
+
+    def sizes(self) -> list[int]:
+        """How many partitions each run has."""
+        return [last - before for before, last in pairwise((-1, *self._lasts))]
 
 
 def totals(states: PartitionStates) -> list[dict[CopyState, int]]:
@@ -157,11 +180,22 @@ def _segments(
     for shares, members in groupby(cells):
         count = sum(1 for _ in members)
         base = top
-        for state, share in reversed(shares):  # what is missing lies on top
-            height = share * _ROW
+        for state, height in _heights(shares):  # what is missing lies on top
             yield state, box(_MARGIN + column * width, base, count * width, height)
             base += height
         column += count
+
+
+def _heights(shares: _Shares) -> list[tuple[CopyState, float]]:
+    """The height of each state, the worst first. One of few partitions is large enough to be seen,
+    at the cost of the state of most."""
+    found = [(state, max(share * _ROW, _SEEN)) for state, share in reversed(shares)]
+    excess = sum(height for _, height in found) - _ROW
+    largest = max(range(len(found)), key=lambda index: found[index][1])
+    return [
+        (state, height - excess if index == largest else height)
+        for index, (state, height) in enumerate(found)
+    ]
 
 
 def _axis(names: Sequence[str], y: float) -> Iterator[str]:

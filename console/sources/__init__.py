@@ -5,6 +5,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from console.sources.history_client import HistoryClient
+from console.sources.hudi_client import HudiClient
+from console.sources.lifecycle_client import LifecycleClient
+from console.sources.metastore_client import MetastoreClient
 from console.sources.proxies_client import Proxies
 from console.sources.sql_client import SqlClient
 
@@ -17,6 +20,9 @@ class Sources:
     proxies: Proxies
     history: HistoryClient
     sql: SqlClient
+    metastore: MetastoreClient
+    lifecycle: LifecycleClient
+    hudi: HudiClient
 
     async def close(self) -> None:
         """Ends what the sources still do."""

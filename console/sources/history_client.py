@@ -22,8 +22,12 @@ class HistoryClient:
     async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """`statements`, the newest first, and `next` (docs/reference/rest.md#history). Raises
         BadSearch."""
+        return await self.answer("statements", parameters)
+
+    async def answer(self, question: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """The answer to a question of `database.history.questions`. Raises BadSearch."""
         async with _named():
-            return await self._known().page(parameters)
+            return await self._known().answer(question, parameters)
 
     async def statement(self, number: str) -> dict[str, Any] | None:
         """The statement with this id that ended; None: there is none."""

@@ -170,10 +170,11 @@ class HmsClient:
 
     # partitions
 
-    def get_partition_names(self, ref: TableRef) -> list[str]:
-        """The names of all partitions, `k=v/k2=v2`, without reading objects."""
+    def get_partition_names(self, ref: TableRef, most: int = -1) -> list[str]:
+        """The names of all partitions, `k=v/k2=v2`, without reading objects. `most` is how many are
+        wanted, at most 32,767; -1: all."""
         arguments = _named(ref)
-        arguments.set(3, I16, -1)
+        arguments.set(3, I16, most)
         patience = self._timeout * NAMES_PATIENCE
         return list(self.call("get_partition_names", arguments, timeout=patience))
 

@@ -86,3 +86,8 @@ class Browser:
 
     def _cookie_header(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
+
+def opened(app: Starlette) -> Browser:
+    """A browser of a console without log-in, with the token of its forms."""
+    return Browser(app, csrf=app.state.access.session(None).csrf)

@@ -16,6 +16,7 @@ from console.errors import Refused, SourceDown
 from console.sources import Sources
 from console.sources.proxies_client import Answers
 from console.sources.sql_client import Run
+from tests.console.fake_places import FakeHudi, FakeLifecycle, FakeMetastore
 
 PROXY = Endpoint("127.0.0.1", 10099)
 CLUSTERS = (
@@ -66,6 +67,10 @@ class FakeProxies:
 class FakeHistory:
     statements: list[dict[str, Any]] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    async def answer(self, question: str, parameters: dict[str, str]) -> dict[str, Any]:
+        return self.answers.get(question, {})
 
     async def page(self, parameters: dict[str, str]) -> dict[str, Any]:
         self.asked.append(parameters)
@@ -104,7 +109,10 @@ def settings_of(**values: str) -> Settings:
 
 
 def fake_sources() -> Sources:
-    fakes: Any = (FakeProxies(), FakeHistory(), FakeSql())
+    fakes: Any = (
+        *(FakeProxies(), FakeHistory(), FakeSql()),
+        *(FakeMetastore(), FakeLifecycle(), FakeHudi()),
+    )
     return Sources(*fakes)
 
 

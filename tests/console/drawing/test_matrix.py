@@ -11,8 +11,8 @@ from console.drawing.matrix import (
     BINS,
     CopyState,
     PartitionStates,
+    Runs,
     partition_matrix,
-    runs,
     share_bar,
     totals,
 )
@@ -40,22 +40,24 @@ def small(*states: tuple[CopyState, ...]) -> PartitionStates:
 
 def test_neighbours_in_the_same_state_are_one_run() -> None:
     both, old = (PRIMARY, FRESH), (PRIMARY, STALE)
-    found = runs(small(both, both, old, both))
+    found = Runs(small(both, both, old, both))
     assert [(run.first, run.last, run.number, run.states) for run in found] == [
         (0, 1, 2, both),
         (2, 2, 1, old),
         (3, 3, 1, both),
     ]
-    assert runs(small()) == []
+    assert list(Runs(small())) == []
 
 
 def test_runs_cover_every_partition_once() -> None:
     print("seed", SEED)
     chance = random.Random(SEED)
     states = made([chance.randrange(3) for _ in range(500)])
-    rows = [row for run in runs(states) for row in range(run.first, run.last + 1)]
+    assert Runs(states).sizes() == [run.number for run in Runs(states)]
+    assert all(Runs(states)[Runs(states).at(row)].first <= row for row in range(500))
+    rows = [row for run in Runs(states) for row in range(run.first, run.last + 1)]
     assert rows == list(range(500))
-    for run in runs(states):
+    for run in Runs(states):
         assert {states.kinds[states.groups[row]] for row in range(run.first, run.last + 1)} == {
             run.states
         }
@@ -106,7 +108,7 @@ def test_a_hundred_thousand_partitions_are_drawn_quickly_and_small(pattern: str)
     states = made(groups)
     began = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     picture = partition_matrix("db.t", states)
-    found = runs(states)
+    found = Runs(states)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_utime - began
     print(f"{pattern}: {used * 1000:.0f} ms, {len(picture):,} bytes, {len(found):,} runs")
     assert len(picture) < 100_000

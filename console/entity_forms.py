@@ -1,0 +1,292 @@
+"""Forms for clusters, feeds and processes: their fields, the document that they make, and what is
+wrong with a document. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+
+from pipeline.falcon import document, rules, tree
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.model import Kind
+from pipeline.falcon.warnings import warnings_of
+
+Values = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An input of a form. `choices` makes it a list; `help` says what it means."""
+
+    name: str
+    title: str
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is wrong with a document, and what may surprise its author, by line."""
+
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...] = ()
+
+
+Groups = tuple[tuple[str, tuple[Field, ...]], ...]
+_PERIOD = "a number of minutes, hours, days or months, such as hours(1)"
+_TIME = "UTC, such as 2026-01-01T00:00Z"
+_VALIDITY = (
+    Field("start", "From", help=_TIME),
+    Field("end", "Until", help=_TIME),
+)
+
+FORMS: Mapping[Kind, Groups] = {
+    Kind.CLUSTER: (
+        (
+            "Cluster",
+            (
+                Field("name", "Name", "east", help="as in hive.cluster.properties"),
+                Field("colo", "Place", "east", help="where it stands, for people"),
+                Field("description", "Description"),
+            ),
+        ),
+        (
+            "Interfaces",
+            (
+                Field("registry", "Metastore", "thrift://localhost:9083"),
+                Field("write", "File system", "hdfs://localhost:8020"),
+                Field("execute", "Thrift Server", "localhost:10000", help="host:port"),
+            ),
+        ),
+        (
+            "Folders",
+            (
+                Field("staging", "Staging", "/causeway/staging", help="for what is not complete"),
+                Field("working", "Working", "/causeway/working"),
+            ),
+        ),
+    ),
+    Kind.FEED: (
+        (
+            "Feed",
+            (
+                Field("name", "Name", "orders"),
+                Field("frequency", "Every", "hours(1)", help=_PERIOD),
+                Field("zone", "Time zone", "UTC"),
+                Field("description", "Description"),
+            ),
+        ),
+        (
+            "Data",
+            (
+                Field("table", "Table", "sales.orders", help="database.table"),
+                Field(
+                    "partition",
+                    "Partition",
+                    "ds=${YEAR}-${MONTH}-${DAY};hour=${HOUR}",
+                    help="the partition of an instance, made of its date",
+                ),
+            ),
+        ),
+        (
+            "Where and when",
+            (
+                Field("source", "Written in", help="the cluster that has the primary"),
+                Field("target", "Copied to", help="a cluster, or none"),
+                Field("delay", "Copied after", help=f"how long to wait: {_PERIOD}"),
+                *_VALIDITY,
+            ),
+        ),
+        (
+            "Kept and agreed",
+            (
+                Field("retention", "Kept", "months(36)", help=_PERIOD),
+                Field("target_retention", "Copy kept", "months(36)", help=_PERIOD),
+                Field("low", "Warn after", help=f"of its time: {_PERIOD}"),
+                Field("high", "Late after", help=f"an agreement is missed then: {_PERIOD}"),
+                Field("late", "May change for", help=f"after its time: {_PERIOD}"),
+                Field("owner", "Owner", "", help="the user who may change it"),
+            ),
+        ),
+    ),
+    Kind.PROCESS: (
+        (
+            "Process",
+            (
+                Field("name", "Name", "daily-orders"),
+                Field("cluster", "Runs in", help="a cluster"),
+                *_VALIDITY,
+                Field("frequency", "Every", "days(1)", help=_PERIOD),
+                Field("zone", "Time zone", "UTC"),
+            ),
+        ),
+        (
+            "Work",
+            (
+                Field("engine", "Engine", "hive", choices=("hive", "spark", "pig", "oozie")),
+                Field("path", "Program", "/apps/orders.hql"),
+                Field("parallel", "At a time", "1", help="from 1 to 12 instances"),
+                Field("order", "Order", "FIFO", choices=("FIFO", "LIFO", "LAST_ONLY")),
+                Field("timeout", "Waits for", "hours(6)", help=f"its inputs: {_PERIOD}"),
+            ),
+        ),
+        (
+            "Reads and writes",
+            (
+                Field("input", "Reads feed"),
+                Field("input_start", "from", "today(0,0)", help="an expression of its time"),
+                Field("input_end", "to", "today(23,0)"),
+                Field("output", "Writes feed"),
+                Field("output_instance", "of", "today(0,0)"),
+            ),
+        ),
+        (
+            "Failures and agreements",
+            (
+                Field("retry", "Retries", "exp-backoff", ("", "exp-backoff", "periodic", "final")),
+                Field("retry_delay", "after", "minutes(10)", help=_PERIOD),
+                Field("attempts", "at most", "3"),
+                Field("start_in", "Warn after", help=f"if it has not begun: {_PERIOD}"),
+                Field("end_in", "Late after", help=f"if it has not ended: {_PERIOD}"),
+            ),
+        ),
+    ),
+}
+
+
+def defaults(kind: Kind, now: datetime) -> dict[str, str]:
+    """The values that a new form has. It begins today: what is earlier would be due at once."""
+    known = {field.name: field.default for _, fields in FORMS[kind] for field in fields}
+    if "start" in known:
+        known |= {"start": f"{now:%Y-%m-%dT00:00Z}", "end": f"{now.year + 10}-{now:%m}-01T00:00Z"}
+    return known
+
+
+def document_of(kind: Kind, values: Values) -> str:
+    """The document that the values make; whether it is valid is for `judge`."""
+    names = (field.name for _, fields in FORMS[kind] for field in fields)
+    known = {name: values.get(name, "").strip() for name in names}
+    lines = {Kind.CLUSTER: _cluster, Kind.FEED: _feed, Kind.PROCESS: _process}[kind](known)
+    return "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', *lines, ""))
+
+
+def judge(text: str, others: EntitySet, now: datetime) -> Judgement:
+    """The problems of a document among the entities that are submitted."""
+    data = text.encode()
+    if len(data) > tree.MAX_BYTES:
+        return Judgement((Problem(1, "document", f"is longer than {tree.MAX_BYTES} bytes"),))
+    try:
+        entity = document.read(data)
+    except BadDocument as error:
+        return Judgement(error.problems)
+    problems = tuple(sorted((*rules.alone(entity), *rules.among(entity, others))))
+    return Judgement(problems, () if problems else warnings_of(entity, now))
+
+
+def _cluster(v: Values) -> Iterable[str]:
+    yield _open("cluster", name=v["name"], description=v["description"] or None, colo=v["colo"],
+                xmlns="uri:falcon:cluster:0.1")  # fmt: skip
+    yield "  <interfaces>"
+    for kind, endpoint in (
+        ("readonly", v["write"]),
+        ("write", v["write"]),
+        ("execute", v["execute"]),
+        ("registry", v["registry"]),
+    ):
+        if endpoint:
+            yield "    " + _empty("interface", type=kind, endpoint=endpoint, version="3.0")
+    yield from ("  </interfaces>", "  <locations>")
+    yield from (
+        "    " + _empty("location", name=name, path=v[name])
+        for name in ("staging", "working")
+        if v[name]
+    )
+    yield from ("  </locations>", "</cluster>")
+
+
+def _feed(v: Values) -> Iterable[str]:
+    yield _open("feed", name=v["name"], description=v["description"] or None,
+                xmlns="uri:falcon:feed:0.1")  # fmt: skip
+    yield f"  {_text('frequency', v['frequency'])}"
+    if v["low"] or v["high"]:
+        low, high = v["low"] or v["high"], v["high"] or v["low"]
+        yield "  " + _empty("sla", slaLow=low, slaHigh=high)
+    if v["zone"]:
+        yield f"  {_text('timezone', v['zone'])}"
+    if v["late"]:
+        yield "  " + _empty("late-arrival", **{"cut-off": v["late"]})
+    yield "  <clusters>"
+    yield from _feed_cluster(v["source"], "source", v, v["retention"], None)
+    if v["target"]:
+        yield from _feed_cluster(v["target"], "target", v, v["target_retention"], v["delay"])
+    yield "  </clusters>"
+    database, _, table = v["table"].rpartition(".")
+    uri = f"catalog:{database or 'default'}:{table}#{v['partition']}"
+    yield "  " + _empty("table", uri=uri)
+    yield "  " + _empty("ACL", owner=v["owner"] or None)
+    yield "  " + _empty("schema", location="", provider="hcatalog")
+    yield "</feed>"
+
+
+def _feed_cluster(
+    name: str, role: str, v: Values, retention: str, delay: str | None
+) -> Iterable[str]:
+    yield "    " + _open("cluster", name=name, type=role, delay=delay or None)
+    yield "      " + _empty("validity", start=v["start"], end=v["end"])
+    yield "      " + _empty("retention", limit=retention, action="delete")
+    yield "    </cluster>"
+
+
+def _process(v: Values) -> Iterable[str]:
+    yield _open("process", name=v["name"], xmlns="uri:falcon:process:0.1")
+    yield "  <clusters>"
+    yield "    " + _open("cluster", name=v["cluster"])
+    yield "      " + _empty("validity", start=v["start"], end=v["end"])
+    yield from ("    </cluster>", "  </clusters>")
+    yield f"  {_text('parallel', v['parallel'])}"
+    yield f"  {_text('order', v['order'])}"
+    if v["timeout"]:
+        yield f"  {_text('timeout', v['timeout'])}"
+    yield f"  {_text('frequency', v['frequency'])}"
+    if v["start_in"] or v["end_in"]:
+        limits = {"shouldStartIn": v["start_in"] or None, "shouldEndIn": v["end_in"] or None}
+        yield "  " + _empty("sla", **limits)
+    if v["zone"]:
+        yield f"  {_text('timezone', v['zone'])}"
+    if v["input"]:
+        span = {"start": v["input_start"], "end": v["input_end"]}
+        yield f"  <inputs>{_empty('input', name='input', feed=v['input'], **span)}</inputs>"
+    if v["output"]:
+        one = _empty("output", name="output", feed=v["output"], instance=v["output_instance"])
+        yield f"  <outputs>{one}</outputs>"
+    yield "  " + _empty("workflow", engine=v["engine"], path=v["path"])
+    if v["engine"] == "spark":
+        yield "  <spark-attributes>"
+        yield f"    {_text('name', v['name'])}"
+        yield f"    {_text('jar', v['path'])}"
+        yield "  </spark-attributes>"
+    if v["retry"]:
+        yield "  " + _empty(
+            "retry", policy=v["retry"], delay=v["retry_delay"], attempts=v["attempts"]
+        )
+    yield "</process>"
+
+
+def _open(element: str, **attributes: str | None) -> str:
+    return f"<{element}{_attributes(attributes)}>"
+
+
+def _empty(element: str, **attributes: str | None) -> str:
+    return f"<{element}{_attributes(attributes)}/>"
+
+
+def _text(element: str, text: str) -> str:
+    return f"<{element}>{escape(text, quote=False)}</{element}>"
+
+
+def _attributes(values: Mapping[str, str | None]) -> str:
+    return "".join(
+        f' {name}="{escape(value)}"' for name, value in values.items() if value is not None
+    )

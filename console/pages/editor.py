@@ -1,0 +1,80 @@
+"""A form for a cluster, a feed or a process, with its document beside it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from console import instances as shown
+from console.entity_forms import FORMS, defaults, document_of, judge
+from console.rendering import page
+from console.roles import Role, needs
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.model import Kind
+
+
+@needs(Role.VIEWER)
+async def new(request: Request) -> Response:
+    """A form for an entity, with its document beside it."""
+    kind = _kind(request.query_params.get("kind", "feed"))
+    known, now = await _known(request), datetime.now(UTC)
+    values = {**defaults(kind, now), **_first_clusters(kind, sorted(known.clusters))}
+    text = document_of(kind, values)
+    return page(
+        request, "entity_form.html", kind=kind.value, groups=FORMS[kind], values=values, xml=text,
+        judgement=judge(text, known, now), kinds=[each.value for each in Kind],
+        clusters=sorted(known.clusters), feeds=sorted(known.feed_by_name),
+    )  # fmt: skip
+
+
+@needs(Role.VIEWER)
+async def draft(request: Request) -> Response:
+    """The document that the fields make, and what is wrong with it."""
+    form = request.state.form
+    kind = _kind(str(form.get("kind", "")))
+    text = document_of(kind, {name: str(value) for name, value in form.items()})
+    return await _judged(request, text, "entity_draft.html")
+
+
+@needs(Role.VIEWER)
+async def check(request: Request) -> Response:
+    """What is wrong with a document."""
+    form = request.state.form
+    return await _judged(request, str(form.get("xml", "")), "entity_problems.html")
+
+
+async def _judged(request: Request, text: str, template: str) -> Response:
+    judgement = judge(text, await _known(request), datetime.now(UTC))
+    return page(request, template, xml=text, judgement=judgement)
+
+
+async def _known(request: Request) -> EntitySet:
+    """The clusters and feeds that are submitted."""
+    documents = await request.app.state.sources.lifecycle.documents()
+    return shown.entity_set(shown.read_entities(documents).values())
+
+
+ROUTES = [
+    Route("/new", new),
+    Route("/new/draft", draft, methods=["POST"]),
+    Route("/new/check", check, methods=["POST"]),
+]
+
+
+def _first_clusters(kind: Kind, clusters: Sequence[str]) -> dict[str, str]:
+    """Values for a new form from what is submitted already."""
+    if kind is Kind.CLUSTER or not clusters:
+        return {}
+    if kind is Kind.PROCESS:
+        return {"cluster": clusters[0]}
+    return {"source": clusters[0], "target": clusters[1] if len(clusters) > 1 else ""}
+
+
+def _kind(text: str) -> Kind:
+    try:
+        return Kind(text)
+    except ValueError:
+        raise HTTPException(404, f"There is no kind {text!r} of entity.") from None

@@ -1,0 +1,108 @@
+"""The lifecycle's REST API (docs/reference/rest.md#lifecycle): feeds, processes, instances."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from conf.settings.settings import Settings
+from console.errors import SourceDown
+from console.sources.cached import Cached, within
+from console.sources.http_client import call
+from proxy.auth.thread_pool import DaemonThreads
+
+SOURCE = "the lifecycle"
+MAX_INSTANCES = 5_000  # read for one page
+_PAGE = 1_000
+_PATIENCE = 15.0  # seconds for a request
+_FRESH, _DOCUMENTS_FRESH = 1.0, 10.0  # seconds for which an answer serves other requests too
+_THREADS = 8
+
+Parameters = Sequence[tuple[str, str]]
+
+
+class LifecycleClient:
+    """Raises SourceDown where the lifecycle does not answer, and Refused with its reason."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._endpoint = settings.lifecycle.port
+        self._token = settings.lifecycle.token
+        self._threads = DaemonThreads(_THREADS, "lifecycle")
+        self._entities = Cached(partial(self._get, "/v1/entities"), _FRESH)
+        documents = "/v1/entities?documents=true"
+        self._documents = Cached(partial(self._get, documents), _DOCUMENTS_FRESH)
+        self._lag = Cached(partial(self._get, "/v1/lag"), _FRESH)
+
+    async def entities(self) -> list[dict[str, Any]]:
+        """Clusters, feeds and processes with their status."""
+        found: list[dict[str, Any]] = await self._entities.get()
+        return found
+
+    async def documents(self) -> list[dict[str, Any]]:
+        """Entities with their documents, which may be those of some seconds ago."""
+        found: list[dict[str, Any]] = await self._documents.get()
+        return found
+
+    async def lag(self) -> list[dict[str, Any]]:
+        """How far replications and processes are behind."""
+        found: list[dict[str, Any]] = await self._lag.get()
+        return found
+
+    async def page(self, parameters: Parameters) -> dict[str, Any]:
+        """`instances`, the newest first, and `next`."""
+        found: dict[str, Any] = await self._get(f"/v1/instances?{urlencode(parameters)}")
+        return found
+
+    async def instances(self, parameters: Parameters) -> tuple[list[dict[str, Any]], bool]:
+        """All instances that fit, the newest first, and whether there are more than
+        MAX_INSTANCES."""
+        found: list[dict[str, Any]] = []
+        after: str | None = None
+        while len(found) < MAX_INSTANCES:
+            rest = [("limit", str(_PAGE)), *([("after", after)] if after else [])]
+            page = await self.page([*parameters, *rest])
+            found += page["instances"]
+            if (after := page["next"]) is None:
+                return found, False
+        return found, True
+
+    async def log(self, kind: str, name: str, start: str = "") -> list[dict[str, Any]]:
+        """The log of an entity, or of its instances at a time, the oldest entry first."""
+        path = f"/v1/log/{_part(kind)}/{_part(name)}"
+        found: list[dict[str, Any]] = await self._get(
+            path + (f"?{urlencode({'start': start})}" if start else "")
+        )
+        return found
+
+    async def retention(self, feed: str) -> list[dict[str, Any]]:
+        """What retention of the feed would drop now, for each cluster."""
+        found: list[dict[str, Any]] = await self._get(f"/v1/retention/{_part(feed)}")
+        return found
+
+    async def change_instances(
+        self, kind: str, name: str, action: str, parameters: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Reruns, kills, suspends or resumes instances: those `changed`, and why others were
+        `refused`."""
+        path = f"/v1/instances/{_part(kind)}/{_part(name)}/{_part(action)}"
+        found: dict[str, Any] = await self._ask("POST", f"{path}?{urlencode(parameters)}")
+        return found
+
+    async def change_entity(self, kind: str, name: str, action: str) -> str:
+        """Suspends or resumes an entity."""
+        found = await self._ask("POST", f"/v1/entities/{_part(kind)}/{_part(name)}/{_part(action)}")
+        self._entities = Cached(partial(self._get, "/v1/entities"), _FRESH)
+        return str(found["changed"])
+
+    async def _get(self, path: str) -> Any:
+        return await self._ask("GET", path)
+
+    async def _ask(self, method: str, path: str) -> Any:
+        if self._endpoint is None:
+            raise SourceDown(SOURCE, "the settings name no lifecycle.port")
+        request = partial(call, SOURCE, self._endpoint, self._token, method, path)
+        return await within(_PATIENCE, SOURCE, self._threads.run(request))
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="")
