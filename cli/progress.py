@@ -1,7 +1,6 @@
 """A progress bar for terminals; other outputs show nothing."""
 
 import time
-from types import TracebackType
 from typing import Self, TextIO
 
 from cli.terminal import draw
@@ -22,12 +21,7 @@ class Bar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._shown and self._drawn:
             draw(self._stream, "\r\x1b[K")
 

@@ -13,14 +13,10 @@ class Refusal:
 
 
 NOT_UNDERSTOOD = Refusal(
-    "CW101",
-    "0A000",
-    "Rewrite the statement, or pin the session with USE CLUSTER if it only reads.",
+    "CW101", "0A000", "Rewrite the statement, or pin the session with USE CLUSTER if it only reads."
 )
 SEVERAL_PRIMARIES = Refusal(
-    "CW102",
-    "0A000",
-    "Write to the objects of each primary cluster in a statement of its own.",
+    "CW102", "0A000", "Write to the objects of each primary cluster in a statement of its own."
 )
 WRONG_OUTPUT_CLUSTER = Refusal(
     "CW103",
@@ -53,20 +49,12 @@ REFUSALS = (
 )
 
 # Refusals of the guard in a cluster (guard/, ClaimException), for what the decision lacked.
-UNREADABLE_CLAIM = Refusal(
-    "CW360",
-    "0A000",
-    "Use the proxy and the guard of one version.",
-)
+UNREADABLE_CLAIM = Refusal("CW360", "0A000", "Use the proxy and the guard of one version.")
 READ_NOT_CLAIMED = Refusal(
-    "CW361",
-    "0A000",
-    "Report it: the analysis missed a table, view or folder that Spark reads.",
+    "CW361", "0A000", "Report it: the analysis missed a table, view or folder that Spark reads."
 )
 PARTITION_NOT_CLAIMED = Refusal(
-    "CW362",
-    "0A000",
-    "Report it: the analysis missed a partition, or data, that Spark reads.",
+    "CW362", "0A000", "Report it: the analysis missed a partition, or data, that Spark reads."
 )
 CHANGED_AFTER_DECISION = Refusal(
     "CW363",
@@ -79,9 +67,7 @@ WRITE_NOT_CLAIMED = Refusal(
     "Report it: the analysis missed a table, partition, database or folder that Spark writes.",
 )
 COMMAND_NOT_KNOWN = Refusal(
-    "CW365",
-    "0A000",
-    "Report it: the guard cannot see what this command writes.",
+    "CW365", "0A000", "Report it: the guard cannot see what this command writes."
 )
 
 GUARD_REFUSALS = (

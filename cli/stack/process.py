@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from cli.stack.plan import Service
@@ -32,12 +31,7 @@ class Children:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self, service: Service) -> None:

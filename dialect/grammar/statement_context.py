@@ -21,15 +21,7 @@ from dialect.parsing.variables import Pruning, pruning, stores_plans
 from dialect.pruning.predicate import Matching
 from dialect.pruning.values import canonical
 from dialect.rewrites.hive_rewrites import standard
-from dialect.statement import (
-    ALL,
-    Action,
-    Known,
-    PartitionPredicate,
-    Read,
-    SessionEffect,
-    Write,
-)
+from dialect.statement import ALL, Action, Known, PartitionPredicate, Read, SessionEffect, Write
 
 
 @dataclass(slots=True)

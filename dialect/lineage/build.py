@@ -179,10 +179,7 @@ class Builder:
         kind = join_kind(join)
         using = tuple(each.name.lower() for each in join.args.get("using") or ())
         for name in using:
-            scope.merged[name] = {
-                JoinKind.RIGHT: right,
-                JoinKind.FULL: None,
-            }.get(kind, left)
+            scope.merged[name] = {JoinKind.RIGHT: right, JoinKind.FULL: None}.get(kind, left)
         return Join(kind, left, right, scope, join.args.get("on"), using)
 
     def _laterals(self, node: Node, tree: exp.Expr, scope: Scope) -> Node:

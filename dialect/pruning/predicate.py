@@ -198,11 +198,7 @@ _FEW = 1_000
 
 
 def _filtered(
-    partitions: PartitionSet,
-    rows: range | list[int],
-    term: Term,
-    day: date | None,
-    work: _Work,
+    partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None, work: _Work
 ) -> range | list[int]:
     """The rows that may satisfy a condition on several keys."""
     if len(rows) > _FEW and isinstance(term, Call) and term.name == "or":

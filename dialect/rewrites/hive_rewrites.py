@@ -40,7 +40,7 @@ _SIZED = {
 }
 # What may stand before a bracket without being a function: of a type, of nothing, of two queries.
 _TYPES = frozenset(SparkParser.TYPE_TOKENS) - {
-    *(TokenType.INTERVAL, TokenType.NULL, TokenType.UNION),
+    *(TokenType.INTERVAL, TokenType.NULL, TokenType.UNION)
 }
 _WITH_LENGTH = frozenset(
     {TokenType.DECIMAL, TokenType.CHAR, TokenType.VARCHAR, TokenType.NCHAR, TokenType.NVARCHAR}

@@ -12,7 +12,6 @@ if no address answers in time; NoSuchObject, AlreadyExists and MetastoreRefused 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from time import monotonic
-from types import TracebackType
 from typing import Self, TypeVar
 
 from conf.names import TableRef
@@ -69,12 +68,7 @@ class HmsClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

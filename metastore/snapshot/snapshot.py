@@ -92,10 +92,7 @@ class Snapshot:
     """Facts by table, at most `ttl` seconds old; `limit` tables (of 1,000 partitions each)."""
 
     def __init__(
-        self,
-        ttl: float = 60.0,
-        limit: int = 10_000,
-        clock: Callable[[], float] = monotonic,
+        self, ttl: float = 60.0, limit: int = 10_000, clock: Callable[[], float] = monotonic
     ) -> None:
         self.ttl = ttl
         self.clock = clock

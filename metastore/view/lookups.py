@@ -139,11 +139,7 @@ def partitions_named(
     partitions: list[PartitionNow] = []
     for batch in _batches(list(names)):
         arguments = Struct(
-            {
-                1: (STRING, database),
-                2: (STRING, table.ref.name),
-                3: (LIST, strings(batch)),
-            }
+            {1: (STRING, database), 2: (STRING, table.ref.name), 3: (LIST, strings(batch))}
         )
         reply = yield call_bytes("get_partitions_by_names", 0, arguments)
         scanner = PartitionScanner()

@@ -93,10 +93,7 @@ class ThrottledAuthenticator:
         if backend is None or not user or not password:
             raise AuthRejected
         return await self.check(
-            lambda on_entry: backend.check(user, password, on_entry),
-            user,
-            peer,
-            lambda name: name,
+            lambda on_entry: backend.check(user, password, on_entry), user, peer, lambda name: name
         )
 
     async def bearer(self, token: str, peer: str) -> str:

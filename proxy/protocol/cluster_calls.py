@@ -49,8 +49,7 @@ def open_session_call(protocol: int, user: str, configuration: Mapping[str, str]
         STRING, STRING, [(key.encode(), value.encode()) for key, value in configuration.items()]
     )
     return _call(
-        "OpenSession",
-        Struct({1: (I32, protocol), 2: (STRING, user.encode()), 4: (MAP, pairs)}),
+        "OpenSession", Struct({1: (I32, protocol), 2: (STRING, user.encode()), 4: (MAP, pairs)})
     )
 
 

@@ -10,14 +10,7 @@ from dataclasses import dataclass, field
 
 from proxy.errors import WireError
 from proxy.protocol.types import Orientation
-from thriftcodec.values import (
-    CALL,
-    STRING,
-    Items,
-    Message,
-    Pairs,
-    Struct,
-)
+from thriftcodec.values import CALL, STRING, Items, Message, Pairs, Struct
 
 _PIECE = 1 << 20  # bytes that are decoded at once
 

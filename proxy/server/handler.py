@@ -41,11 +41,7 @@ from proxy.protocol.requests import (
     texts_of,
 )
 from proxy.protocol.status import as_synchronous, failure_of
-from proxy.protocol.types import (
-    NEWEST_PROTOCOL,
-    OperationState,
-    OperationType,
-)
+from proxy.protocol.types import NEWEST_PROTOCOL, OperationState, OperationType
 from proxy.server.client_connection import ClientConnection
 from proxy.server.operation_calls import OperationCalls
 from proxy.server.server_state import OwnedOperation, ServerState

@@ -96,9 +96,7 @@ class ServerState:
         """Applies these limits. Sessions and statements that are there stay."""
         self.limits = self.pool.limits = limits
         self._session_quota.bounds = Bounds(
-            limits.sessions_per_user,
-            limits.sessions_per_address,
-            limits.sessions_per_user_address,
+            limits.sessions_per_user, limits.sessions_per_address, limits.sessions_per_user_address
         )
         self._statement_quota.bounds = Bounds(
             limits.statements_per_user, limits.statements_per_address

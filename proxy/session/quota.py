@@ -67,9 +67,4 @@ class Quota:
 
     def _keys(self, user: str, address: str) -> tuple[str, ...]:
         what = self._what
-        return (
-            f"{what}\0u{user}",
-            f"{what}\0a{address}",
-            f"{what}\0b{user}\0{address}",
-            what,
-        )
+        return (f"{what}\0u{user}", f"{what}\0a{address}", f"{what}\0b{user}\0{address}", what)

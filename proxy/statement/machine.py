@@ -13,14 +13,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
-from proxy.errors import (
-    ClusterDown,
-    ClusterLost,
-    Rejected,
-    SessionGone,
-    Unsettled,
-    refusal,
-)
+from proxy.errors import ClusterDown, ClusterLost, Rejected, SessionGone, Unsettled, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of

@@ -8,13 +8,7 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
 from dialect.lineage.plan import Block, Entry, Scan, Scope
 from dialect.lineage.reads import reads_of
-from dialect.lineage.temporary import (
-    GLOBAL_TEMP,
-    is_global,
-    name_parts,
-    replacing,
-    temporary_name,
-)
+from dialect.lineage.temporary import GLOBAL_TEMP, is_global, name_parts, replacing, temporary_name
 from dialect.parsing.language import parse
 from dialect.parsing.token_cursor import (
     QUERY_WORDS,

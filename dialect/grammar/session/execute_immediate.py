@@ -10,12 +10,7 @@ from dataclasses import replace
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.grammar.session.session_variables import (
-    certain_text,
-    computed_once,
-    element,
-    targets,
-)
+from dialect.grammar.session.session_variables import certain_text, computed_once, element, targets
 from dialect.grammar.statement_context import StatementContext
 from dialect.lineage.build import Builder
 from dialect.parsing.constant_text import TEXTS

@@ -11,11 +11,7 @@ from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD, r
 
 
 def claimed_facts(
-    data: bytes,
-    found: Found,
-    placement: Placement,
-    current: Mapping[str, str],
-    context: Context,
+    data: bytes, found: Found, placement: Placement, current: Mapping[str, str], context: Context
 ) -> dict[str, str] | None:
     """The facts with the client's copies; None if the client sent none.
 

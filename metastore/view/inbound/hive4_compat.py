@@ -12,10 +12,7 @@ from thriftcodec.values import EXCEPTION, REPLY, STRUCT, Struct
 from thriftcodec.writer import call_bytes
 
 _UNKNOWN_METHOD = 1
-NEWER = {
-    "get_table": "get_table_req",
-    "get_table_objects_by_name": "get_table_objects_by_name_req",
-}
+NEWER = {"get_table": "get_table_req", "get_table_objects_by_name": "get_table_objects_by_name_req"}
 
 
 def is_unknown(reply: bytes) -> bool:

@@ -15,11 +15,7 @@ class Requests:
     """Reads a client's requests. While none comes, the connection to the metastore is closed."""
 
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        limits: ViewLimits,
-        slot: ClientSlot,
-        upstream: Upstream,
+        self, reader: asyncio.StreamReader, limits: ViewLimits, slot: ClientSlot, upstream: Upstream
     ) -> None:
         self._reader = reader
         self._limits = limits

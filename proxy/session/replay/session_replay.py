@@ -15,13 +15,7 @@ from weakref import WeakMethod
 
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
-from dialect.lineage.temporary import (
-    bare_variable,
-    dropping,
-    is_global,
-    is_variable,
-    quoted,
-)
+from dialect.lineage.temporary import bare_variable, dropping, is_global, is_variable, quoted
 from dialect.statement import (
     AssignVariables,
     CreateTempTable,
