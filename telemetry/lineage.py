@@ -3,16 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
+    DatasetFacet,
     JobFacet,
     RunFacet,
     error_message_run,
     job_type_job,
+    nominal_time_run,
+    parent_run,
     sql_job,
+    symlinks_dataset,
     tags_run,
 )
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
@@ -34,12 +39,22 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Location:
+    """The data of `table` at a URI, or at a path: one of its copies, or a directory if `table` is
+    empty."""
+
+    uri: str
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LineageRun:
     """A run that ended.
 
     `id` are 32 hexadecimal digits, `job` names what runs again and again, `kind` is OpenLineage's
     job type, such as QUERY. `began` and `ended` are Unix times. `inputs` and `outputs` are tables,
-    `database.table`. `sql` and `error` may be empty.
+    `database.table`, or locations. `sql` and `error` may be empty. `parent` is the id and the job
+    of the run that made this one, `nominal` the Unix time that it is about.
     """
 
     id: str
@@ -48,11 +63,14 @@ class LineageRun:
     began: float
     ended: float
     outcome: Outcome
-    inputs: Sequence[str] = ()
-    outputs: Sequence[str] = ()
+    inputs: Sequence[str | Location] = ()
+    outputs: Sequence[str | Location] = ()
     sql: str = ""
     error: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
+    parent: tuple[str, str] | None = None
+    nominal: float | None = None
+    language: str = "SQL"
 
 
 class LineageSender:
@@ -96,11 +114,20 @@ def events_of(run: LineageRun, namespace: str, tables: str) -> list[RunEvent]:
         if value
     ]
     started: dict[str, RunFacet] = {"tags": tags_run.TagsRunFacet(tags)}
+    if run.nominal is not None:
+        started["nominalTime"] = nominal_time_run.NominalTimeRunFacet(utc(run.nominal))
+    if run.parent is not None:
+        parent, job_of_parent = run.parent
+        started["parent"] = parent_run.ParentRunFacet(
+            parent_run.Run(str(UUID(parent))), parent_run.Job(namespace, job_of_parent)
+        )
     ended = dict(started)
     if run.error:
-        ended["errorMessage"] = error_message_run.ErrorMessageRunFacet(run.error, "SQL")
-    inputs = [InputDataset(tables, name) for name in run.inputs]
-    outputs = [OutputDataset(tables, name) for name in run.outputs]
+        ended["errorMessage"] = error_message_run.ErrorMessageRunFacet(run.error, run.language)
+    inputs, outputs = (
+        [(*_name(each, tables), _links(each, tables)) for each in data]
+        for data in (run.inputs, run.outputs)
+    )
     id = str(UUID(run.id))
     return [
         RunEvent(
@@ -109,11 +136,29 @@ def events_of(run: LineageRun, namespace: str, tables: str) -> list[RunEvent]:
             run=Run(id, known),
             job=job,
             eventType=state,
-            inputs=inputs,
-            outputs=outputs,
+            inputs=[InputDataset(host, name, facets=links) for host, name, links in inputs],
+            outputs=[OutputDataset(host, name, facets=links) for host, name, links in outputs],
         )
         for when, state, known in (
             (run.began, RunState.START, started),
             (run.ended, RunState(run.outcome.value), ended),
         )
     ]
+
+
+def _name(data: str | Location, tables: str) -> tuple[str, str]:
+    """The namespace and the name of a dataset, as OpenLineage names them: a directory is in the
+    namespace of its file system."""
+    if isinstance(data, str):
+        return tables, data
+    parts = urlsplit(data.uri)
+    host = f"{parts.scheme}://{parts.netloc}" if parts.netloc else parts.scheme or "file"
+    return host, parts.path.rstrip("/") or "/"
+
+
+def _links(data: str | Location, tables: str) -> dict[str, DatasetFacet]:
+    """The table that a directory has the data of."""
+    if isinstance(data, str) or not data.table:
+        return {}
+    table = symlinks_dataset.Identifier(tables, data.table, "TABLE")
+    return {"symlinks": symlinks_dataset.SymlinksDatasetFacet([table])}

@@ -1,7 +1,8 @@
 """Spans of what ended, for OpenTelemetry, sent by OTLP over HTTP.
 
-The id of the trace is the id of the statement: the audit log, the history and the description of
-Spark's jobs have the same 32 hexadecimal digits.
+The id of the trace is the id of the statement, of the lifecycle's instance, or of a copy that was
+made for neither: the audit log, the history and the descriptions of Spark's jobs have the same 32
+hexadecimal digits.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ class Trace:
     """What ended: a span `name` with one child for each of `phases`, which follow each other.
 
     `id` are 32 hexadecimal digits, `began` is Unix time, durations are seconds. `error` is empty
-    if it succeeded.
+    if it succeeded. With a `part` the span is a child of the span without one of the same id.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Trace:
     phases: Mapping[str, float] = field(default_factory=dict)
     attributes: Mapping[str, str | int | float] = field(default_factory=dict)
     error: str = ""
+    part: str = ""
 
 
 class TraceSender:
@@ -55,15 +57,16 @@ class TraceSender:
 
 def spans_of(trace: Trace, resource: Resource) -> list[ReadableSpan]:
     """The span of all, then those of its phases."""
-    context = _context(trace.id, "")
+    context = _context(trace.id, trace.part)
     status = Status(StatusCode.ERROR, trace.error) if trace.error else Status(StatusCode.UNSET)
     spans = [
         ReadableSpan(
             trace.name,
             context,
-            resource=resource,
+            _context(trace.id, "") if trace.part else None,
+            resource,
             attributes=dict(trace.attributes),
-            kind=SpanKind.SERVER,
+            kind=SpanKind.INTERNAL if trace.part else SpanKind.SERVER,
             status=status,
             start_time=_nanoseconds(trace.began),
             end_time=_nanoseconds(trace.began + trace.seconds),
@@ -75,7 +78,7 @@ def spans_of(trace: Trace, resource: Resource) -> list[ReadableSpan]:
         spans.append(
             ReadableSpan(
                 phase,
-                _context(trace.id, phase),
+                _context(trace.id, f"{trace.part} {phase}" if trace.part else phase),
                 context,
                 resource,
                 start_time=_nanoseconds(began),
@@ -87,8 +90,8 @@ def spans_of(trace: Trace, resource: Resource) -> list[ReadableSpan]:
     return spans
 
 
-def _context(trace: str, phase: str) -> SpanContext:
-    digest = hashlib.sha256(f"{trace} {phase}".encode()).digest()
+def _context(trace: str, part: str) -> SpanContext:
+    digest = hashlib.sha256(f"{trace} {part}".encode()).digest()
     return SpanContext(int(trace, 16), int.from_bytes(digest[:8]), False, _SAMPLED)
 
 

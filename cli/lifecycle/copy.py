@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.errors import NoClusters
+from cli.lifecycle.work_observer import WorkObserver
 from cli.progress import Bar
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
@@ -28,6 +29,7 @@ from metastore.errors import NoSuchObject
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.filter import parse_filter
@@ -110,9 +112,12 @@ def run(args: argparse.Namespace) -> int:
         print("causeway copy: name one table", file=sys.stderr)
         return 2
     ref = TableRef.parse(names[0]) if names else None
-    with notifying_client(settings, _METASTORE_TIMEOUT) as client:
+    with (
+        notifying_client(settings, _METASTORE_TIMEOUT) as client,
+        WorkObserver(settings) as observer,
+    ):
         objects = ObjectCatalog(client, settings.topology.default)
-        command = _Command(args, settings, objects)
+        command = _Command(args, settings, objects, record=observer.record)
         if action == "sweep":
             return command.sweep(ref)
         assert ref is not None
@@ -131,6 +136,7 @@ class _Command:
     settings: Settings
     objects: ObjectCatalog
     _files: "SparkFiles | None" = None
+    record: RecordCopy = no_records
 
     @property
     def files(self) -> "SparkFiles":
@@ -191,7 +197,7 @@ class _Command:
 
     def _carry_out(self, plan: CopyPlan) -> CopyReport:
         with Bar(sys.stderr, shown=not self.args.json) as bar:
-            context = JobContext(self.files, emit=self._emit, progress=bar)
+            context = JobContext(self.files, self._emit, self.record, progress=bar)
             limits = CopyLimits(self.args.wait, self.args.attempts, grace=self.args.grace)
             return run_copy(plan, self.objects, context, self.options, limits)
 
@@ -283,6 +289,7 @@ class _Command:
 def as_json(report: CopyReport) -> dict[str, object]:
     """The result as one JSON object."""
     facts = dataclasses.asdict(report)
+    del facts["copied"], facts["sent"]  # by object: the history has their sums
     return facts | {"failed": {name: str(error) for name, error in report.failed.items()}}
 
 

@@ -27,6 +27,7 @@ from cli.lifecycle.lifecycle_options import (
     strict,
     time_option,
 )
+from cli.lifecycle.work_observer import environment_observer
 from pipeline.falcon import document, expression, grammar, rules, tree
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
@@ -214,11 +215,9 @@ def _entity(path: Path, data: bytes) -> Entity:
 def _run_update(args: argparse.Namespace) -> int:
     data = _read(args.file, args)
     entity = _entity(args.file, data)
-    print(
-        entity_service.update(
-            open_store(args), key_of(args), data, args.user, now_of(args), lenient
-        )
-    )
+    with environment_observer("causeway entity") as observer:
+        store, now = open_store(args, observer.changed), now_of(args)
+        print(entity_service.update(store, key_of(args), data, args.user, now, lenient))
     _warn(args.file, entity, args)
     return 0
 

@@ -16,6 +16,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 from cli.lifecycle.lifecycle_options import (
@@ -26,6 +27,7 @@ from cli.lifecycle.lifecycle_options import (
     open_store,
     time_option,
 )
+from cli.lifecycle.work_observer import environment_observer
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.model import Process
 from pipeline.processes.parameters import parameters_of
@@ -34,6 +36,7 @@ from pipeline.scheduler.errors import UnknownEntity
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store.store import Store
+from pipeline.scheduler.work_records import OnChange, no_record
 
 _COMMANDS_HELP = {
     "list": "list instances",
@@ -76,9 +79,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = open_store(args)
-    entity_service.find(entity_service.read_catalog(store), key_of(args))
-    return _COMMANDS[args.command](args, store)
+    with ExitStack() as exits:
+        on_change: OnChange = no_record
+        if args.command == "kill":
+            on_change = exits.enter_context(environment_observer("causeway instance")).changed
+        store = open_store(args, on_change)
+        entity_service.find(entity_service.read_catalog(store), key_of(args))
+        return _COMMANDS[args.command](args, store)
 
 
 def _chosen(args: argparse.Namespace, store: Store) -> list[Instance]:

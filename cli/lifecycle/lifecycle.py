@@ -27,17 +27,19 @@ from cli.lifecycle.copy import parse_bytes
 from cli.lifecycle.lifecycle_options import (
     add_pig_option,
     add_store_options,
+    named_settings,
     now_of,
     open_store,
     time_option,
 )
 from cli.lifecycle.lifecycle_port import LifecyclePort, LifecycleServer
+from cli.lifecycle.work_observer import WorkObserver
 from conf.names import ClusterName
 from conf.settings.lifecycle import Lifecycle
-from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.client.notifying_client import Notify
 from metastore.client.view_sync import ViewSync
+from pipeline.copy.copy_record import RecordCopy
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.falcon.calendar import format_time
@@ -122,31 +124,32 @@ def _serve(args: argparse.Namespace) -> int:
     stop = threading.Event()
     for each in _STOP:
         signal.signal(each, lambda *_: stop.set())
-    known = _settings(args)
+    known = named_settings(args.conf or ())
     own = known[0] if known else Settings()
-    store, clock, channels = open_store(args), _clock(args), _channels(own.lifecycle)
-    with _views(known) as notify, AlertSender(store, clock, channels, _emit):
-        actions = _actions(args, notify)
-        service = SchedulerServer(store, actions, clock, name, limits, _emit, channels.keys())
-        try:
-            if args.once:
-                service.until_idle(stop=stop)
-            else:
-                operations = Operations(store, service, clock, args.user, actions.eviction_plan)
-                with _port(own, operations) as port:
-                    listening = str(port.listening) if port else None
-                    _emit(
-                        {
-                            "event": "serving",
-                            "server": name,
-                            "user": args.user,
-                            "listening": listening,
-                        }
+    clock, channels = _clock(args), _channels(own.lifecycle)
+    with _views(known) as notify, WorkObserver(own, name, deletes=True) as observer:
+        store = open_store(args, observer.changed)
+        actions = _actions(args, notify, observer.record)
+        with AlertSender(store, clock, channels, _emit):
+            service = SchedulerServer(store, actions, clock, name, limits, _emit, channels.keys())
+            try:
+                if args.once:
+                    service.until_idle(stop=stop)
+                else:
+                    operations = Operations(
+                        store, service, clock, args.user, actions.eviction_plan, observer.queues
                     )
-                    service.serve(stop)
-        finally:
-            service.close(give_up=stop.is_set())
+                    with _port(own, operations, observer) as port:
+                        _emit_serving(name, args.user, port)
+                        service.serve(stop)
+            finally:
+                service.close(give_up=stop.is_set())
     return 0
+
+
+def _emit_serving(name: str, user: str, port: LifecyclePort | None) -> None:
+    listening = str(port.listening) if port else None
+    _emit({"event": "serving", "server": name, "user": user, "listening": listening})
 
 
 def _channels(settings: Lifecycle) -> dict[str, Deliver]:
@@ -163,12 +166,12 @@ def _channels(settings: Lifecycle) -> dict[str, Deliver]:
 
 
 def _port(
-    settings: Settings, operations: Operations
+    settings: Settings, operations: Operations, observer: WorkObserver
 ) -> AbstractContextManager[LifecyclePort | None]:
     """The port of the settings, if they have one."""
     if settings.lifecycle.port is None:
         return nullcontext()
-    server = LifecycleServer(operations, _observed, settings.transports)
+    server = LifecycleServer(operations, _observed, settings.transports, observer.history)
     return LifecyclePort(server, settings.lifecycle)
 
 
@@ -177,14 +180,6 @@ def _observed(method: str, path: str, caller: str, refused: bool) -> None:
     if method != "GET" or refused:
         event = "refused" if refused else "administered"
         _emit({"event": event, "method": method, "path": path, "address": caller})
-
-
-def _settings(args: argparse.Namespace) -> list[Settings]:
-    """The settings that were named. Those of the first file hold for the server itself. Raises
-    CausewayError.
-    """
-    named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
-    return [load(path) for path in args.conf or [Path(each) for each in named if each]]
 
 
 def _views(known: Sequence[Settings]) -> ViewSync:
@@ -201,7 +196,7 @@ def _clock(args: argparse.Namespace) -> Clock:
     return SetClock(args.at) if args.once else RunningClock(args.at)
 
 
-def _actions(args: argparse.Namespace, notify: Notify) -> ClusterActions:
+def _actions(args: argparse.Namespace, notify: Notify, record: RecordCopy) -> ClusterActions:
     files = _Files(args)
     return ClusterActions(
         files=files,
@@ -212,6 +207,7 @@ def _actions(args: argparse.Namespace, notify: Notify) -> ClusterActions:
         notify=notify,
         spark_ends=files.spark_ends,
         publishing=threading.Lock(),
+        record=record,
     )
 
 

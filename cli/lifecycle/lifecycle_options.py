@@ -4,10 +4,12 @@ import argparse
 import getpass
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from conf.settings.load import load
+from conf.settings.settings import Settings
 from metastore.errors import MetastoreError
 from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entity_set import EntitySet
@@ -17,6 +19,7 @@ from pipeline.scheduler.actions import tables
 from pipeline.scheduler.clock import SystemClock
 from pipeline.scheduler.errors import CannotSchedule
 from pipeline.scheduler.store.store import Store
+from pipeline.scheduler.work_records import OnChange, no_record
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 
@@ -45,8 +48,16 @@ def key_of(args: argparse.Namespace) -> EntityKey:
     return EntityKey(Kind(args.kind), args.name)
 
 
-def open_store(args: argparse.Namespace) -> Store:
-    return Store(args.store)
+def open_store(args: argparse.Namespace, on_change: OnChange = no_record) -> Store:
+    return Store(args.store, on_change)
+
+
+def named_settings(paths: Sequence[Path] = ()) -> list[Settings]:
+    """The settings of these files, or else of those that CAUSEWAY_CONF names. Those of the first
+    file hold for the process itself. Raises CausewayError.
+    """
+    named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
+    return [load(path) for path in paths or [Path(each) for each in named if each]]
 
 
 def store_exists(url: str) -> bool:

@@ -11,16 +11,23 @@ from http import HTTPStatus
 from urllib.parse import parse_qs, unquote
 
 from cli.errors import CannotListen
+from cli.lifecycle.work_observer import Ask
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key
 from proxy.errors import NoSuchThing
-from proxy.operations.administration.admin_server import Answer, Observed, OperatorServer
+from proxy.operations.administration.admin_server import (
+    HISTORY,
+    Answer,
+    Observed,
+    OperatorServer,
+)
 
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (
+    *(f"GET {path}" for path in HISTORY),
     *(f"GET {path}" for path in ("/health", "/metrics", "/v1/entities", "/v1/instances")),
     *("GET /v1/lag", "GET /v1/log/KIND/NAME", "GET /v1/retention/NAME"),
     *(f"POST /v1/entities/KIND/NAME/{action}" for action in _ENTITY_ACTIONS),
@@ -31,9 +38,17 @@ ROUTES = (
 class LifecycleServer(OperatorServer):
     """Answers with `operations`, whose calls block for short times."""
 
-    def __init__(self, operations: Operations, observed: Observed, transports: Transports) -> None:
+    def __init__(
+        self,
+        operations: Operations,
+        observed: Observed,
+        transports: Transports,
+        history: Ask | None = None,
+    ) -> None:
+        """`history` answers questions to the history, if there is one."""
         super().__init__(observed, transports)
         self._operations = operations
+        self._history = history
 
     async def respond(self, method: str, path: str, query: str) -> Answer:
         parameters = parse_qs(query, keep_blank_values=True)
@@ -62,6 +77,11 @@ class LifecycleServer(OperatorServer):
                 return HTTPStatus.OK, operations.log(entity_key(kind, name), query)
             case ["", "v1", "retention", name]:
                 return HTTPStatus.OK, operations.retention(entity_key("feed", name))
+        if path in HISTORY:
+            if self._history is None:
+                raise NoSuchThing("There is no history: history.store is not set.")
+            given = {name: values[-1] for name, values in query.items()}
+            return HTTPStatus.OK, self._history(HISTORY[path], given)
         if path not in answers:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, answers[path]()

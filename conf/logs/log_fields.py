@@ -39,6 +39,13 @@ def log_fields() -> Mapping[str, str]:
     return _FIELDS.get(_NONE)
 
 
+def trace_id() -> str:
+    """The id of the trace of what this task works on: a statement, an instance of the lifecycle or
+    a copy. Empty for other tasks."""
+    fields = log_fields()
+    return fields.get("statement") or fields.get("instance") or fields.get("copy") or ""
+
+
 def extra(**fields: str) -> dict[str, dict[str, str]]:
     """Fields of one line: `log.warning(text, extra=extra(cluster="east"))`."""
     return {"fields": fields}

@@ -116,6 +116,7 @@ copies = Table(
     "history_copy",
     TABLES,
     Column("copy", Text, primary_key=True),
+    Column("trace", Text, nullable=False),
     Column("run", Text, nullable=False),
     Column("statement", Text, nullable=False),
     Column("instance", Text, nullable=False),

@@ -20,8 +20,10 @@ Row = dict[str, Any]
 class CopyRecord:
     """What one run of the copy engine copied from one cluster to another.
 
-    `id` are 32 hexadecimal digits. `run` names the run in its events and directories. `statement`,
-    `instance` and `entity` are of the statement or instance that made it, else empty. `source` and
+    `id` are 32 hexadecimal digits, and so is `trace`: the id of its trace, which is that of the
+    statement or instance that made it, or else its own; the descriptions of its Spark jobs begin
+    with it. `run` names the run in its events and directories. `statement`, `instance` and `entity`
+    are empty unless a statement or an instance made it. `source` and
     `target` are clusters; of a copy of directories `table` and `target_table` are URIs. `location`
     is the directory below which the copy was made. `partitions` is None for a table as a whole,
     `objects` are the first partitions that were copied and the write versions of their source.
@@ -49,6 +51,7 @@ class CopyRecord:
     statement: str = ""
     instance: str = ""
     entity: str = ""
+    trace: str = ""
 
     @property
     def kept(self) -> int:
@@ -61,11 +64,6 @@ class CopyRecord:
         if not self.error and not self.failed:
             return "SUCCEEDED"
         return "PARTIAL" if self.copied else "FAILED"
-
-    @property
-    def trace(self) -> str:
-        """The id of its trace, which the descriptions of its Spark jobs have."""
-        return self.statement or self.instance or self.id
 
     def row(self) -> Row:
         """All columns of its row."""

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pipeline.copy.copy_record import RecordCopy, Share, no_records
 from pipeline.copy.files import (
     CopyOptions,
     FileCopy,
@@ -75,19 +76,32 @@ class CopyLimits:
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """The effects of a run. `clock` returns epoch seconds, `sleep` takes seconds."""
+    """The effects of a run. `clock` returns epoch seconds, `sleep` takes seconds. `record` gets
+    what a run copied when it has ended."""
 
     files: Files
     emit: Emit = no_events
+    record: RecordCopy = no_records
     progress: Progress = no_progress
     clock: Clock = time.time
     sleep: Callable[[float], None] = time.sleep
 
 
+@dataclass(frozen=True, slots=True)
+class CopiedObject:
+    """A published copy: the cluster of its source, the version that it has, and its size."""
+
+    primary: str
+    version: str
+    files: int
+    bytes: int
+
+
 @dataclass(slots=True)
 class CopyReport:
     """What a run did. `gone` are objects that were dropped; `bytes_sent` went over the network;
-    `failed` has the error of each object that could not be copied.
+    `failed` has the error of each object that could not be copied; `copied` has each object that is
+    published; `sent` has the bytes that went over the network for each object.
     """
 
     run: str = ""
@@ -100,6 +114,22 @@ class CopyReport:
     seconds: float = 0.0
     failed: dict[str, CopyError] = field(default_factory=dict)
     swept: SweepResult = field(default_factory=SweepResult)
+    copied: dict[str, CopiedObject] = field(default_factory=dict)
+    sent: Counter[str] = field(default_factory=Counter)
+
+    def shares(self, items: Sequence[PlannedCopy], source: str) -> dict[str, Share]:
+        """What was copied from each cluster; `source` is that of objects whose plan names none."""
+        shares: dict[str, Share] = {}
+        for item in items:
+            share = shares.setdefault(item.primary or source, Share())
+            share.sent += self.sent[item.name]
+            if (error := self.failed.get(item.name)) is not None:
+                share.errors.append(str(error))
+            if (done := self.copied.get(item.name)) is not None:
+                share.objects.append((item.name, done.version))
+                share.files = (share.files or 0) + done.files
+                share.bytes = (share.bytes or 0) + done.bytes
+        return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +319,8 @@ class CopyJob:
             [file for copy in copies for file in copy.files()], self.options, self.context.progress
         )
         count = Counter(result.status for result in results)
+        for result in results:
+            self.report.sent[names[result.file.target]] += result.sent
         sent = sum(result.sent for result in results)
         self.report.files_sent += count[FileStatus.SENT]
         self.report.files_kept += count[FileStatus.KEPT]
@@ -333,6 +365,12 @@ class CopyJob:
         retire(self.context.files, self.staging, [copy.item.retires for copy in copies])
         published = self.catalog.publish(copies) - self._withdrawn(copies)
         self.report.published += sorted(published)
+        for copy in copies:
+            if copy.name in published:
+                item, size = copy.item, copy.before
+                self.report.copied[copy.name] = CopiedObject(
+                    item.primary, item.of, len(size.files), size.bytes
+                )
         self._event("published", objects=sorted(published))
         return published
 

@@ -5,7 +5,7 @@ steps for a number of objects; it is repeated for objects that change in the mea
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from conf.names import ClusterName, TableRef
@@ -24,7 +24,8 @@ class CopyReason(Enum):
 @dataclass(frozen=True, slots=True)
 class PlannedCopy:
     """One object to copy. `of` is the version of it that the copy will hold, `retires` the
-    location of the copy that the new one replaces.
+    location of the copy that the new one replaces, `primary` the cluster of the source, empty where
+    the plan does not know it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class PlannedCopy:
     of: str
     why: CopyReason
     retires: str | None = None
+    primary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,8 @@ def plan_copy(
         elif is_fresh:
             why = CopyReason.ASKED
         retires = None if copy is None else copy.location
-        items.append(PlannedCopy(each.name, each.location, placement.version, why, retires))
+        item = PlannedCopy(each.name, each.location, placement.version, why, retires)
+        items.append(replace(item, primary=placement.primary))
     return CopyPlan(table, cluster, staging, tuple(items), fresh, tuple(busy), checksum)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from conf.names import ClusterName, TableRef
 from pipeline.copy.copy_catalog import ObjectCatalog, Publication, TableState
 from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext, ObjectCopy
+from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, MetadataStep, PlannedCopy
 from pipeline.copy.staging import RunMarker, new_run
@@ -28,8 +29,11 @@ def run_copy(
     marker = new_run(plan.ref, plan.table.created, context.clock(), [i.name for i in plan.items])
     catalog = SecondaryCopies(objects, plan.table, plan.cluster)
     options = replace(options, checksum=plan.checksum)
-    job = CopyJob(str(plan.ref), plan.staging, marker, catalog, context, options, limits, report)
-    return job.run(plan.steps)
+    name, source = str(plan.ref), plan.table.placement.primary
+    job = CopyJob(name, plan.staging, marker, catalog, context, options, limits, report)
+    route = CopyRoute(marker.run, name, name, source, plan.cluster, plan.staging)
+    with recorded(context.record, context.clock, route, lambda: report.shares(plan.items, source)):
+        return job.run(plan.steps)
 
 
 @dataclass(frozen=True, slots=True)

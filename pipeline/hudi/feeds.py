@@ -13,6 +13,7 @@ from typing import Protocol
 
 from pipeline.copy.copy_catalog import TABLE_ITSELF
 from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.copy_record import CopyRoute, Share, recorded
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.lease import Lease
 from pipeline.copy.staging import RunMarker, object_path
@@ -58,6 +59,9 @@ class ReplicaTarget(Protocol):
     @property
     def marker(self) -> RunMarker: ...
 
+    @property
+    def route(self) -> CopyRoute: ...
+
     def state(self) -> ReplicaState: ...
 
     def publish(self, state: ReplicaState, replica: str) -> bool:
@@ -85,6 +89,16 @@ class Replicator:
         state = target.state()
         if state.fresh and self._is_complete(state):
             return None
+        route, shares = target.route, dict[str, Share]()
+        with recorded(self.context.record, self.context.clock, route, lambda: shares):
+            state, result = self._run(target)
+            if result.files:
+                objects, sent = [(TABLE_ITSELF, state.of)], result.bytes
+                shares[route.source] = Share(objects, files=None, bytes=None, sent=sent)
+        return result
+
+    def _run(self, target: ReplicaTarget) -> tuple[ReplicaState, HudiReplicationResult]:
+        """The state of the source that was published, and what was copied."""
         files = self.context.files
         with Lease(files, target.staging, target.marker, self.context.clock) as lease:
             self._take_over(target)
@@ -97,7 +111,7 @@ class Replicator:
                 if target.publish(state, replica):
                     self._sweep(target)
                     lease.finished = True
-                    return result
+                    return state, result
         raise SourceKeepsChanging(f"{target.name} changed during each attempt.")
 
     def _is_complete(self, state: ReplicaState) -> bool:

@@ -11,6 +11,7 @@ from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication, data_location
+from pipeline.copy.copy_record import CopyRoute
 from pipeline.copy.run import used_by
 from pipeline.copy.staging import RunMarker, new_run, staging_of
 from pipeline.errors import NotCopyable
@@ -29,6 +30,7 @@ class SharedMetastoreReplica:
     cluster: ClusterName
     staging: str
     marker: RunMarker
+    primary: ClusterName
 
     @classmethod
     def of(
@@ -44,11 +46,18 @@ class SharedMetastoreReplica:
                 " their own: see `causeway metastore upgrade`."
             )
         marker = new_run(table, state.created, now)
-        return cls(objects, table, cluster, staging_of(root, table), marker)
+        primary = state.placement.primary
+        return cls(objects, table, cluster, staging_of(root, table), marker, primary)
 
     @property
     def name(self) -> str:
         return str(self.table)
+
+    @property
+    def route(self) -> CopyRoute:
+        return CopyRoute(
+            self.marker.run, self.name, self.name, self.primary, self.cluster, self.staging
+        )
 
     def state(self) -> ReplicaState:
         state = self.objects.table(self.table)
@@ -104,6 +113,12 @@ class CrossMetastoreReplica:
     @property
     def name(self) -> str:
         return str(self.request.target)
+
+    @property
+    def route(self) -> CopyRoute:
+        source, target = self.request.between
+        table = str(self.request.source)
+        return CopyRoute(self.marker.run, table, self.name, source, target, self.staging)
 
     def state(self) -> ReplicaState:
         """Only whole commits are copied, so open writes do not matter, and there is no version."""

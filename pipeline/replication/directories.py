@@ -5,14 +5,17 @@ complete. After a kill the next attempt continues in the staging directory. Of a
 parts (partition_paths.py) each directory of the part is such a copy by itself.
 """
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 
+from pipeline.copy.copy_record import CopyRoute, RecordCopy, Share, no_records, recorded
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.partition_paths import Part, is_pattern, names_like
 from pipeline.falcon.paths import is_object_store, unpublishable
 from pipeline.lease import WorkLease
 from pipeline.replication.flagged_directories import replicate_flagged
+from pipeline.replication.path_result import PathResult
 from pipeline.replication.plan import fingerprint
 
 _ATTEMPTS = 3
@@ -21,7 +24,8 @@ _ATTEMPTS = 3
 @dataclass(frozen=True, slots=True)
 class PathCopy:
     """Copy the directory `source` to `target`, by way of `staging` (URIs): all of it, or the
-    directories of `part`. With a part, `flag` is the file that is written last.
+    directories of `part`. With a part, `flag` is the file that is written last. `between` are the
+    names of the clusters.
     """
 
     source: str
@@ -29,26 +33,47 @@ class PathCopy:
     staging: str
     part: Part = ()
     flag: str | None = None
+    between: tuple[str, str] = ("", "")
 
 
-def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease) -> str:
+def replicate_path(
+    files: Files,
+    copy: PathCopy,
+    options: CopyOptions,
+    lease: WorkLease,
+    record: RecordCopy = no_records,
+) -> PathResult:
     """Copies an instance, without the files that the target has. Raises ActionFailed, before it
     sends anything when the target cannot appear whole.
     """
     if reason := unpublishable(copy.target, copy.flag, copy.part):
         raise ActionFailed(f"{copy.target}: {reason}", final=True)
+    shares: dict[str, Share] = {}
+    route = CopyRoute("", copy.source, copy.target, *copy.between, copy.target)
+    with recorded(record, time.time, route, lambda: shares):
+        done = _replicate(files, copy, options, lease)
+        if done.files or done.sent:
+            shares[route.source] = Share([("", "")], done.files, done.bytes, done.sent)
+    return done
+
+
+def _replicate(files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease) -> PathResult:
     if copy.flag is not None and is_object_store(copy.target):
         return replicate_flagged(files, copy.source, copy.target, copy.flag, options, lease)
     if not copy.part:
         return _replicate_directory(files, copy, options, lease)
     if files.listings([copy.source]) == [None]:
         raise InputsGone(f"{copy.source} is not there any more")
-    chosen = _directories(files, copy.source, copy.part)
+    chosen, total = _directories(files, copy.source, copy.part), PathResult("")
     for path in chosen:
         source, target, staging = (
             f"{place}/{path}" for place in (copy.source, copy.target, copy.staging)
         )
-        lease.log(_replicate_directory(files, PathCopy(source, target, staging), options, lease))
+        done = _replicate_directory(files, PathCopy(source, target, staging), options, lease)
+        lease.log(done.text)
+        total = PathResult(
+            "", total.files + done.files, total.bytes + done.bytes, total.sent + done.sent
+        )
     dropped = sorted({*_directories(files, copy.target, copy.part)} - {*chosen})
     lease.check()
     files.delete([f"{copy.target}/{path}" for path in dropped])
@@ -57,7 +82,8 @@ def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, lease: Wo
         text = files.read_marker(f"{copy.source}/{copy.flag}")
         files.write_marker(f"{copy.target}/{copy.flag}", text or "")
     part = "/".join(copy.part)
-    return f"{copy.target}: {len(chosen)} directories {part}, {len(dropped)} deleted"
+    text = f"{copy.target}: {len(chosen)} directories {part}, {len(dropped)} deleted"
+    return replace(total, text=text)
 
 
 def _directories(files: Files, root: str, part: Part) -> list[str]:
@@ -76,14 +102,14 @@ def _directories(files: Files, root: str, part: Part) -> list[str]:
 
 def _replicate_directory(
     files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease
-) -> str:
+) -> PathResult:
     staged_copy = f"{copy.staging}/new"
     for _ in range(_ATTEMPTS):
         before, there = files.listings([copy.source, copy.target])
         if before is None:
             raise InputsGone(f"{copy.source} is not there any more")
         if there is not None and fingerprint(there) == fingerprint(before):
-            return f"{copy.target} was up to date"
+            return PathResult(f"{copy.target} was up to date")
         files.make_folders({staged_copy: copy.source}, options.keep_owner)
         sent = _copy_files(files, copy, staged_copy, before, options, lease)
         staged, now = files.listings([staged_copy, copy.source])
@@ -92,7 +118,8 @@ def _replicate_directory(
         if now == before and sent is not None:
             lease.check()
             _replace_target(files, copy, staged_copy)
-            return f"{copy.target}: {len(before.files)} files, {sent} bytes"
+            text = f"{copy.target}: {len(before.files)} files, {sent} bytes"
+            return PathResult(text, len(before.files), before.bytes, sent)
     raise ActionFailed(f"{copy.source} changed during each of {_ATTEMPTS} copies")
 
 

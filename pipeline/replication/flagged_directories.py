@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileListing, Files, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.lease import WorkLease
+from pipeline.replication.path_result import PathResult
 
 SENT = ".causeway-sent"  # readers of directories skip names with a dot
 _ATTEMPTS = 3
@@ -24,7 +25,7 @@ Sent = Mapping[str, tuple[int, int]]
 
 def replicate_flagged(
     files: Files, source: str, target: str, flag: str, options: CopyOptions, lease: WorkLease
-) -> str:
+) -> PathResult:
     """Copies the directory `source` to `target`, `flag` last, without the files that the target
     has. Raises ActionFailed, InputsGone.
     """
@@ -38,7 +39,7 @@ def replicate_flagged(
         sent = _still_sent(wanted, present, _read_sent(files, target) if present else {})
         extra = sorted(present.keys() - wanted.keys() - {flag, SENT})
         if sent.keys() == wanted.keys() and not extra and flag in present:
-            return f"{target} was up to date"
+            return PathResult(f"{target} was up to date")
         lease.check()
         files.delete([f"{target}/{flag}"])
         # What is replaced is taken out first, because the transfer may be killed at any file.
@@ -53,7 +54,8 @@ def replicate_flagged(
             text = files.read_marker(f"{source}/{flag}")
             lease.check()
             files.write_marker(f"{target}/{flag}", text or "")
-            return f"{target}: {len(wanted) + 1} files, {total} bytes"
+            words = f"{target}: {len(wanted) + 1} files, {total} bytes"
+            return PathResult(words, len(wanted) + 1, before.bytes, total)
     raise ActionFailed(f"{source} changed during each of {_ATTEMPTS} copies")
 
 

@@ -42,6 +42,7 @@ class ReplicationRequest:
 
     `location` is for a table that is created (default: below its database). `cluster` is the
     default cluster of a target that Causeway routes by, so that its secondary copies become stale.
+    `between` are the names of the clusters of the source and of the target.
     """
 
     source: TableRef
@@ -51,6 +52,7 @@ class ReplicationRequest:
     propagate_deletes: bool = False
     checksum: bool = True
     cluster: ClusterName | None = None
+    between: tuple[str, str] = ("", "")
 
     @property
     def source_specs(self) -> tuple[Spec, ...]:

@@ -9,6 +9,7 @@ from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.files import CopyOptions, Files
 from pipeline.copy.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed
@@ -110,8 +111,15 @@ def run_replication(
     options = replace(options, checksum=plan.request.checksum)
     name = str(plan.request.target)
     job = CopyJob(name, plan.staging, marker, catalog, context, options, limits, report)
+    request = plan.request
+    route = CopyRoute(
+        marker.run, str(request.source), name, request.between[0], request.between[1], plan.staging
+    )
     try:
-        job.run(plan.steps)
+        with recorded(
+            context.record, context.clock, route, lambda: report.shares(plan.items, route.source)
+        ):
+            job.run(plan.steps)
     except PublishFailed as error:
         try:
             catalog.undo()

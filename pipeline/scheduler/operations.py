@@ -5,9 +5,9 @@ Answers are JSON values. Changes are made as the server's user, who must be the 
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import Metric, generate_latest
 from prometheus_client.registry import Collector
@@ -57,6 +57,16 @@ FAMILIES = {
         (),
         "Seconds since this server's last round over all entities ended.",
     ),
+    "causeway_lifecycle_queue": (
+        "gauge",
+        ("queue",),
+        "Copies and instances that wait to be written to the history or sent to telemetry.",
+    ),
+    "causeway_lifecycle_dropped_total": (
+        "counter",
+        ("queue",),
+        "Copies and instances that the history or telemetry lacks.",
+    ),
 }
 # Prometheus sees no increase in a series that begins with 1.
 _NONE_ENDED = {
@@ -69,13 +79,26 @@ _PAGE, _LARGEST_PAGE = 100, 1000
 _CHANGED = 10_000  # instances that one request may change
 
 
+class RecordQueue(Protocol):
+    """A queue of records for the history or for telemetry."""
+
+    @property
+    def waiting(self) -> int: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Operations:
+    """`queues` are those of the server's records, by name."""
+
     store: Store
     server: SchedulerServer
     clock: Clock
     user: str
     plan_eviction: PlanEviction
+    queues: Mapping[str, RecordQueue] = field(default_factory=dict)
 
     # Show
 
@@ -171,6 +194,9 @@ class Operations:
             ("causeway_lifecycle_ended_total", (action.value, state.value), count)
             for (action, state), count in (_NONE_ENDED | Counter(self.server.ended)).items()
         ]
+        for name, queue in self.queues.items():
+            samples.append(("causeway_lifecycle_queue", (name,), queue.waiting))
+            samples.append(("causeway_lifecycle_dropped_total", (name,), queue.dropped))
         for each in self._lags():
             labels = (*_schedule(each.schedule).values(), each.table)
             samples.append(("causeway_lifecycle_lag_seconds", labels, each.seconds))

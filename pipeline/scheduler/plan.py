@@ -53,12 +53,18 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replace `before` by `after`; `what` and `message` go to the log."""
+    """Replace `before` by `after`; `what` and `message` go to the log. Of the end of an attempt
+    `bytes` is the size of what it copied, None if that is not known; `inputs` and `outputs` are the
+    tables and URIs that it read and wrote.
+    """
 
     before: Instance
     after: Instance
     what: str
     message: str = ""
+    bytes: int | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +311,10 @@ def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
+    """`bytes` is the size of what was copied, None if that is not known."""
+
     detail: str = ""
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +354,8 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
     if isinstance(outcome, Succeeded):
         change = move(running, Event.SUCCEED, now, outcome.detail)
         checks = running.checks if schedule.late else -1
-        return replace(change, after=replace(change.after, detail=outcome.detail, checks=checks))
+        done = replace(change.after, detail=outcome.detail, checks=checks)
+        return replace(change, after=done, bytes=outcome.bytes)
     if isinstance(outcome, Interrupted):
         return recover(running, now, outcome.reason)
     if isinstance(outcome, Blocked):

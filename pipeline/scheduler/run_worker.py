@@ -7,10 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from conf.errors import CausewayError
+from conf.logs.log_fields import with_log_fields
 from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost, SparkLost
 from pipeline.falcon.inputs import Seen, fingerprint, missing
-from pipeline.scheduler.actions.work import Actions, Result, Task
+from pipeline.scheduler.actions.task_places import tables_of
+from pipeline.scheduler.actions.work import Actions, Done, Result, Task
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instance import Action, Instance, ScheduleKey
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
@@ -27,6 +29,7 @@ from pipeline.scheduler.plan import (
     hand_back,
 )
 from pipeline.scheduler.store.store import Store
+from pipeline.scheduler.work_records import id_of
 
 
 class RunWorker:
@@ -55,7 +58,15 @@ class RunWorker:
         self._on_blocked = on_blocked
 
     def work(self, tasks: Sequence[Task], lease: InstanceLease) -> None:
-        """Does the work of a run and records the end of its instances, in a worker's thread."""
+        """Does the work of a run and records the end of its instances, in a worker's thread. Its
+        log lines and the descriptions of its Spark jobs have the id of its first instance."""
+        first = tasks[0].instance
+        entity = first.key.schedule.entity
+        name = f"{entity.kind.value}/{entity.name}"
+        with with_log_fields(instance=id_of(first), entity=name):
+            self._work(tasks, lease)
+
+    def _work(self, tasks: Sequence[Task], lease: InstanceLease) -> None:
         for task in tasks:
             self._changes.emit(task.instance, "started", "")
         try:
@@ -70,7 +81,8 @@ class RunWorker:
                 self._hand_back([running], outcome.reason)
                 continue
             change = after_run(tasks[0].schedule, running, outcome, self._clock.now())
-            self._record_end(lease, change)
+            inputs, outputs = tables_of(replace(tasks[0], instance=running))
+            self._record_end(lease, replace(change, inputs=inputs, outputs=outputs))
 
     def _outcomes(
         self, tasks: Sequence[Task], lease: InstanceLease
@@ -157,6 +169,8 @@ def _outcome_of(result: Result) -> Outcome:
     match result:
         case str():
             return Succeeded(result)
+        case Done():
+            return Succeeded(result.text, result.bytes)
         case SparkLost():
             return Interrupted(str(result))
         case InputsGone():

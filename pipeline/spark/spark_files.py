@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_plus
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from conf.logs.log_fields import log_fields
+from conf.logs.log_fields import trace_id
 from pipeline.copy.files import (
     CopyOptions,
     FileCopy,
@@ -106,8 +106,9 @@ class SparkFiles:
         progress(0, total)
         group = f"causeway-{time.monotonic_ns()}"
         self._context.setLocalProperty("spark.jobGroup.id", group)
-        if statement := log_fields().get("statement"):
-            self._context.setLocalProperty("spark.job.description", f"[{statement}] causeway copy")
+        trace = trace_id()
+        description = f"[{trace}] causeway copy" if trace else None
+        self._context.setLocalProperty("spark.job.description", description)  # type: ignore[arg-type]
         try:
             future = self._context._jsc.parallelize(items, len(loads)).mapPartitions(task)
             future = future.collectAsync()

@@ -21,6 +21,7 @@ from router.errors import GUARD_REFUSALS, REFUSALS
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 ERRORS = "causeway_errors_total"
 LAG = "causeway_copy_lag_seconds"
+QUEUE = "causeway_queue"
 COPIES = 500  # copies with a lag of their own in the metrics
 PHASE = "causeway_phase_seconds"
 _OF_HISTOGRAMS = ("_bucket", "_sum", "_count")
@@ -68,6 +69,13 @@ FAMILIES: dict[str, Family] = {
     "causeway_statements_running": Family("gauge", "Running statements."),
     "causeway_operations": Family("gauge", "Operations that are not closed."),
     "causeway_tables_cached": Family("gauge", "Tables whose facts are in memory."),
+    QUEUE: Family(
+        "gauge",
+        "Statements that wait for earlier writes of their tables (write) or for a process that"
+        " analyses them (analysis), and records that wait to be written (audit, history) or sent"
+        " (telemetry).",
+        ("queue",),
+    ),
     LAG: Family(
         "gauge",
         "Seconds since the first write that a copy misses, 0 while it is fresh.",
@@ -82,6 +90,11 @@ FAMILIES: dict[str, Family] = {
     ),
     "causeway_endpoint_connections": Family(
         "gauge", "Connections to the Thrift Server.", ("cluster", "endpoint")
+    ),
+    "causeway_endpoint_opening": Family(
+        "gauge",
+        "Sessions that wait until the Thrift Server can open them.",
+        ("cluster", "endpoint"),
     ),
 }
 

@@ -1,23 +1,20 @@
-"""Sends each statement that ended to OpenTelemetry and OpenLineage, from a thread of its own."""
+"""Sends each statement that ended to OpenTelemetry and OpenLineage."""
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conf.logs.batch_thread import BatchThread
 from conf.settings.telemetry import TelemetrySettings
 from dialect.parsing.fingerprint import fingerprint
 from proxy.operations.masking import masked_message
 from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
-from telemetry.lineage import LineageRun, LineageSender, Outcome
-from telemetry.traces import Trace, TraceSender
+from telemetry.lineage import LineageRun, Outcome
+from telemetry.telemetry_thread import TelemetryThread
+from telemetry.traces import Trace
 
 if TYPE_CHECKING:
     from conf.topology import Endpoint
 
-_log = logging.getLogger(__name__)
-_DELAY = 1.0  # seconds in which statements gather
 _MAX_ERROR = 1_000  # characters
 _OUTCOMES = {
     OperationState.FINISHED: Outcome.COMPLETE,
@@ -26,55 +23,15 @@ _OUTCOMES = {
 _SQL = "sql"
 
 
-class Telemetry:
-    """Statements that come faster than they can be sent, and those that a server does not take, are
-    dropped and counted: nothing is repeated for long, and no statement waits."""
+class Telemetry(TelemetryThread[Record]):
+    """Gets statements that ended, and that their clients are done with or that failed."""
 
     def __init__(
         self, settings: TelemetrySettings, metastores: Sequence["Endpoint"], host: str
     ) -> None:
-        """`host` is this machine's name. Raises OSError and UnicodeDecodeError for the token's
-        file."""
-        for library in ("opentelemetry", "openlineage"):  # they log each failure
-            logging.getLogger(library).setLevel(logging.CRITICAL)
-        self._traces = settings.traces and TraceSender(settings.traces, host)
-        self._lineage = None
-        if settings.lineage:
-            token = settings.token.read_text().strip() if settings.token else ""
-            metastore = str(metastores[0]) if metastores else "metastore"
-            self._lineage = LineageSender(settings.lineage, token, settings.namespace, metastore)
-        self._failing = False
-        self._thread: BatchThread[Record] = BatchThread("telemetry", self._send, _DELAY)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    @property
-    def dropped(self) -> int:
-        """The number of statements that were not sent."""
-        return self._thread.dropped
-
-    def put(self, record: Record) -> None:
-        """Queues a statement that ended, and that its client is done with or that failed."""
-        self._thread.put(record)
-
-    def close(self) -> None:
-        """Sends what is queued, for a few seconds at most."""
-        self._thread.close()
-
-    # The thread's side
-
-    def _send(self, records: list[Record]) -> int:
-        lost = 0
-        if self._traces and not self._traces.send([trace_of(each) for each in records]):
-            lost = len(records)
-        if self._lineage:
-            runs = [run for each in records if (run := lineage_of(each))]
-            lost = max(lost, self._lineage.send(runs))
-        if records and bool(lost) is not self._failing:
-            self._failing = bool(lost)
-            _log.warning("telemetry is %s", "not taken" if lost else "taken again")
-        return lost
+        """Raises OSError and UnicodeDecodeError for the token's file."""
+        metastore = str(metastores[0]) if metastores else "metastore"
+        super().__init__(settings, metastore, host, trace_of, lineage_of)
 
 
 def trace_of(record: Record) -> Trace:

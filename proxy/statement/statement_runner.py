@@ -225,12 +225,15 @@ class StatementRunner:
         elif place.ahead:
             written, wait = ", ".join(names), self._limits.write_wait
             _log.info("a statement waits for %d earlier writes of %s", place.ahead, written)
+            self._services.places.waiting += 1
             try:
                 async with asyncio.timeout(wait):
                     await place.turn()
             except TimeoutError:
                 text = f"Earlier writes of {written} did not end within {wait:g} s."
                 raise TableBusy(text) from None
+            finally:
+                self._services.places.waiting -= 1
         self._operation.record.mark("queue")
         return ev.TurnCame(waited=place.ahead > 0)
 

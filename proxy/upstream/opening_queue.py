@@ -18,6 +18,7 @@ class OpeningQueue:
 
     def __init__(self, at_once: int) -> None:
         self._turns = asyncio.Semaphore(at_once)
+        self.waiting = 0  # sessions
 
     @asynccontextmanager
     async def turn(self, cluster: ClusterName, patience: float) -> AsyncIterator[bool]:
@@ -27,6 +28,7 @@ class OpeningQueue:
         waiting leaves the queue.
         """
         has_to_wait = self._turns.locked()
+        self.waiting += 1
         try:
             async with asyncio.timeout(patience):
                 await self._turns.acquire()
@@ -35,6 +37,8 @@ class OpeningQueue:
                 f"Cluster {cluster} opens too many sessions at the same time:"
                 f" this one waited {patience:g} s for its turn."
             ) from None
+        finally:
+            self.waiting -= 1
         try:
             yield has_to_wait
         finally:

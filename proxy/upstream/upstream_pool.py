@@ -91,6 +91,11 @@ class UpstreamPool:
         """Connections of this worker to the endpoint."""
         return self._counts[endpoint]
 
+    def waiting_for(self, endpoint: Endpoint) -> int:
+        """Sessions of this worker that wait until the endpoint can open them."""
+        queue = self._openings.get(endpoint)
+        return 0 if queue is None else queue.waiting
+
     def owing(self) -> set[tuple[ClusterName, Endpoint]]:
         """Endpoints that owe a reply, also those that are no longer configured."""
         return {

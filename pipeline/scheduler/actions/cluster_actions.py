@@ -20,6 +20,7 @@ from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, data_location
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.lease import open_markers, run_markers
 from pipeline.copy.plan import plan_copy
@@ -64,7 +65,7 @@ from pipeline.scheduler.actions.task_places import (
     places_of,
     process_run,
 )
-from pipeline.scheduler.actions.work import Result, Task
+from pipeline.scheduler.actions.work import Done, Result, Task
 from pipeline.scheduler.errors import WrongOwner
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
@@ -78,6 +79,7 @@ class ClusterActions:
     when the views know that a table changed; it is called before a change is reported.
     `publishing` lets one publication of secondary copies run at a time.
     `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
+    `record` gets what each copy copied when it has ended.
     """
 
     files: Callable[[], Files]
@@ -89,6 +91,7 @@ class ClusterActions:
     notify: Notify = no_views
     spark_ends: Callable[[float], int] = lambda patience: 0
     publishing: AbstractContextManager[object] = field(default_factory=nullcontext)
+    record: RecordCopy = no_records
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
@@ -159,13 +162,15 @@ class ClusterActions:
         except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
             raise ActionFailed(str(error), final=True) from error
 
-    def _replicate_path(self, task: Task, copy: PathCopy, lease: WorkLease) -> str:
+    def _replicate_path(self, task: Task, copy: PathCopy, lease: WorkLease) -> Done:
         feed, cluster = task.entity, task.entity_set.clusters[task.schedule.key.cluster]
         assert isinstance(feed, Feed)
-        done = replicate_path(self.files(), copy, self.options, lease)
+        done = replicate_path(self.files(), copy, self.options, lease, self.record)
         lease.check()
-        partitions = self._partitions(feed, cluster, task.owner)
-        return done + partitions.publish(task.instance.nominal, copy.target)
+        published = self._partitions(feed, cluster, task.owner).publish(
+            task.instance.nominal, copy.target
+        )
+        return Done(done.text + published, done.bytes)
 
     def _replicate(
         self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
@@ -337,7 +342,9 @@ class ClusterActions:
             lease.check()
             lease.log(" ".join(f"{key}={value}" for key, value in event.items()))
 
-        return JobContext(self.files(), emit=emit, progress=lambda done, total: lease.check())
+        return JobContext(
+            self.files(), emit, self.record, progress=lambda done, total: lease.check()
+        )
 
 
 _TOGETHER = 20  # events of an entry: the log keeps a bounded number of entries
@@ -396,9 +403,10 @@ def _result(
     what = ", ".join(published) or str(copy.target_table)
     others = len(report.published) - len(published)
     shared = f" with {others} others" if others else ""
-    return (
+    return Done(
         f"{what}{shared}: {report.files_sent} files, {report.bytes_sent} bytes"
-        f" in {report.seconds:.1f} s"
+        f" in {report.seconds:.1f} s",
+        sum(report.copied[name].bytes for name in published if name in report.copied),
     )
 
 

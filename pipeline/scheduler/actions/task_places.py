@@ -8,7 +8,7 @@ from conf.names import ClusterName, TableRef, partition_name
 from pipeline.copy.staging import default_root
 from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import format_time
-from pipeline.falcon.inputs import outputs_of
+from pipeline.falcon.inputs import Need, outputs_of, read
 from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
 from pipeline.falcon.partition_paths import Part, copied_part
 from pipeline.falcon.paths import path_at
@@ -63,6 +63,7 @@ class TableCopy:
             location=self.location,
             propagate_deletes=self.propagate_deletes,
             checksum=checksum,
+            between=(self.source.name, self.target.name),
         )
 
 
@@ -160,7 +161,8 @@ def _path_copy(
     name = f"{key.entity.name}/{key.source}/{key.cluster}/{time}"
     root = path_at(clusters[1].locations["staging"], nominal, clusters[1]).rstrip("/")
     flag = task.entity.availability_flag if isinstance(task.entity, Feed) else None
-    return PathCopy(source, target, f"{root}/causeway/{name}", part, flag)
+    between = (key.source, key.cluster)
+    return PathCopy(source, target, f"{root}/causeway/{name}", part, flag, between)
 
 
 def places_of(task: Task) -> frozenset[str]:
@@ -196,6 +198,31 @@ def _outputs_of(task: Task) -> Iterator[str]:
             yield _name(found, f"{need.storage.uri.table} {partition}")
         elif "data" in need.storage.locations:
             yield path_at(need.storage.locations["data"], need.time, found)
+
+
+def tables_of(task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tables, `database.table`, and directories that a process reads and writes; none of other
+    work, whose copies say more, or if the entity was changed."""
+    process, name = task.entity, task.schedule.key.cluster
+    if not isinstance(process, Process):
+        return (), ()
+    cluster, nominal = task.entity_set.cluster(name), task.instance.nominal
+
+    def names(needs: Iterable[Need]) -> tuple[str, ...]:
+        return tuple(sorted({each for need in needs for each in _data_of(need, cluster)}))
+
+    try:
+        inputs = read(task.schedule.needs(nominal), task.instance.fingerprint)
+        return names(inputs), names(outputs_of(process, name, task.entity_set.feed, nominal))
+    except LookupError:
+        return (), ()
+
+
+def _data_of(need: Need, cluster: Cluster | None) -> Iterator[str]:
+    if isinstance(need.storage, Table):
+        yield str(need.storage.uri.table)
+    elif "data" in need.storage.locations:
+        yield path_at(need.storage.locations["data"], need.time, cluster)
 
 
 def output_paths(task: Task) -> Iterator[tuple[Feed, Cluster, datetime, str]]:

@@ -31,7 +31,15 @@ class Task:
     is_needed: Callable[[datetime], bool] = field(default=lambda _: False)
 
 
-Result = str | CausewayError
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A line of text about the work, and the size of what it copied in bytes."""
+
+    text: str
+    bytes: int
+
+
+Result = str | Done | CausewayError
 """A line of text about the work, or the reason why it failed."""
 
 

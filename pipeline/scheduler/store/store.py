@@ -52,6 +52,7 @@ from pipeline.scheduler.store.schema import (
     schedule_of,
     schedule_values,
 )
+from pipeline.scheduler.work_records import OnChange, no_record
 
 MAX_LOG = 2000  # entries kept of one instance
 MAX_ENDED = 1000  # ended instances looked at in one go
@@ -80,9 +81,13 @@ class StateCount:
 
 
 class Store:
-    """Opens the store at `url`, creating or migrating its tables. Raises StoreUnavailable."""
+    """Opens the store at `url`, creating or migrating its tables. Raises StoreUnavailable.
 
-    def __init__(self, url: str) -> None:
+    `on_change` gets each change of an instance that was written, for the history.
+    """
+
+    def __init__(self, url: str, on_change: OnChange = no_record) -> None:
+        self._on_change = on_change
         self._database = open_database(url)
         upsert = self._database.insert
         add_entity = upsert(entities).on_conflict_do_nothing()
@@ -172,6 +177,7 @@ class Store:
                 connection.execute(
                     queries.ADD_ALERT, _log_values(change, now) | {"channel": channel}
                 )
+        self._on_change(change, now)
         return True
 
     def claim(

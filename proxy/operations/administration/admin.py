@@ -18,7 +18,7 @@ from conf.topology import Cluster, Endpoint
 from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
 from proxy.operations.administration import operator_requests as actions
-from proxy.operations.metrics import Sample, copy_lags
+from proxy.operations.metrics import QUEUE, Sample, copy_lags
 from proxy.protocol.replies import INTERNAL_ERROR, application_exception
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import NEWEST_PROTOCOL, OperationState
@@ -165,13 +165,18 @@ class Admin:
             ("causeway_tables_cached", (), self.cache().get("tables", 0)),
             ("causeway_catalog_total", ("memory",), server.router.analysis.from_memory),
             ("causeway_catalog_total", ("loaded",), server.router.analysis.loaded),
+            (QUEUE, ("write",), server.services.places.waiting),
+            (QUEUE, ("analysis",), server.router.analysis.waiting),
         ]
-        if observer.audit is not None:
-            gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))
-        if observer.history is not None:
-            gauges.append(("causeway_history_dropped_total", (), observer.history.dropped))
-        if observer.telemetry is not None:
-            gauges.append(("causeway_telemetry_dropped_total", (), observer.telemetry.dropped))
+        records = {
+            "audit": observer.audit,
+            "history": observer.history,
+            "telemetry": observer.telemetry,
+        }
+        for name, queue in records.items():
+            if queue is not None:
+                gauges.append((f"causeway_{name}_dropped_total", (), queue.dropped))
+                gauges.append((QUEUE, (name,), queue.waiting))
         for cluster in server.clusters():
             for endpoint in cluster.hs2:
                 labels = (str(cluster.name), str(endpoint))
@@ -185,6 +190,7 @@ class Admin:
                         float(drained(endpoint) or drained(cluster.name)),
                     ),
                     ("causeway_endpoint_connections", labels, server.pool.held(endpoint)),
+                    ("causeway_endpoint_opening", labels, server.pool.waiting_for(endpoint)),
                 ]
         lags = copy_lags(server.router.snapshot.lacking_since(), time.time())
         return [*observer.metrics.samples(), *gauges, *lags]

@@ -49,6 +49,11 @@ class Audit:
         """The number of statements and events that the log lacks."""
         return self._thread.dropped
 
+    @property
+    def waiting(self) -> int:
+        """The number of entries that are not written yet."""
+        return self._thread.waiting
+
     def put(self, entry: AuditEntry) -> None:
         """Queues an entry; drops it if too much is waiting."""
         self._thread.put(entry)

@@ -132,6 +132,11 @@ class AnalyzerPool:
         assert not isinstance(result, Analysis)
         return result
 
+    @property
+    def waiting(self) -> int:
+        """Statements that wait for a process that analyses them."""
+        return len(self._waiting)
+
     async def close(self) -> None:
         """Ends the processes."""
         for task in self._running:

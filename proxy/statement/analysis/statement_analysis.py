@@ -27,6 +27,11 @@ class StatementAnalysis:
         self._reading: frozenset[str] = frozenset()  # those of them that may read tables
         self.from_memory = self.loaded = 0  # statements, by what it took to understand them
 
+    @property
+    def waiting(self) -> int:
+        """Statements that wait for a process that analyses them."""
+        return self._analyzers.waiting
+
     async def close(self) -> None:
         await self._analyzers.close()
 

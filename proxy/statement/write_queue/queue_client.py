@@ -25,6 +25,10 @@ class WritePlace(Protocol):
 
 
 class WritePlaces(Protocol):
+    """`waiting` statements of this process wait for their turn."""
+
+    waiting: int
+
     async def take(self, tables: Collection[str]) -> WritePlace:
         """A place behind all statements that write one of the tables.
 
@@ -38,6 +42,7 @@ class LocalPlaces:
 
     def __init__(self, queue: WriteQueue) -> None:
         self._queue = queue
+        self.waiting = 0
 
     async def take(self, tables: Collection[str]) -> WritePlace:
         return _LocalPlace(self._queue, tables)
@@ -67,6 +72,7 @@ class SharedPlaces:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.waiting = 0
 
     async def take(self, tables: Collection[str]) -> WritePlace:
         try:

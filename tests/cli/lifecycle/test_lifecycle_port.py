@@ -16,14 +16,18 @@ import pytest
 
 from cli.errors import CannotListen
 from cli.lifecycle.lifecycle_port import ROUTES, LifecyclePort, LifecycleServer
+from cli.lifecycle.work_observer import WorkObserver
 from cli.stack.stack import free_ports
 from conf.settings.lifecycle import Lifecycle
+from conf.settings.operating import Operating
+from conf.settings.settings import Settings
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import FAMILIES, Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.store.store import Store
 from tests.docs.pages import ROOT
 from tests.pipeline.scheduler.worlds import (
     PROCESS_KEY,
@@ -40,18 +44,24 @@ Port = tuple[str, list[tuple[str, str, bool]]]
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[Port]:
     """The address, and the requests that were observed: method, path, refused."""
-    store = stocked(tmp_path / "l.db")
+    history = Operating(history_store=str(tmp_path / "history.db"))
+    observer = WorkObserver(Settings(operating=history), "one")
+    stocked(tmp_path / "l.db")
+    store = Store(str(tmp_path / "l.db"), observer.changed)
     schedule(store, PROCESS_KEY, FIRST)
     clock, observed = SetClock(FIRST), list[tuple[str, str, bool]]()
     settings = Lifecycle(
         port=Endpoint("127.0.0.1", 0), token=readable(private(tmp_path / "token", "secret\n"))
     )
-    with SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
+    with observer, SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
         scheduler.until_idle(30)
+        while observer.queues["history"].waiting:
+            time.sleep(0.01)
         server = LifecycleServer(
-            Operations(store, scheduler, clock, "ann", lambda _: None),
+            Operations(store, scheduler, clock, "ann", lambda _: None, observer.queues),
             lambda method, path, caller, refused: observed.append((method, path, refused)),
             Transports(),
+            observer.history,
         )
         with LifecyclePort(server, settings) as listening:
             yield f"http://{listening.listening}", observed
@@ -110,6 +120,15 @@ def test_documents_logs_and_retention_are_shown(port: Port) -> None:
     assert status == 200
     assert json.loads(text)[0]["instance"] == "2013-09-25T00:00Z"
     assert ask(f"{url}/v1/retention/clicks") == (200, "[]\n")  # it is not running
+
+
+def test_the_history_is_searched(port: Port, tmp_path: Path) -> None:
+    url, _ = port
+    (found,) = json.loads(ask(f"{url}/v1/history/instances?name=summary")[1])["instances"]
+    assert (found["state"], found["server"]) == ("SUCCEEDED", "one")
+    assert json.loads(ask(f"{url}/v1/history/copies")[1]) == {"copies": [], "next": None}
+    assert ask(f"{url}/v1/history/copies?user=ann")[0] == 409
+    assert 'causeway_lifecycle_queue{queue="history"} 0.0' in ask(f"{url}/metrics")[1]
 
 
 @pytest.mark.parametrize(

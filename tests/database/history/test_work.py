@@ -30,6 +30,7 @@ COPY = CopyRecord(
     bytes=700,
     sent=650,
     entity="feed/orders",
+    trace="ffeeddccbbaa99887766554433221100",
 )
 INSTANCE = InstanceRecord(
     id=instance_id("replicate orders east to west 2026-01-31T06:00Z", 3),
@@ -81,6 +82,7 @@ def test_a_copy_comes_back_with_all_of_it(url: str) -> None:
         "from": "east",
         "to": "west",
         "run": COPY.run,
+        "trace": COPY.trace,
         "statement": "",
         "instance": "",
         "entity": "feed/orders",

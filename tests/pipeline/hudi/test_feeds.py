@@ -2,12 +2,14 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
+from database.history.work import CopyRecord
 from metastore.client.types import Partition, Table
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, JobContext
@@ -178,6 +180,20 @@ def test_new_commits_alone_are_sent(site: Site) -> None:
         ".hoodie/timeline/200_201.commit", "ds=2/.hoodie_partition_metadata",
         "ds=2/f_1-0-1_200.parquet",
     ]  # fmt: skip
+
+
+def test_new_commits_are_recorded(site: Site) -> None:
+    records: list[CopyRecord] = []
+    site.context = replace(site.context, record=records.append)
+    site.commit("100", "1")
+    done = site.replicate()
+    site.replicate()
+    assert done is not None
+    (record,) = records
+    assert (record.table, record.target_table) == (str(TRIPS), str(TRIPS))
+    assert (record.source, record.target) == (("c1", "c2") if site.shared else ("", ""))
+    assert (record.partitions, record.bytes, record.sent) == (None, None, done.bytes)
+    assert record.location.startswith("file:///")
 
 
 def test_the_other_metastore_knows_the_partitions(tmp_path: Path) -> None:

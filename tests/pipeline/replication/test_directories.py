@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from database.history.work import CopyRecord
 from pipeline.copy.files import CopyOptions, FileListing
 from pipeline.errors import ActionFailed
 from pipeline.falcon import document, rules
@@ -67,7 +68,10 @@ SEVERAL = (
 class Site:
     def __init__(self, path: Path, feed: str = PATHS) -> None:
         self.files = FakeFiles(Effects())
-        self.actions = ClusterActions(lambda: self.files, Programs("spark-submit"))
+        self.records: list[CopyRecord] = []
+        self.actions = ClusterActions(
+            lambda: self.files, Programs("spark-submit"), record=self.records.append
+        )
         self.store = Store(str(path / "l.db"))
         for text in CLUSTERS.values():
             submit(self.store, text)
@@ -101,6 +105,20 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
+
+
+def test_a_copy_of_a_directory_is_recorded(site: Site) -> None:
+    site.add(0, a="zero", b="one", _SUCCESS="")
+    site.run(1)
+    (record,) = site.records
+    source, target = site.source(0), f"hdfs://c2:8020/copy/{START:%Y-%m-%d/%H}"
+    assert (record.table, record.target_table, record.location) == (source, target, target)
+    assert (record.source, record.target, record.partitions) == ("c1", "c2", None)
+    assert (record.files, record.bytes, record.sent) == (3, 7, 7)
+    assert record.entity == "feed/clicks"
+    assert record.trace == record.instance
+    site.run(1)
+    assert len(site.records) == 1
 
 
 ON_S3 = {

@@ -9,6 +9,7 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.placement import read_placement
+from database.history.work import CopyRecord
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
@@ -105,6 +106,19 @@ class Pair:
         """What a reader of the target finds."""
         parts = self.target.parts.get(TARGET, {})
         return {name: self.files.read(each.location) for name, each in parts.items()}
+
+
+def test_a_replication_is_recorded() -> None:
+    pair, records = Pair(), list[CopyRecord]()
+    pair.context = replace(pair.context, record=records.append)
+    pair.add("1", a="one", b="two")
+    pair.run(pair.request(between=("east", "west")))
+    pair.run(pair.request(between=("east", "west")))
+    (record,) = records
+    assert (record.table, record.target_table) == (str(SOURCE), str(TARGET))
+    assert (record.source, record.target) == ("east", "west")
+    assert [name for name, _ in record.objects] == ["ds=1"]
+    assert (record.partitions, record.files, record.bytes, record.sent) == (1, 2, 6, 6)
 
 
 def test_the_table_is_made_and_the_partition_appears() -> None:

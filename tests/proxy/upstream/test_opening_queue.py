@@ -90,8 +90,10 @@ def test_all_workers_together_open_that_many(workers: int, expected: int) -> Non
         world.fake.opens = asyncio.Event()
         crowd = asyncio.ensure_future(world.open_many(10))
         await until(lambda: len(world.pool) == 10 and world.fake.opening == expected)
+        assert world.pool.waiting_for(world.fake.endpoint) == 10 - expected
         world.fake.opens.set()
         await crowd
+        assert world.pool.waiting_for(world.fake.endpoint) == 0
         assert world.fake.most_opening == expected
 
     play(scenario, Limits(openings=4), workers)

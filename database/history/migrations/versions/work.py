@@ -32,8 +32,8 @@ def upgrade() -> None:
     op.create_table(
         "history_copy",
         *_keys(sa.Text, "copy"),
-        *_columns(sa.Text, "run", "statement", "instance", "entity", "table_name", "target_table"),
-        *_columns(sa.Text, "source", "target", "location"),
+        *_columns(sa.Text, "trace", "run", "statement", "instance", "entity"),
+        *_columns(sa.Text, "table_name", "target_table", "source", "target", "location"),
         *_columns(sa.Double, "started", "ended"),
         sa.Column("partitions", sa.BigInteger),
         *_columns(sa.JSON, "objects"),

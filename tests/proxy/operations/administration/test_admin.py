@@ -4,12 +4,14 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conf.errors import BadSetting
 from conf.names import ClusterName, TableRef
+from conf.settings.operating import Operating
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing, Stopping, UnknownCluster
 from proxy.limits import Limits
@@ -464,3 +466,22 @@ def test_a_statement_is_explained_without_running_it() -> None:
         assert site.admin.statements() == []
 
     play(scenario)
+
+
+def test_the_lengths_of_queues_are_metrics(tmp_path: Path) -> None:
+    async def scenario(site: Site) -> None:
+        for number in range(2):
+            sql = f"INSERT INTO default.w SELECT {number}"
+            site.west.sleeping.add(sql)
+            client = await site.client()
+            await client.operation(sql, run_async=True)
+        waiting = ("causeway_queue", ("write",), 1)
+        await until(lambda: waiting in site.admin.samples())
+        samples = site.admin.samples()
+        queues = {labels[0] for name, labels, _ in samples if name == "causeway_queue"}
+        assert queues == {"write", "analysis", "audit", "history"}
+        opening = [value for name, _, value in samples if name == "causeway_endpoint_opening"]
+        assert opening == [0, 0, 0]
+
+    store = str(tmp_path / "history.db")
+    play(scenario, operating=Operating(audit_file=tmp_path / "audit", history_store=store))

@@ -231,9 +231,11 @@ def test_a_client_that_gives_up_waits_no_more(monkeypatch: pytest.MonkeyPatch) -
         fakes.gate.clear()
         tasks = [_begin(pool, LONG.format(number), EVE) for number in range(5)]
         await _settled()
+        assert pool.waiting == 3
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
+        assert pool.waiting == 0
         fakes.gate.set()
         await pool.analyse(LONG.format("ann"), NAMESPACE, CATALOG, ANN)
         assert [_last(task) for task in fakes.begun] == ["0", "1", "ann"]

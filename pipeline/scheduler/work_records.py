@@ -1,0 +1,54 @@
+"""The record of an instance's attempt that ended, made of the change that ended it."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from database.history.work import InstanceRecord, instance_id
+from pipeline.scheduler.instance import Instance
+from pipeline.scheduler.plan import Change
+from pipeline.scheduler.states import State
+
+RETRIED = "RETRIED"  # the state of an attempt after which the instance is open
+OnChange = Callable[[Change, datetime], None]
+"""Gets a change that was written, and when."""
+
+
+def no_record(change: Change, now: datetime) -> None:
+    """For stores whose changes nobody records."""
+
+
+def id_of(instance: Instance) -> str:
+    """The id of the instance in its present state: of an attempt while it is RUNNING."""
+    return instance_id(str(instance.key), instance.fence)
+
+
+def record_of(change: Change, now: datetime, server: str) -> InstanceRecord | None:
+    """None unless the change ends an attempt or the instance."""
+    before, after = change.before, change.after
+    attempted = before.state is State.RUNNING
+    if after.state is before.state or not (attempted or (before.state.open and _ends(after))):
+        return None
+    schedule = after.key.schedule
+    return InstanceRecord(
+        id=id_of(before),
+        kind=schedule.entity.kind.value,
+        name=schedule.entity.name,
+        action=schedule.action.value,
+        cluster=schedule.cluster,
+        source=schedule.source,
+        nominal=after.nominal.timestamp(),
+        run=before.run,
+        attempt=before.attempt,
+        state=after.state.value if _ends(after) else RETRIED,
+        started=before.started.timestamp() if attempted and before.started else None,
+        ended=now.timestamp(),
+        bytes=change.bytes,
+        detail=change.message or after.detail or change.what,
+        server=server,
+        inputs=change.inputs,
+        outputs=change.outputs,
+    )
+
+
+def _ends(instance: Instance) -> bool:
+    return not instance.state.open

@@ -1,0 +1,81 @@
+"""Sends what ended to OpenTelemetry and OpenLineage, from a thread of its own.
+
+What comes faster than it can be sent, and what a server does not take, is dropped and counted:
+nothing is repeated for long, and no work waits.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from conf.logs.batch_thread import BatchThread, Entry
+from conf.settings.telemetry import TelemetrySettings
+from telemetry.lineage import LineageRun, LineageSender
+from telemetry.traces import Trace, TraceSender
+
+_log = logging.getLogger(__name__)
+_DELAY = 1.0  # seconds in which entries gather
+E = TypeVar("E", bound=Entry)
+
+
+class TelemetryThread(Generic[E]):
+    """`trace_of` and `run_of` describe an entry; the thread calls them. A run of None is not sent.
+    `metastore` is the `HOST:PORT` that names the tables, `host` this machine's name.
+
+    Raises OSError and UnicodeDecodeError for the token's file.
+    """
+
+    def __init__(
+        self,
+        settings: TelemetrySettings,
+        metastore: str,
+        host: str,
+        trace_of: Callable[[E], Trace],
+        run_of: Callable[[E], LineageRun | None],
+    ) -> None:
+        for library in ("opentelemetry", "openlineage"):  # they log each failure
+            logging.getLogger(library).setLevel(logging.CRITICAL)
+        self._trace_of = trace_of
+        self._run_of = run_of
+        self._traces = settings.traces and TraceSender(settings.traces, host)
+        self._lineage = None
+        if settings.lineage:
+            token = settings.token.read_text().strip() if settings.token else ""
+            self._lineage = LineageSender(settings.lineage, token, settings.namespace, metastore)
+        self._failing = False
+        self._thread: BatchThread[E] = BatchThread("telemetry", self._send, _DELAY)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """The number of entries that were not sent."""
+        return self._thread.dropped
+
+    @property
+    def waiting(self) -> int:
+        """The number of entries that are not sent yet."""
+        return self._thread.waiting
+
+    def put(self, entry: E) -> None:
+        """Queues what ended."""
+        self._thread.put(entry)
+
+    def close(self) -> None:
+        """Sends what is queued, for a few seconds at most."""
+        self._thread.close()
+
+    # The thread's side
+
+    def _send(self, entries: list[E]) -> int:
+        lost = 0
+        if self._traces and not self._traces.send([self._trace_of(each) for each in entries]):
+            lost = len(entries)
+        if self._lineage:
+            runs = [run for each in entries if (run := self._run_of(each))]
+            lost = max(lost, self._lineage.send(runs))
+        if entries and bool(lost) is not self._failing:
+            self._failing = bool(lost)
+            _log.warning("telemetry is %s", "not taken" if lost else "taken again")
+        return lost
