@@ -2,7 +2,9 @@
 its role allows."""
 
 NAVIGATION: list[tuple[str, str]] = [
+    ("Live", "/live"),
     ("Refusals", "/refusals"),
+    ("Statements", "/statements"),
     ("Freshness", "/freshness"),
     ("Lag", "/lag"),
     ("Feeds", "/feeds"),

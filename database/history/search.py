@@ -16,7 +16,7 @@ _LEFT_OUT = frozenset((*PHASES, "weight", "began"))
 MAX_LIMIT = 1_000
 DEFAULT_LIMIT = 100
 PARAMETERS = (
-    *("user", "table", "cluster", "fingerprint", "refused", "slower_than", "since"),
+    *("statement", "user", "table", "cluster", "fingerprint", "refused", "slower_than", "since"),
     *("limit", "before"),
 )
 
@@ -26,6 +26,7 @@ class Search:
     """Statements that fit all that is given, the newest first. `slower_than` is in seconds, `since`
     Unix time. `before` is the last statement of the page before: when it began, and its id."""
 
+    statement_id: str | None = None
     user: str | None = None
     table: str | None = None
     cluster: str | None = None
@@ -42,6 +43,7 @@ class Search:
         check_names(parameters, PARAMETERS)
         try:
             return cls(
+                statement_id=parameters.get("statement"),
                 user=parameters.get("user"),
                 table=parameters.get("table"),
                 cluster=parameters.get("cluster"),
@@ -90,6 +92,8 @@ class Search:
 
     def _conditions(self) -> list[Any]:
         columns, conditions = statements.c, []
+        if self.statement_id is not None:
+            conditions.append(columns.statement == self.statement_id)
         if self.user is not None:
             conditions.append(columns.user_name == self.user)
         if self.cluster is not None:

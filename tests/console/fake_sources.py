@@ -76,6 +76,9 @@ class FakeHistory:
         self.asked.append(parameters)
         return {"statements": self.statements, "next": None}
 
+    async def recent(self) -> list[dict[str, Any]]:
+        return self.statements
+
     async def statement(self, number: str) -> dict[str, Any] | None:
         return next((x for x in self.statements if x["statement"] == number), None)
 

@@ -2,6 +2,9 @@
 
 import re
 from hashlib import sha256
+from pathlib import Path
+
+import pytest
 
 from console.rendering import FOLDER
 
@@ -9,13 +12,14 @@ VENDOR = FOLDER / "static" / "vendor"
 _ROW = re.compile(r"^(\S+\.(?:js|css))\s+(\S+)\s+(\S+)\s+(\S+)\s+([0-9a-f]{64})$", re.M)
 
 
-def test_every_vendored_file_has_its_hash_and_its_licence() -> None:
-    rows = {row[0]: row for row in _ROW.findall((VENDOR / "README").read_text())}
-    files = [each for each in VENDOR.iterdir() if each.suffix in (".js", ".css")]
+@pytest.mark.parametrize("folder", [VENDOR, Path(__file__).parent / "vendor"])
+def test_every_vendored_file_has_its_hash_and_its_licence(folder: Path) -> None:
+    rows = {row[0]: row for row in _ROW.findall((folder / "README").read_text())}
+    files = [each for each in folder.iterdir() if each.suffix in (".js", ".css")]
     assert {each.name for each in files} == set(rows)
     for each in files:
         assert sha256(each.read_bytes()).hexdigest() == rows[each.name][4]
-        assert (VENDOR / f"{each.name.partition('.')[0]}.LICENSE").exists()
+        assert (folder / f"{each.name.partition('.')[0]}.LICENSE").exists()
 
 
 def test_pages_have_no_inline_script_or_style_and_name_no_other_site() -> None:

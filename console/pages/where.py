@@ -1,0 +1,120 @@
+"""Where is my table, where would this run: for everybody who can log in. And run it, as oneself."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from console.decisions import cluster_rows, marked, matrix, rule_rows
+from console.drawing import bars
+from console.errors import Refused
+from console.rendering import page
+from console.roles import Role, needs
+from console.sources.sql_client import Run
+
+MAX_SQL = 30_000  # characters, those of an address
+_TABLE = re.compile(r"\s*(?:`[^`]+`|\w+)(?:\.(?:`[^`]+`|\w+))?\s*;?\s*")
+ABOUT = "query"  # titles of runs
+
+
+@needs(Role.ANALYST)
+async def show(request: Request) -> Response:
+    """The form, and the decision for the statement of the address."""
+    asked = request.query_params
+    sql, database = asked.get("sql", "").strip(), asked.get("database", "").strip() or "default"
+    context: dict[str, Any] = {"decision": None, "problem": ""}
+    if len(sql) > MAX_SQL:
+        context["problem"] = (
+            f"A statement of more than {MAX_SQL:,} characters is not looked at here."
+        )
+    elif sql:
+        clusters = tuple(request.app.state.settings.topology.clusters)
+        statement = statement_of(sql)
+        try:
+            explained = await request.app.state.sources.proxies.explain(statement, database)
+            context["decision"] = view(statement, database, explained, clusters)
+        except Refused as error:
+            context["problem"] = str(error)
+    return page(request, "where.html", sql=sql, database=database, **context)
+
+
+@needs(Role.ANALYST)
+async def start(request: Request) -> Response:
+    """Begins to run the statement as the user."""
+    form, user = request.state.form, request.state.session.user
+    sql = statement_of(form.get("sql", "").strip())
+    if not sql:
+        raise Refused("There is no statement.")
+    run = request.app.state.sources.sql.start(user, sql, form.get("database", ""), about=ABOUT)
+    request.app.state.audit.action(request, "run", sql)
+    return _state(request, run)
+
+
+@needs(Role.ANALYST)
+async def follow(request: Request) -> Response:
+    """How a run goes on: a part of a page, asked for again while it runs."""
+    return _state(request, _own(request))
+
+
+@needs(Role.ANALYST)
+async def cancel(request: Request) -> Response:
+    run = _own(request)
+    request.app.state.sources.sql.cancel(run)
+    return _state(request, run)
+
+
+def _own(request: Request) -> Run:
+    """The user's own run of the address."""
+    sources, name = request.app.state.sources, request.path_params["name"]
+    run = sources.sql.run(name, request.state.session.user)
+    if run is None:
+        raise Refused("The console does not know this run any more: run the statement again.")
+    return run  # type: ignore[no-any-return]
+
+
+def _state(request: Request, run: Run) -> Response:
+    drawn = Markup(bars.chart(run.columns, run.rows))
+    return page(request, "run.html", run=run, chart=drawn)
+
+
+def statement_of(text: str) -> str:
+    """The statement that a text means: the name of a table stands for reading it. One `;` at the
+    end is left out."""
+    if _TABLE.fullmatch(text):
+        return f"SELECT * FROM {text.strip().rstrip(';').strip()}"
+    return text.rstrip().removesuffix(";").rstrip()
+
+
+def view(
+    sql: str, database: str, explained: Mapping[str, Any], clusters: tuple[str, ...]
+) -> dict[str, Any]:
+    """What the page shows of a decision."""
+    found = matrix(explained, None, clusters)
+    outcome = explained["decision"]
+    return {
+        "outcome": {"run": "finished", "answer": "finished", "refuse": "refused"}[outcome],
+        "headline": {
+            "run": f"It would run in {explained['cluster']}",
+            "answer": "Causeway would answer it itself",
+            "refuse": f"It would be refused with {explained['code']}",
+        }[outcome],
+        "because": explained["because"],
+        "refused": outcome == "refuse",
+        "sql": sql,
+        "matrix": found,
+        "pieces": marked(sql, database, found),
+        "rules": rule_rows(explained["rule"]),
+        "considered": cluster_rows(explained["considered"]),
+    }
+
+
+ROUTES = [
+    Route("/where", show),
+    Route("/where/run", start, methods=["POST"]),
+    Route("/where/run/{name}", follow),
+    Route("/where/run/{name}/cancel", cancel, methods=["POST"]),
+]
