@@ -2,6 +2,7 @@
 its role allows."""
 
 NAVIGATION: list[tuple[str, str]] = [
+    ("Map", "/map"),
     ("Live", "/live"),
     ("Refusals", "/refusals"),
     ("Statements", "/statements"),

@@ -15,7 +15,7 @@ WORDS = {
     "execute": "ran in the cluster",
     "fetch": "sent rows",
 }
-_WIDTH, _LEFT, _ROW, _BAR, _TOP = 1100.0, 110.0, 18.0, 14.0, 8.0
+_WIDTH, _LEFT, _ROW, _BAR, _TOP = 1200.0, 150.0, 18.0, 14.0, 8.0
 MAX_ROWS = 12  # of a lane
 
 

@@ -22,7 +22,7 @@ from console.sources.history_client import MINUTE
 
 _STEP = 1.0  # seconds between pictures
 _LONGEST = 3600.0  # seconds of a stream; the browser opens the next
-_NOWHERE = "no cluster yet"
+_NOWHERE = "in no cluster"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,23 @@
 run (docs/reference/rest.md)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
 from console.sources.cached import Cached, within
-from console.sources.http_client import call
+from console.sources.http_client import call, text
 from proxy.auth.thread_pool import DaemonThreads
 
 _PATIENCE = 15.0  # seconds for all proxies
 _FRESH = 0.9  # seconds for which an answer is shown to others, too
 _THREADS = 16
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Proxies:
         self._statements = Cached(partial(self._all, "/v1/statements"), _FRESH)
         self._sessions = Cached(partial(self._all, "/v1/sessions"), _FRESH)
         self._clusters = Cached(partial(self._all, "/v1/clusters"), _FRESH)
+        self._metrics = Cached(partial(self._first, self._text, "/metrics"), _FRESH)
 
     async def statements(self) -> Answers:
         """Statements that are not closed."""
@@ -58,11 +60,15 @@ class Proxies:
         """Clusters and their Thrift Servers."""
         return await self._clusters.get()
 
+    async def metrics(self) -> str:
+        """The metrics of the first proxy that answers, in Prometheus's text format."""
+        return await self._metrics.get()
+
     async def explain(self, sql: str, database: str = "default", cluster: str = "") -> Any:
         """Where a statement would run. Raises Refused for one that the API does not take."""
         asked = {"sql": sql, "database": database or "default"}
         asked |= {"cluster": cluster} if cluster else {}
-        return await self._first(f"/v1/explain?{urlencode(asked)}")
+        return await self._first(partial(self._call, "GET"), f"/v1/explain?{urlencode(asked)}")
 
     async def kill_statement(self, statement: str) -> None:
         """Cancels a statement, wherever it runs. Raises Refused if it runs nowhere."""
@@ -76,12 +82,12 @@ class Proxies:
         if answers.problems:
             raise SourceDown("a proxy", "; ".join(answers.problems))
 
-    async def _first(self, path: str) -> Any:
+    async def _first(self, ask: Callable[[str, Endpoint], Awaitable[T]], path: str) -> T:
         """The answer of the first proxy that answers."""
         problems = []
         for proxy in self._known():
             try:
-                return await self._call(proxy, "GET", path)
+                return await ask(path, proxy)
             except SourceDown as error:
                 problems.append(error.reason)
         raise SourceDown("the proxy", "; ".join(problems))
@@ -95,7 +101,7 @@ class Proxies:
     async def _all(self, path: str, method: str = "GET") -> Answers:
         """Raises SourceDown if no proxy answers."""
         known = self._known()
-        calls = (self._call(each, method, path) for each in known)
+        calls = (self._call(method, path, each) for each in known)
         results = await asyncio.gather(*calls, return_exceptions=True)
         found, problems, refusals = {}, [], 0
         for proxy, result in zip(known, results, strict=True):
@@ -112,10 +118,16 @@ class Proxies:
             raise SourceDown("the proxy", "; ".join(problems))
         return Answers(found, tuple(problems))
 
-    async def _call(self, proxy: Endpoint, method: str, path: str) -> Any:
+    async def _call(self, method: str, path: str, proxy: Endpoint) -> Any:
         source = f"the proxy at {proxy}"
         request = self._threads.run(partial(call, source, proxy, self._token, method, path))
         return await within(_PATIENCE, source, request)
+
+    async def _text(self, path: str, proxy: Endpoint) -> str:
+        source = f"the proxy at {proxy}"
+        return await within(
+            _PATIENCE, source, self._threads.run(partial(text, source, proxy, path))
+        )
 
     def _known(self) -> Sequence[Endpoint]:
         if not self.endpoints:

@@ -36,6 +36,8 @@ class FakeProxies:
     open: list[dict[str, Any]] = field(default_factory=list)
     explained: dict[str, Any] = field(default_factory=dict)
     killed: list[str] = field(default_factory=list)
+    drained: list[tuple[str, bool]] = field(default_factory=list)
+    measured: str = ""
     down: bool = False
 
     async def statements(self) -> Answers:
@@ -52,6 +54,13 @@ class FakeProxies:
         if sql not in self.explained:
             raise Refused("There is no parameter sql, or no cluster is configured.")
         return self.explained[sql]
+
+    async def metrics(self) -> str:
+        self._answers([])
+        return self.measured
+
+    async def drain(self, cluster: str, resume: bool = False) -> None:
+        self.drained.append((cluster, resume))
 
     async def kill_statement(self, statement: str) -> None:
         self._answers([])
@@ -70,7 +79,7 @@ class FakeHistory:
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     async def answer(self, question: str, parameters: dict[str, str]) -> dict[str, Any]:
-        return self.answers.get(question, {})
+        return self.answers.get(question, {question: []})
 
     async def page(self, parameters: dict[str, str]) -> dict[str, Any]:
         self.asked.append(parameters)

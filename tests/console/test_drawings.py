@@ -2,8 +2,11 @@
 
 import xml.etree.ElementTree as ElementTree
 
+import pytest
+
 from console.drawing.bars import MOST, chart
 from console.drawing.lanes import MAX_ROWS, Bar, Lane, lanes, phase_bar
+from console.drawing.map import Box, Flow, cluster_map
 
 NOW = 1000.0
 
@@ -46,7 +49,7 @@ def test_a_bar_that_began_before_the_picture_begins_at_its_edge() -> None:
     [link] = links(lanes([Lane("east", "", [bar(1, 0, 2000, "running")])], NOW, 60))
     shape = link.find("rect")
     assert shape is not None
-    assert shape.get("x") == "110"
+    assert shape.get("x") == "150"
     assert float(shape.get("width", "0")) > 900
 
 
@@ -58,7 +61,7 @@ def test_texts_are_escaped() -> None:
 def test_phases_have_the_width_of_their_time() -> None:
     shapes = list(tree(phase_bar({"analyse": 1.0, "execute": 3.0})).iter("rect"))
     assert [each.get("class") for each in shapes] == ["p-analyse", "p-execute"]
-    assert [float(each.get("width", "0")) for each in shapes] == [275.0, 825.0]
+    assert [float(each.get("width", "0")) for each in shapes] == [300.0, 900.0]
     assert tree(phase_bar({})) is not None
 
 
@@ -76,3 +79,39 @@ def test_a_chart_needs_names_and_numbers() -> None:
 def test_a_chart_is_bounded() -> None:
     svg = chart([("name", False), ("n", True)], [(str(n), str(n)) for n in range(1000)])
     assert len(list(tree(svg).iter("rect"))) == MOST
+
+
+def box(name: str) -> Box:
+    return Box(name, "up", "fresh", ("1.0 statements/s", "all copies fresh"), f"/c/{name}")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 12])
+def test_the_map_has_every_cluster_within_the_picture(number: int) -> None:
+    svg = tree(cluster_map([box(f"c{n}") for n in range(number)], []))
+    shapes = [each for each in svg.iter("rect") if "box" in each.get("class", "")]
+    assert len(shapes) == number
+    for each in shapes:
+        x, y, width, height = (float(each.get(k, "0")) for k in ("x", "y", "width", "height"))
+        assert x >= 0
+        assert y >= 0
+        assert x + width <= float(svg.get("width", "0"))
+        assert y + height <= float(svg.get("height", "0"))
+
+
+def test_flows_are_as_wide_as_their_bytes_and_only_between_known_clusters() -> None:
+    flows = [
+        Flow("a", "b", 10**9, "1 GB"),
+        Flow("b", "a", 10**3, "1 KB", failed=True),
+        Flow("a", "gone", 5, "5 B"),
+        Flow("a", "a", 5, "5 B"),
+    ]
+    lines = [
+        x
+        for x in tree(cluster_map([box("a"), box("b")], flows)).iter("path")
+        if x.get("stroke-width")
+    ]
+    widths = [float(each.get("stroke-width", "0")) for each in lines]
+    assert widths[0] == 14.0
+    assert 2.0 < widths[1] < widths[0]
+    assert [each.get("class") for each in lines] == ["flow", "flow failed"]
+    assert cluster_map([box("a"), box("b")], [Flow("a", "b", 0, "nothing")])

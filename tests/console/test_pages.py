@@ -139,7 +139,7 @@ def test_live_has_a_lane_for_each_cluster_and_the_reason_of_each_statement() -> 
     sources.proxies.running = [running("a"), running("b", cluster="", because="")]
     sources.history.statements = [statement("c", **RUNS)]
     text = browser_of(sources).get("/live").text
-    for words in ("east", "west", "no cluster yet", "it has all inputs", "not decided yet"):
+    for words in ("east", "west", "in no cluster", "it has all inputs", "not decided yet"):
         assert words in text
     assert text.count("/kill") >= 2
 

@@ -1,0 +1,169 @@
+"""Map: the clusters, what runs in them, how far copies lag, and what was copied between them."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from conf.times import utc
+from console.drawing.map import Box, Flow, cluster_map
+from console.errors import SourceDown
+from console.pages.statements import RUNNING
+from console.rendering import page
+from console.roles import Role, needs
+from console.shown import count, seconds, size
+from console.sources.history_client import MINUTE
+from proxy.operations.metrics import LAG
+
+_DAY = 86_400.0
+_LEVELS = ((1.0, "fresh"), (3_600.0, "minutes"), (_DAY, "hours"))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRow:
+    """A cluster as the table below the picture shows it. `lag` is that of its worst copy in
+    seconds; None: no copy there is known. `problems` are its Thrift Servers that do not answer, and
+    why."""
+
+    name: str
+    health: str
+    drained: bool
+    servers: str
+    rate: float
+    running: int
+    sessions: int
+    lag: float | None
+    table: str
+    problems: tuple[str, ...]
+
+
+@needs(Role.VIEWER)
+async def show(request: Request) -> Response:
+    sources, now = request.app.state.sources, time.time()
+    clusters = (await sources.proxies.clusters()).rows()
+    running = (await sources.proxies.statements()).rows()
+    lags = worst_lags(await sources.proxies.metrics())
+    problem, recent, traffic = "", [], []
+    try:
+        recent = await sources.history.recent()
+        since = utc(now - _DAY)
+        traffic = (await sources.history.answer("traffic", {"since": since}))["traffic"]
+    except SourceDown as error:
+        problem = str(error)
+    rows = cluster_rows(clusters, running, recent, lags)
+    flows = [flow_of(each) for each in traffic]
+    drawn = Markup(cluster_map([box_of(each) for each in rows], flows))
+    return page(request, "map.html", picture=drawn, rows=rows, problem=problem)
+
+
+@needs(Role.ADMINISTRATOR)
+async def drain(request: Request) -> Response:
+    """Opens no new sessions in a cluster, or does so again."""
+    return await _drain(request, resume=False)
+
+
+@needs(Role.ADMINISTRATOR)
+async def resume(request: Request) -> Response:
+    return await _drain(request, resume=True)
+
+
+async def _drain(request: Request, resume: bool) -> Response:
+    state, cluster = request.app.state, request.path_params["cluster"]
+    action = "resume" if resume else "drain"
+    await state.sources.proxies.drain(cluster, resume)
+    state.audit.action(request, action, cluster)
+    return RedirectResponse("/map", 303)
+
+
+def worst_lags(metrics: str) -> dict[str, tuple[float, str]]:
+    """For each cluster with copies the largest lag in seconds, and the table that has it."""
+    found: dict[str, tuple[float, str]] = {}
+    lines = "\n".join(line for line in metrics.splitlines() if LAG in line)
+    for family in text_string_to_metric_families(lines):
+        for sample in family.samples:
+            cluster, lag = sample.labels["cluster"], (sample.value, sample.labels["table"])
+            found[cluster] = max(found.get(cluster, lag), lag)
+    return found
+
+
+def cluster_rows(
+    clusters: Sequence[Mapping[str, Any]],
+    running: Sequence[Mapping[str, Any]],
+    recent: Sequence[Mapping[str, Any]],
+    lags: Mapping[str, tuple[float, str]],
+) -> list[ClusterRow]:
+    """The clusters of all proxies, each once. A Thrift Server is up if it is so for one proxy."""
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for each in clusters:
+        by_name.setdefault(each["name"], []).append(each)
+    return [_row(name, seen, running, recent, lags) for name, seen in by_name.items()]
+
+
+def _row(
+    name: str,
+    seen: Sequence[Mapping[str, Any]],
+    running: Sequence[Mapping[str, Any]],
+    recent: Sequence[Mapping[str, Any]],
+    lags: Mapping[str, tuple[float, str]],
+) -> ClusterRow:
+    endpoints: dict[str, list[Mapping[str, Any]]] = {}
+    for cluster in seen:
+        for each in cluster["endpoints"]:
+            endpoints.setdefault(each["endpoint"], []).append(each)
+    up = [any(one["up"] for one in each) for each in endpoints.values()]
+    tried = any(one["up"] is not None for each in endpoints.values() for one in each)
+    drained = any(each["drained"] for each in seen)
+    health = "unknown" if not tried else "up" if all(up) else "partly up" if any(up) else "down"
+    lag, table = lags.get(name, (None, ""))
+    here = [each for each in running if each["cluster"] == name and each["state"] in RUNNING]
+    ended = [each for each in recent if each["cluster"] == name]
+    return ClusterRow(
+        name,
+        health,
+        drained,
+        f"{sum(up)} of {len(up)}",
+        len({each["statement"] for each in (*here, *ended)}) / MINUTE,
+        len(here),
+        sum(one["sessions"] for each in endpoints.values() for one in each),
+        lag,
+        table,
+        tuple(
+            f"{where}: {each[0]['reason'] or 'no answer'}"
+            for where, each in endpoints.items()
+            if all(one["up"] is False for one in each)
+        ),
+    )
+
+
+def box_of(row: ClusterRow) -> Box:
+    """A cluster as the picture shows it."""
+    level = "none" if row.lag is None else next((n for at, n in _LEVELS if row.lag < at), "days")
+    lag = {"none": "no copies", "fresh": "all copies fresh"}.get(level)
+    lines = (
+        f"{row.rate:.1f} statements/s, {row.running} running",
+        lag or f"worst copy {seconds(row.lag)} behind",
+        row.table if level not in ("none", "fresh") else f"{count(row.sessions, 'session')}",
+    )
+    health = "drained" if row.drained else row.health.replace(" ", "-")
+    return Box(row.name, health, level, lines, f"/statements?cluster={row.name}")
+
+
+def flow_of(traffic: Mapping[str, Any]) -> Flow:
+    """A row of `traffic` of the history as the picture shows it."""
+    copies, failed = traffic["copies"], traffic["failed"]
+    words = f"{size(traffic['bytes'])} in {copies} {'copy' if copies == 1 else 'copies'}"
+    words += f", {failed} failed" if failed else ""
+    return Flow(traffic["from"], traffic["to"], traffic["bytes"], words, bool(failed))
+
+
+ROUTES = [
+    Route("/map", show),
+    Route("/clusters/{cluster}/drain", drain, methods=["POST"]),
+    Route("/clusters/{cluster}/resume", resume, methods=["POST"]),
+]
