@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from proxy.operations.masking import tokens
+from dialect.parsing.text_tokens import tokens
 
 _PART = re.compile(r"`[^`]*`|[^.`]+")
 

@@ -35,12 +35,6 @@ class HistoryClient:
         async with _named():
             return await self._known().answer(question, parameters)
 
-    async def answer(self, question: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """The answer to one of `database.history.questions`: `copies`, `refusals`, `lineage`,
-        `traffic` .. Raises BadSearch."""
-        async with _named():
-            return await self._known().answer(question, parameters)
-
     async def recent(self) -> list[dict[str, Any]]:
         """The statements that arrived in the last minute and ended, `RECENT` at most. Viewers that
         ask at about the same time cost the database one search."""
