@@ -5,7 +5,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.errors import BadEndpoints
 from pipeline.hudi.changes import EARLIEST
+from pipeline.hudi.errors import MissingPath
 from pipeline.hudi.open_folder import open_folder
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import check_target, plan_replication, run_replication
 from pipeline.hudi.table.open_storage import open_storage, open_writable
 from pipeline.hudi.table.storage import CountingStorage, HudiStorage, is_local, local_path
-from pipeline.hudi.table.table import HOODIE, PROPERTIES, open_for_changes, open_table
+from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -181,8 +182,8 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def _replicate(args: argparse.Namespace) -> int:
+    from pipeline.hudi.pull_lease import leased
     from pipeline.hudi.spark_reader import storage_for
-    from pipeline.hudi.spark_target import leased
     from pipeline.spark.session import open_session
     from pipeline.spark.spark_files import SparkFiles
 
@@ -225,7 +226,11 @@ def _needs_spark(args: argparse.Namespace) -> bool:
     if is_local(target):
         return Path(local_path(target), HOODIE).is_dir()
     opened = open_writable(target, _endpoints(args), dict(args.conf))
-    return opened is None or any(opened[0].exists(f"{target}/{HOODIE}/{p}") for p in PROPERTIES)
+    if opened is None:
+        return True
+    with suppress(MissingPath):
+        return HOODIE in opened[0].names(target)
+    return False
 
 
 def _endpoints(args: argparse.Namespace) -> Mapping[str, Mapping[str, str]]:

@@ -20,7 +20,7 @@ def open_folder(
     opened = open_writable(target, endpoints, spark_conf)
     if opened is None:
         raise StorageFault(
-            f"{target} is no Hudi table, and files are pulled only into folders of this machine"
-            " and of S3 with settings that need no Hadoop."
+            f"{target} is no Hudi table, and files are pulled only into folders of this machine, of"
+            " HDFS, and of S3 with settings that need no Hadoop."
         )
     return S3Folder(target, *opened)

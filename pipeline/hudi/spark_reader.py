@@ -205,6 +205,7 @@ class HadoopStorage:
         self, spark: SparkSession, endpoints: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
         self._jvm: Any = spark._jvm
+        self._gateway: Any = spark.sparkContext._gateway
         self._conf = spark._jsc.hadoopConfiguration()
         self._endpoints = endpoints or {}
         self._systems: dict[str, Any] = {}
@@ -245,6 +246,31 @@ class HadoopStorage:
         system, where = self._locate(path)
         try:
             system.copyToLocalFile(False, where, self._jvm.org.apache.hadoop.fs.Path(into), True)
+        except Py4JJavaError as error:
+            raise _fault(path, error) from error
+
+    def put(self, local: str, path: str) -> None:
+        """Writes a file of this machine to a new path, whose folder is made."""
+        system, where = self._locate(path)
+        try:
+            source = self._jvm.org.apache.hadoop.fs.Path(f"file:{local}")
+            system.copyFromLocalFile(False, False, source, where)
+        except Py4JJavaError as error:
+            raise _fault(path, error) from error
+
+    def rename(self, path: str, to: str, *, replace: bool) -> bool:
+        """Renames a file of HDFS in one step. Returns False, without `replace`, if `to` exists."""
+        system, where = self._locate(path)
+        _, target = self._locate(to)
+        options = self._jvm.org.apache.hadoop.fs.Options.Rename
+        try:
+            if not replace:
+                return bool(system.rename(where, target))
+            kinds = self._gateway.new_array(options, 1)
+            kinds[0] = options.OVERWRITE
+            context = self._jvm.org.apache.hadoop.fs.FileContext
+            context.getFileContext(system.getUri(), system.getConf()).rename(where, target, kinds)
+            return True
         except Py4JJavaError as error:
             raise _fault(path, error) from error
 

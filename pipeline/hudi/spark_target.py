@@ -7,9 +7,8 @@ rename that completes the commit. Hudi's next write rolls back a write that was 
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,25 +16,23 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from conf.names import TableRef
-from pipeline.copy.files import Files
-from pipeline.copy.lease import Lease, run_markers
-from pipeline.copy.staging import new_run, open_path, this_machine
-from pipeline.errors import AnotherCopyRuns, CopyError
-from pipeline.hudi.errors import PullRunning, StorageFault, TargetMismatch
-from pipeline.hudi.folder import PREFIX, PullMark
+from pipeline.hudi.errors import StorageFault, TargetMismatch
+from pipeline.hudi.folder import PREFIX, PullMark, TargetFolder
+from pipeline.hudi.hdfs_folder import HdfsFolder
 from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.open_folder import open_folder
 from pipeline.hudi.pull import Mode, PullResult, PullStep, continued, next_step, pull
+from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.spark_reader import (
     BUNDLE,
     SESSION_CONF,
+    HadoopStorage,
     changed_rows,
     storage_for,
     table_location,
 )
 from pipeline.hudi.table.storage import is_local, local_path
-from pipeline.hudi.table.table import HOODIE, LOCKS, HudiTable, find_base, open_table
+from pipeline.hudi.table.table import HOODIE, HudiTable, find_base, open_table
 from pipeline.spark.jar import SPARK_MAJOR
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
@@ -103,7 +100,7 @@ def pull_into(
     table = open_table(source, storage_for(spark, source))
     location = table_location(spark, target)
     if find_base(location, storage_for(spark, location)) != location:
-        folder = open_folder(location, {}, dict(spark.sparkContext.getConf().getAll()))
+        folder = _folder(spark, location)
         return pull(table, folder, mode, key, since, until, moved_from)
     with _locked(spark, location) as check_lock:
         mark = last_mark(open_table(location, storage_for(spark, location)))
@@ -112,6 +109,13 @@ def pull_into(
         if step.nothing:
             return step.result(0)
         return _into_hudi(spark, step, location, mode, check_lock)
+
+
+def _folder(spark: SparkSession, location: str) -> TargetFolder:
+    """Raises StorageFault for a file system that may not rename in one step."""
+    if location.startswith("hdfs://"):
+        return HdfsFolder(location, HadoopStorage(spark), SparkFiles(spark))
+    return open_folder(location, {}, dict(spark.sparkContext.getConf().getAll()))
 
 
 def _into_hudi(
@@ -162,35 +166,3 @@ def _locked(spark: SparkSession, location: str) -> Iterator[Callable[[], None]]:
     else:
         with leased(SparkFiles(spark), location) as check:
             yield check
-
-
-@contextmanager
-def leased(files: Files, location: str) -> Iterator[Callable[[], None]]:
-    """`_locked` where files have no locks, and for replications: a marker with heartbeats in the
-    table's `.hoodie`.
-    """
-    locks = f"{location}/{LOCKS}"
-    marker = new_run(TableRef("hudi", "pull"), 0, time.time())
-    lease = Lease(files, locks, marker, time.time)
-    lease.finished = True  # a pull leaves no files to take over
-    try:
-        with lease:
-            _sweep(files, locks, marker.run)
-            yield lease.check
-    except AnotherCopyRuns as other:
-        raise PullRunning(f"another pull into {location} is running: {other.args[0]}") from other
-    except CopyError as fault:
-        raise StorageFault(f"{location}: {fault.args[0]}") from fault
-    finally:
-        with suppress(CopyError):
-            files.delete([f"{locks}/{marker.run}"])
-
-
-def _sweep(files: Files, locks: str, own: str) -> None:
-    """Deletes the markers of runs that were killed. A run that only seemed dead finds its marker
-    gone before it writes.
-    """
-    machine, now = this_machine(), time.time()
-    for run, marker in run_markers(files, locks).items():
-        if run != own and marker is not None and not marker.is_alive(now, machine):
-            files.delete([open_path(locks, run), f"{locks}/{run}"])

@@ -12,10 +12,10 @@ from pipeline.copy.verify import verify_copies
 from pipeline.errors import ActionFailed
 from pipeline.hudi.errors import PullRunning
 from pipeline.hudi.plan import plan
+from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication
 from pipeline.hudi.spark_reader import HadoopStorage
-from pipeline.hudi.spark_target import leased
 from pipeline.hudi.table.storage import HudiStorage, LocalStorage
 from pipeline.hudi.table.table import open_table
 from pipeline.replication.directories import PathCopy, replicate_path

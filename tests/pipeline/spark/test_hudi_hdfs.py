@@ -2,6 +2,7 @@
 
 import os
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -9,9 +10,11 @@ import pytest
 
 from cli.main import main
 from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
-from pipeline.hudi.errors import NotAHudiTable, StorageFault
+from pipeline.hudi.errors import MissingPath, NotAHudiTable, PullRunning, StorageFault
+from pipeline.hudi.hdfs_folder import HdfsFolder
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan, snapshot
+from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.read import changed_rows as rows_of
 from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication
 from pipeline.hudi.spark_reader import HadoopStorage, changed_rows, read, storage_for
@@ -129,3 +132,90 @@ def test_without_spark_the_error_names_the_reason(hdfs: str) -> None:
         open_table(f"{hdfs}/t", LocalStorage())
     with pytest.raises(NotAHudiTable):
         open_table(f"{hdfs}/t", HadoopStorage(open_session("local[2]")))
+
+
+def pulled(source: RowTable, target: str, mode: Mode) -> int:
+    spark = open_session("local[2]")
+    folder = HdfsFolder(target, HadoopStorage(spark), SparkFiles(spark))
+    return pull(open_table(source.path, LocalStorage()), folder, mode).rows
+
+
+def folder_rows(target: str, tmp_path: Path) -> list[tuple[str, str, int]]:
+    """What a reader of the folder finds, who skips names with a dot."""
+    storage = HadoopStorage(open_session("local[2]"))
+    found = []
+    try:
+        names = [name for name in storage.names(target) if not name.startswith(".")]
+    except MissingPath:
+        names = []
+    for name in names:
+        storage.fetch(f"{target}/{name}", str(tmp_path / name))
+        found += pq.read_table(tmp_path / name).to_pylist()
+    return sorted((row["_hoodie_commit_time"], row["key"], row["value"]) for row in found)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_pulls_into_a_folder_continue_where_they_ended(
+    hdfs: str, tmp_path: Path, mode: Mode
+) -> None:
+    table, target = RowTable(tmp_path / "source"), f"{hdfs}/{tmp_path.name}/folder"
+    table.write(100, {"a": 1, "b": 1})
+    assert pulled(table, target, mode) == 2
+    table.write(200, {"b": 2})
+    assert pulled(table, target, mode) == 1
+    assert pulled(table, target, mode) == 0
+    kept = [("100", "a", 1)] if mode is Mode.MERGE else [("100", "a", 1), ("100", "b", 1)]
+    assert folder_rows(target, tmp_path) == [*kept, ("200", "b", 2)]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("step", ["put", "rename"])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_pull_that_ends_at_a_step_has_happened_or_not(
+    hdfs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, step: str, after: bool
+) -> None:
+    table, target = RowTable(tmp_path / "source"), f"{hdfs}/{tmp_path.name}/folder"
+    table.write(100, {"a": 1})
+    pulled(table, target, mode)
+    before = folder_rows(target, tmp_path)
+    table.write(200, {"b": 2})
+    real = getattr(HadoopStorage, step)
+
+    def dies(*arguments: object, **named: object) -> None:
+        if after:
+            real(*arguments, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HadoopStorage, step, dies)
+        with pytest.raises(KeyboardInterrupt):
+            pulled(table, target, mode)
+    expected = [*before, ("200", "b", 2)]
+    happened = after and step == "rename"
+    assert folder_rows(target, tmp_path) == (expected if happened else before)
+    assert pulled(table, target, mode) == (0 if happened else 1)
+    assert folder_rows(target, tmp_path) == expected
+    left = HadoopStorage(open_session("local[2]")).names(target)
+    assert not [name for name in left if "staged" in name]
+
+
+def test_a_pull_that_lost_its_lease_continues_no_log_twice(
+    hdfs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, target = RowTable(tmp_path / "source"), f"{hdfs}/{tmp_path.name}/folder"
+    table.write(100, {"a": 1})
+    real = HadoopStorage.put
+
+    def other_is_first(self: HadoopStorage, local: str, path: str) -> None:
+        monkeypatch.undo()
+        with pytest.raises(PullRunning, match="another pull"):
+            pulled(table, target, Mode.APPEND)
+        # The lease ends, and nothing notices.
+        monkeypatch.setattr(HdfsFolder, "locked", lambda folder: nullcontext())
+        pulled(table, target, Mode.APPEND)
+        real(self, local, path)
+
+    monkeypatch.setattr(HadoopStorage, "put", other_is_first)
+    with pytest.raises(PullRunning, match="was first"):
+        pulled(table, target, Mode.APPEND)
+    assert folder_rows(target, tmp_path) == [("100", "a", 1)]

@@ -7,7 +7,7 @@ import pytest
 from conf.names import TableRef
 from pipeline.copy.staging import LEASE_SECONDS, OPEN, is_run, marker_path, new_run, open_path
 from pipeline.hudi.errors import PullRunning
-from pipeline.hudi.spark_target import leased
+from pipeline.hudi.pull_lease import leased
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 
 TABLE = "hdfs://nn/target"
