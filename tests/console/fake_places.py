@@ -62,9 +62,8 @@ class FakeMetastore:
             for name, each in sorted(self.found.items())
             if search.lower() in name and database in ("", each.table.db)
         )
-        return TableList(
-            fitting, (), (), len(fitting), tuple(self.clusters), time.time(), self.hudi
-        )
+        hudi = tuple(each.table for each in fitting if each.table in self.hudi)
+        return TableList(fitting, (), (), len(fitting), tuple(self.clusters), time.time(), hudi)
 
     async def table(self, ref: TableRef) -> TableDetails:
         self._check()
