@@ -1,12 +1,14 @@
 """What data is made of, from left to right: tables, their copies, and the feeds, processes and
 statements that make them. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 from conf.copies import TableCopies, copy_states
+from console import shown
 from console.drawing.graph import Edge, Node
 from console.instances import entity_path
 from pipeline.falcon.model import Entity, Feed, Paths, Process, Role, Table
@@ -53,19 +55,19 @@ class Lineage:
     def add_statements(self, edges: Iterable[Mapping[str, Any]]) -> None:
         """Statements that read one table and wrote another, those of equal tables as one node."""
         found = [each for each in edges if each["source"] != each["target"]]
+        totals, lasts = Counter[str](), dict[str, str]()
         most = max((each["statements"] for each in found), default=1)
         for each in found:
             source, target = self.table(each["source"]), self.table(each["target"])
             count = each["statements"]
             node = f"statements {each['target']}"
-            known = self.nodes.get(node)
-            total = count + (_count(known) if known else 0)
-            words = f"{total:,} statement" + ("s" if total != 1 else "")
+            totals[node] += count
             link = f"/statements/{quote(each['example'])}" if each.get("example") else ""
-            self.nodes[node] = Node(
-                node, "statement", words, f"last {each['last'][:10]}", None, link
-            )
-            self.edge(source, node, f"{count:,} read it", count / most)
+            lasts[node] = max(each["last"], lasts.get(node, ""))
+            label = shown.count(totals[node], "statement")
+            note = f"last {lasts[node][:10]}"
+            self.nodes[node] = Node(node, "statement", label, note, None, link)
+            self.edge(source, node, f"{shown.number(count)} read it", count / most)
             self.edge(node, target, "written by statements", count / most)
 
     def add_entities(self, entities: Iterable[Entity]) -> None:
@@ -198,7 +200,3 @@ def _copies(copies: TableCopies) -> dict[str, bool]:
         for state in copy_states(placement):
             found[state.cluster] = found.get(state.cluster, True) and state.fresh
     return found
-
-
-def _count(node: Node) -> int:
-    return int(node.label.split(" ", 1)[0].replace(",", ""))

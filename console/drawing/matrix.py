@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple, overload
 
 from console.drawing.svg import HATCH, box, element, label, picture
+from console.shown import number
 
 BINS = 200
 _WIDTH, _ROW, _GAP, _MARGIN = 800.0, 22.0, 6.0, 110.0
@@ -121,7 +122,7 @@ def partition_matrix(table: str, states: PartitionStates) -> str:
     return picture(
         _MARGIN + _WIDTH + 2,
         bottom + 18,
-        f"{count:,} partitions of {table} by cluster",
+        f"{number(count)} partitions of {table} by cluster",
         _described(states),
         parts,
         class_="matrix",
@@ -138,8 +139,7 @@ def share_bar(counts: Mapping[CopyState, int], title: str) -> str:
             path = box(left, 0, share, 10)
             parts.append(element("path", class_=f"s-{state.value}", d=path))
             left += share
-    words = ", ".join(f"{counts[state]:,} {state.value}" for state in _ORDER if counts.get(state))
-    return picture(60, 10, title, words, parts, class_="share")
+    return picture(60, 10, title, _words(counts), parts, class_="share")
 
 
 _Shares = tuple[tuple[CopyState, float], ...]
@@ -150,8 +150,8 @@ def _columns(states: PartitionStates) -> Iterator[list[_Shares]]:
     count = len(states.groups)
     columns = min(BINS, count)
     seen: dict[tuple[tuple[int, int], ...], list[_Shares]] = {}
-    for number in range(columns):
-        first, end = count * number // columns, count * (number + 1) // columns
+    for column in range(columns):
+        first, end = count * column // columns, count * (column + 1) // columns
         groups = Counter(states.groups[first:end])
         key = tuple(sorted(groups.items()))
         if key not in seen:
@@ -213,9 +213,12 @@ def _axis(names: Sequence[str], y: float) -> Iterator[str]:
 def _described(states: PartitionStates) -> str:
     lines = []
     for cluster, counts in zip(states.clusters, totals(states), strict=True):
-        words = ", ".join(f"{counts[each]:,} {each.value}" for each in _ORDER if counts[each])
-        lines.append(f"{cluster}: {words or 'no partitions'}")
+        lines.append(f"{cluster}: {_words(counts) or 'no partitions'}")
     return "; ".join(lines) + ". The table below lists them."
+
+
+def _words(counts: Mapping[CopyState, int]) -> str:
+    return ", ".join(f"{number(counts[x])} {x.value}" for x in _ORDER if counts.get(x))
 
 
 def _short(words: str, most: int = 15) -> str:

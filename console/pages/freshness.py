@@ -22,6 +22,7 @@ from console.drawing.matrix import (
 from console.paging import links, pager
 from console.rendering import page
 from console.roles import Role, needs
+from console.shown import number
 from console.sources.metastore_client import MAX_PARTITIONS, NoSuchTable, TableDetails, TableList
 
 TABLES_PAGE, RUNS_PAGE = 100, 100
@@ -77,7 +78,7 @@ ROUTES = [
 def tables_context(found: TableList, query: Mapping[str, str]) -> dict[str, Any]:
     """What the list shows: a page of `rows`, sorted and selected as `query` says."""
     rows = [_row(each, found) for each in found.tables]
-    rows += [_unread(ref, f"more than {MAX_PARTITIONS:,} partitions") for ref in found.many]
+    rows += [_unread(ref, f"more than {number(MAX_PARTITIONS)} partitions") for ref in found.many]
     rows += [_unread(ref, reason) for ref, reason in found.broken]
     counts = {
         "all": len(rows),
@@ -124,7 +125,7 @@ def _row(copies: TableCopies, found: TableList) -> TableRow:
         sum(each.absent for each in counted),
         copies.copied,
         max(lags, default=None),
-        "" if copies.partitions is None else f"{len(copies.partitions):,}",
+        "" if copies.partitions is None else number(len(copies.partitions)),
     )
 
 
@@ -138,14 +139,14 @@ def cell(table: str, counted: CopySum, now: float) -> dict[str, Any]:
     total = sum(counts.values())
     present = [state for state in CopyState if counts[state]]
     state = present[-1].value if present else "empty"
-    number = counts[present[-1]] if present else 0
+    worst = counts[present[-1]] if present else 0
     bar = ""
     if len(present) > 1:
         bar = share_bar(counts, f"{table} in {counted.cluster}")
     return {
         "cluster": counted.cluster,
         "state": state,
-        "words": state if len(present) <= 1 else f"{number:,} of {total:,} {state}",
+        "words": state if len(present) <= 1 else f"{number(worst)} of {number(total)} {state}",
         "bar": bar,
         "lag": counted.lag(now),
         "unknown": counted.unknown,

@@ -175,5 +175,5 @@ def test_a_list_that_was_not_read_whole_says_so() -> None:
     assert not context["complete"]
     assert [(row.table, row.note) for row in context["rows"]] == [
         ("s.bad", "unreadable"),
-        ("s.big", "more than 5,000 partitions"),
+        ("s.big", "more than 5\u202f000 partitions"),
     ]
