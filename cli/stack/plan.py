@@ -158,6 +158,9 @@ def metastore_service(
     command = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
         "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
+        # Seconds until Derby looks for a deadlock of a table's reader and its writer, and has one
+        # of them begin again: by default 20, after which clients have given up.
+        "-Dderby.locks.deadlockTimeout=1",
     )
     argv = (
         (*_WITHOUT_JAR, str(port), classpath, *command)

@@ -1,15 +1,17 @@
 """The embedded stack's files and commands, made without starting anything."""
 
+import inspect
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
 from cli.stack.configuration import files, hive_site
-from cli.stack.plan import Layout, Ports, StackSpec, thrift_server
+from cli.stack.plan import Layout, Ports, StackSpec, metastore_service, thrift_server
 from conf.names import ClusterName
 from conf.settings.load import load
 from conf.settings.settings import Writers, settings_from
 from conf.topology import Endpoint
+from metastore.client.metastore_client import HmsClient
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 PORTS = Ports(
@@ -104,3 +106,11 @@ def test_hive_site_escapes_what_xml_would_misread(tmp_path: Path) -> None:
     path.write_text(hive_site({"hive.server2.thrift.bind.host": "a<b>&c"}))
     assert load(path).listen.host == "a<b>&c"
     assert settings_from({}, "nothing").listen.port == 10000
+
+
+def test_a_deadlock_in_derby_ends_before_clients_of_the_metastore_give_up(tmp_path: Path) -> None:
+    """A reader and a writer of one table may wait for each other (20 s by Derby's default)."""
+    service = metastore_service(Path("java"), Path("spark"), None, Layout.at(tmp_path), PORTS)
+    name = "-Dderby.locks.deadlockTimeout="
+    [seconds] = [each.removeprefix(name) for each in service.argv if each.startswith(name)]
+    assert int(seconds) * 2 < inspect.signature(HmsClient).parameters["timeout"].default
