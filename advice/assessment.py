@@ -185,14 +185,15 @@ def command_of(each: Advice, stock: Stock, target: str = "") -> str:
     where = f" {target}" if target else ""
     chosen = partition_filter(each, table)
     if each.action == "drop":
-        specs = _specs(each, table) if chosen else []
-        named = "".join(f" --partition {spec}" for spec in specs)
+        named = "".join(f" --partition {name}" for name in partition_names(each, table))
         return f"causeway table assign {each.table} --no-copy {each.cluster}{named}{where}"
     option = f' --partition "{chosen}"' if chosen else ""
     return f"causeway copy {each.table} --to {each.cluster}{option}{where}"
 
 
-def _specs(each: Advice, table: TableStock) -> list[str]:
-    placed = table.placed
-    assert placed is not None  # it has a filter
-    return [partition_name(placed.partitions.spec(row)) for row in sorted(_rows(each, table))]
+def partition_names(each: Advice, table: TableStock) -> tuple[str, ...]:
+    """The names of the partitions; empty if all of the table is meant."""
+    placed, rows = table.placed, sorted(_rows(each, table))
+    if placed is None or len(rows) == len(placed.partitions):
+        return ()
+    return tuple(partition_name(placed.partitions.spec(row)) for row in rows)

@@ -11,6 +11,7 @@ from advice.stock import Part, Stock, TableStock
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas
 
+REFRESH_DAYS = 7.0
 Link = tuple[ClusterName, ClusterName]
 
 
@@ -25,7 +26,7 @@ class Budgets:
     kept: Mapping[ClusterName, float] = field(default_factory=dict)
     sent: Mapping[Link, float] = field(default_factory=dict)
     cost: Mapping[Link, float] = field(default_factory=dict)
-    days: float = 7.0
+    days: float = REFRESH_DAYS
     loyalty: float = 0.7
 
 

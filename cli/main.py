@@ -26,6 +26,7 @@ SUBCOMMANDS = {
         "advice.assess",
         "replay statements of the past: what runs, which copies would help",
     ),
+    "advise": ("advice.advise", "say which copies to make and to drop, and do it"),
     "route": ("route", "show where a statement would run, and why"),
     "table": ("table", "assign and show the clusters of tables and partitions"),
     "metastore": ("metastore.actions", "serve the views; upgrade, verify or downgrade a metastore"),

@@ -1,0 +1,199 @@
+"""`causeway advise`: which copies to make and to drop, and does it.
+
+    causeway advise --history --conf causeway.toml --share 0.9 --budget west=20TB
+    causeway advise --history --conf causeway.toml --apply
+    causeway advise --undo --conf causeway.toml
+
+Exit status: 0 done, 1 something could not be done, 2 wrong usage.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from advice.assessment import advice_document, command_of
+from advice.copies import REFRESH_DAYS, Advice, Budgets, Candidates, Link, advice, candidates
+from advice.errors import BadPlan
+from advice.policy import Policy
+from advice.stock import Stock
+from cli.advice.apply import Applier, undo
+from cli.advice.record import PATH
+from cli.advice.sources import add_source_arguments, read_source
+from cli.lifecycle.lifecycle_options import add_store_options
+from conf.names import ClusterName
+from conf.sizes import size_text
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)b?", re.IGNORECASE)
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_source_arguments(parser)
+    add = parser.add_argument
+    doing = parser.add_mutually_exclusive_group()
+    doing.add_argument("--plan", action="store_true", help="only show the advice (the default)")
+    doing.add_argument("--apply", action="store_true", help="make and drop copies as advised")
+    doing.add_argument("--undo", action="store_true", help="take back what was last applied")
+    add(
+        "--share",
+        type=float,
+        default=0.9,
+        metavar="SHARE",
+        help="of the statements that are to run (%(default)s)",
+    )
+    add(
+        "--hysteresis",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="change nothing while so much less than the share runs (%(default)s)",
+    )
+    add(
+        "--budget",
+        action="append",
+        default=[],
+        metavar="CLUSTER=BYTES",
+        help="of copies, such as 20TB",
+    )
+    add(
+        "--link",
+        action="append",
+        default=[],
+        metavar="FROM:TO=BYTES",
+        help="bytes that may be sent a day",
+    )
+    add(
+        "--link-cost",
+        action="append",
+        default=[],
+        metavar="FROM:TO=FACTOR",
+        help="of a byte that is sent, against 1 of other links",
+    )
+    add(
+        "--refresh-days",
+        type=float,
+        default=REFRESH_DAYS,
+        metavar="N",
+        help="a byte sent each day counts as so many bytes kept (%(default)s)",
+    )
+    add(
+        "--schedule",
+        action="store_true",
+        help="with --apply: a feed for each table with a partition a day",
+    )
+    add(
+        "--copy-options",
+        default="",
+        metavar="OPTIONS",
+        help="of causeway copy, such as '--master yarn'",
+    )
+    add(
+        "--record",
+        type=Path,
+        default=PATH,
+        metavar="FILE",
+        help="what was applied, for --undo (%(default)s)",
+    )
+    add_store_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if (args.apply or args.undo) and args.target is None:
+        print("causeway advise: --apply and --undo need --conf or --endpoints", file=sys.stderr)
+        return 2
+    if args.undo:
+        return undo(args)
+    budgets = _budgets(args)
+    source = read_source(args)
+    _check_clusters(budgets, source.stock)
+    found = candidates(source.stock, source.replayed.demands, source.replayed.writes, budgets)
+    made = Policy(args.share, args.hysteresis).copies(found)
+    plan = advice(found, made)
+    if args.json:
+        print(json.dumps(_document(found, made, plan), indent=2))
+    else:
+        print("\n".join(_lines(found, made, plan)))
+    return Applier(args, source.stock).apply(plan) if args.apply else 0
+
+
+def _document(found: Candidates, made: frozenset[int], plan: list[Advice]) -> dict[str, object]:
+    problem = found.problem
+    return {
+        "statements_a_day": round(problem.total, 3),
+        "share_today": round(problem.met(found.present) / problem.total, 6),
+        "share_then": round(problem.met(made) / problem.total, 6),
+        "bytes": round(found.kept(made)),
+        "bytes_a_day": round(found.sent(made)),
+        "advice": [
+            advice_document(each, found.stock) | {"command": command_of(each, found.stock)}
+            for each in plan
+        ],
+    }
+
+
+def _lines(found: Candidates, made: frozenset[int], plan: list[Advice]) -> Iterator[str]:
+    problem = found.problem
+    yield (
+        f"{problem.met(found.present) / problem.total:.1%} of {problem.total:,.1f} statements a day"
+        f" run today, {problem.met(made) / problem.total:.1%} will: {size_text(found.kept(made))}"
+        f" of copies, {size_text(found.sent(made))} sent a day"
+    )
+    for each in plan:
+        about = advice_document(each, found.stock)
+        partitions = f" {about['partitions']}" if about["partitions"] else ""
+        reason = f"{each.statements:,.1f} statements a day need it"
+        if each.action == "drop":
+            reason = "no statement needs it beside the other copies"
+        yield (
+            f"{each.action} {each.table}{partitions} in {each.cluster}: {reason};"
+            f" {size_text(each.kept)}, {size_text(each.sent)} a day"
+        )
+        if each.action != "keep":
+            yield f"    {command_of(each, found.stock)}"
+
+
+def _budgets(args: argparse.Namespace) -> Budgets:
+    return Budgets(
+        {ClusterName(name): _bytes(value) for name, value in map(_pair, args.budget)},
+        {_link(name): _bytes(value) for name, value in map(_pair, args.link)},
+        {_link(name): _number(value) for name, value in map(_pair, args.link_cost)},
+        args.refresh_days,
+    )
+
+
+def _check_clusters(budgets: Budgets, stock: Stock) -> None:
+    links = (*budgets.sent, *budgets.cost)
+    for name in (*budgets.kept, *(name for link in links for name in link)):
+        if name not in stock.clusters:
+            raise BadPlan(f"there is no cluster {name} ({', '.join(stock.clusters)}).")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadPlan(f"{text} is not NAME=VALUE.")
+    return name, value
+
+
+def _link(text: str) -> Link:
+    source, colon, target = text.partition(":")
+    if not colon:
+        raise BadPlan(f"{text} is not FROM:TO.")
+    return ClusterName(source), ClusterName(target)
+
+
+def _bytes(text: str) -> float:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise BadPlan(f"{text} is no number of bytes, such as 20TB.")
+    return float(match[1]) * _UNITS[match[2].lower()]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadPlan(f"{text} is no number.") from None

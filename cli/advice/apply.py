@@ -1,0 +1,123 @@
+"""Carries advice out by the commands that it names, and takes it back."""
+
+import argparse
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from advice.assessment import partition_filter, partition_names
+from advice.copies import Advice
+from advice.feed_document import feed_document
+from advice.stock import Stock
+from cli.advice.record import Done, read_record, write_record
+from cli.main import SUBCOMMANDS, build_parser
+from conf.errors import CausewayError
+
+
+class Applier:
+    """Makes and drops copies, notes each thing that was done, and goes on after a failure."""
+
+    def __init__(self, args: argparse.Namespace, stock: Stock) -> None:
+        self._args = args
+        self._stock = stock
+        self._runs = read_record(args.record)
+        self._done: list[Done] = []
+        self._runs.append(self._done)
+
+    def apply(self, plan: Sequence[Advice]) -> int:
+        """Copies are made before others are dropped. 1 if something failed."""
+        failed = 0
+        for each in sorted(plan, key=lambda each: each.action == "drop"):
+            failed |= self._apply(each)
+        return failed
+
+    def _apply(self, each: Advice) -> int:
+        table = self._stock.stock_of(each.table)
+        assert table is not None  # advice is about tables that are there
+        chosen, names = partition_filter(each, table), partition_names(each, table)
+        done = Done(each.action, str(each.table), each.cluster, chosen, names)
+        if each.action == "drop":
+            failed = _command(self._args, *_drop(done))
+        else:  # what is kept may be stale; a copy that is fresh is not made again
+            failed = _command(self._args, *_make(done))
+        if failed:
+            return 1
+        if each.action != "keep":
+            self._note(done)
+        return self._schedule(each) if self._args.schedule and each.action != "drop" else 0
+
+    def _schedule(self, each: Advice) -> int:
+        table = self._stock.stock_of(each.table)
+        assert table is not None  # as above
+        feed = feed_document(each, table, self._args.user)
+        if feed is None:
+            print(f"{each.table}: no partition a day, so no feed; refresh it by --apply from cron")
+            return 0
+        if any(done.feed == feed.name for run in self._runs for done in run):
+            return 0
+        store = ("--store", self._args.store, "--user", self._args.user)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{feed.name}.xml"
+            path.write_text(feed.text, encoding="utf-8")
+            if _run("entity", "submit", str(path), *store):
+                return 1
+        self._note(Done("feed", str(each.table), each.cluster, feed=feed.name))
+        return _run("entity", "schedule", "feed", feed.name, *store)
+
+    def _note(self, done: Done) -> None:
+        """Notes it at once: what follows may fail."""
+        self._done.append(done)
+        write_record(self._args.record, self._runs)
+
+
+def undo(args: argparse.Namespace) -> int:
+    """Takes back what the last `--apply` did, in the opposite order. What cannot be taken back
+    stays in the record. 1 if there is such."""
+    runs = read_record(args.record)
+    while runs and not runs[-1]:
+        runs.pop()
+    if not runs:
+        print("nothing was applied that is not undone")
+        return 0
+    left = [each for each in reversed(runs.pop()) if _undo(args, each)]
+    write_record(args.record, [*runs, left[::-1]] if left else runs)
+    return 1 if left else 0
+
+
+def _undo(args: argparse.Namespace, done: Done) -> int:
+    match done.action:
+        case "feed":
+            store = ("--store", args.store, "--user", args.user)
+            return _run("entity", "delete", "feed", done.feed, *store)
+        case "make":
+            return _command(args, *_drop(done))
+        case _:
+            return _command(args, *_make(done))
+
+
+def _make(done: Done) -> Sequence[str]:
+    chosen = ("--partition", done.filter) if done.filter else ()
+    return "copy", done.table, "--to", done.cluster, *chosen
+
+
+def _drop(done: Done) -> Sequence[str]:
+    named = [word for name in done.partitions for word in ("--partition", name)]
+    return "table", "assign", done.table, "--no-copy", done.cluster, *named
+
+
+def _command(args: argparse.Namespace, *words: str) -> int:
+    options = shlex.split(args.copy_options) if words[0] == "copy" else ()
+    return _run(*words, "--conf", str(args.target), *options)
+
+
+def _run(*words: str) -> int:
+    """The exit status of a command of Causeway's; its error is printed."""
+    args = build_parser([words[0]]).parse_args(words)
+    try:
+        return int(import_module(f"cli.{SUBCOMMANDS[words[0]][0]}").run(args))
+    except CausewayError as error:
+        print(f"causeway {words[0]}: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,44 @@
+"""What `causeway advise --apply` did, so that `--undo` can take it back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from advice.errors import BadPlan
+
+PATH = Path(".causeway/advice.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One thing that was done: `make` or `drop` a copy, or `feed`. `filter` and `partitions` are
+    empty where all of the table was meant; `feed` is the name of a feed."""
+
+    action: str
+    table: str
+    cluster: str
+    filter: str = ""
+    partitions: tuple[str, ...] = ()
+    feed: str = ""
+
+
+def read_record(path: Path) -> list[list[Done]]:
+    """What was done and not undone, the newest last. Raises BadPlan."""
+    if not path.exists():
+        return []
+    try:
+        return [
+            [Done(**{**each, "partitions": tuple(each["partitions"])}) for each in run]
+            for run in json.loads(path.read_text(encoding="utf-8"))
+        ]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise BadPlan(f"{path} cannot be read: {error}") from None
+
+
+def write_record(path: Path, runs: Sequence[Sequence[Done]]) -> None:
+    """Replaces the file at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps([[asdict(each) for each in run] for run in runs], indent=1))
+    beside.replace(path)

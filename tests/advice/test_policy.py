@@ -1,0 +1,60 @@
+"""The standing policy moves little, and only when too few statements run."""
+
+from advice.copies import Budgets, Candidates, candidates
+from advice.exact import cheapest
+from advice.policy import Policy
+from bench.advice.drift import Company, simulate
+from tests.advice.samples import demands, shop
+
+
+def found(copies: dict[str, list[str]] | None = None, budgets: Budgets | None = None) -> Candidates:
+    stock = shop(3, copies)
+    return candidates(stock, demands(stock), None, budgets)
+
+
+def planned() -> dict[str, list[str]]:
+    """The copies of a first plan."""
+    first = found()
+    copies: dict[str, list[str]] = {}
+    for number in Policy().copies(first):
+        copies.setdefault(first.copies[number].part.table.name, []).append(
+            first.copies[number].cluster
+        )
+    return copies
+
+
+def test_a_plan_stays_while_it_is_good_enough() -> None:
+    again = found(planned())
+    assert again.present
+    assert Policy().copies(again) == again.present
+    assert Policy(share=0.92, hysteresis=0.05).copies(again) == again.present
+
+
+def test_more_is_made_when_too_few_run() -> None:
+    again = found(planned())
+    more = Policy(share=1.0, hysteresis=0.0).copies(again)
+    assert again.problem.met(more) == again.problem.total
+
+
+def test_what_a_plan_does_not_need_stays_only_while_it_is_a_small_part() -> None:
+    again = found({"items": ["east", "west", "north"], "store_sales": ["east", "west", "north"]})
+    plan = cheapest(again.problem, again.problem.total, again.present)
+    assert Policy(share=1.0, spare=0.0).copies(again) == plan
+    more = Policy(share=1.0, spare=0.25).copies(again)
+    assert plan <= more <= plan | again.present
+    assert again.problem.price(more) <= 1.25 * again.problem.price(plan)
+
+
+def test_a_budget_that_is_exceeded_is_kept_again() -> None:
+    budgets = Budgets(kept=dict.fromkeys(shop(3).clusters, 20.0))
+    over = found({"store_sales": ["east", "west", "north"]}, budgets)
+    assert not over.problem.within_limits(over.present)
+    assert over.problem.within_limits(Policy().copies(over))
+
+
+def test_weekly_drift_moves_a_tenth_of_what_popularity_does() -> None:
+    """A small run of `python -m bench.advice drift`."""
+    courses = simulate(Company(tables=60, templates=60, weeks=7, seed=2))
+    ours, popular = courses["standing policy"], courses["popular first"]
+    assert sum(ours.moved) <= 0.2 * sum(popular.moved)
+    assert sum(ours.shares) / len(ours.shares) > 0.75
