@@ -1,24 +1,38 @@
-"""The environment of every process that a test starts: its Java compiler and its import path; and
-a PostgreSQL for the tests of stores. Marks that no lane of `make test` takes are refused."""
+"""The environment of every process that a test starts: its Java compiler, its import path and the
+cache of its compiled modules; and a PostgreSQL for the tests of stores. Marks that no lane of `make
+test` takes are refused."""
 
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pipeline.spark.jar import SPARK_MAJOR
+
 # A test's Java lives for a minute and never gets back what the second compiler costs: a Thrift
 # Server that starts and runs four statements takes half the processor time without it. A collector
 # of several threads costs a Spark of that size another twentieth.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# With little room for classes it collects garbage each time that it has loaded some more.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m"
+# To verify the classes that a Spark loads takes a sixth of its start. The guard changes classes as
+# they are loaded: the tests of the guard, of `causeway up` and of Spark 4 verify them.
+_UNVERIFIED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+os.environ.setdefault("JDK_JAVA_OPTIONS", _QUICK if SPARK_MAJOR >= 4 else f"{_QUICK} {_UNVERIFIED}")
 
 # A Python process that a test starts imports the code under test, also where the installed package
 # is older: an editable installation knows only the top-level packages that there were.
 _ROOT = str(Path(__file__).resolve().parents[1])
 os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+# Containers often forbid Python to keep compiled modules. Each of the many proxies, workers and
+# views that tests start would compile the code under test again, and pytest all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,6 +40,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and item.get_closest_marker("e2e"):
             raise pytest.UsageError(f"{item.nodeid} is marked slow, and e2e too")
+
+
+@pytest.fixture(scope="module")
+def verified_java() -> Iterator[None]:
+    """A Java that is started verifies the classes that it loads, as it does for users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", os.environ["JDK_JAVA_OPTIONS"].replace(_UNVERIFIED, ""))
+        yield
 
 
 @pytest.fixture(scope="session")

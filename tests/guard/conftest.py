@@ -13,3 +13,8 @@ def jar() -> Path:
         return guard_jar()
     except JarMissing as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _verified(verified_java: None) -> None:
+    """The guard changes classes, which have to be right."""

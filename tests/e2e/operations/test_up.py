@@ -18,7 +18,7 @@ from pyhive import hive
 from cli.stack.stack import Stack
 from tests.e2e.conftest import commands, rows
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("verified_java")]
 
 CITIES = "SELECT city, count(*) FROM sample.customers GROUP BY city ORDER BY city"
 LIMIT = 300.0  # seconds
