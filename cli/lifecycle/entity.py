@@ -28,16 +28,15 @@ from cli.lifecycle.lifecycle_options import (
     time_option,
 )
 from cli.lifecycle.work_observer import environment_observer
-from pipeline.falcon import document, expression, grammar, rules, tree
+from pipeline.falcon import document, expression, rules, tree
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, Problem
-from pipeline.falcon.model import Cluster, Entity, EntityKey, Feed, Kind
+from pipeline.falcon.model import Cluster, Datasource, Entity, EntityKey, Feed, Kind
 from pipeline.falcon.warnings import warnings_of
 from pipeline.scheduler import entity_service
 
-_ORDER = {Kind.CLUSTER: 0, Kind.FEED: 1, Kind.PROCESS: 2}
-_OUTSIDE = {"datasource"}
+_ORDER = {Kind.CLUSTER: 0, Kind.DATASOURCE: 0, Kind.FEED: 1, Kind.PROCESS: 2}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -127,8 +126,6 @@ def _run_validate(args: argparse.Namespace) -> int:
     for path, found in documents.items():
         if isinstance(found, BadDocument):
             problems: tuple[Problem, ...] = found.problems
-        elif found is None:
-            problems = ()
         else:
             problems = rules.alone(found)
             if entity_set is not None:
@@ -139,14 +136,10 @@ def _run_validate(args: argparse.Namespace) -> int:
     return status
 
 
-def _checked(path: Path, args: argparse.Namespace) -> Entity | BadDocument | None:
-    """An entity, why it is none, or None for a sound document of another system."""
+def _checked(path: Path, args: argparse.Namespace) -> Entity | BadDocument:
+    """An entity, or why it is none."""
     try:
-        data = _read(path, args)
-        root = tree.parse(data)
-        if problems := grammar.check(root):
-            return BadDocument(problems)
-        return None if root.name in _OUTSIDE else document.read(data)
+        return document.read(_read(path, args))
     except BadDocument as error:
         return error
 
@@ -157,12 +150,13 @@ def _world(args: argparse.Namespace, found: Iterable[object]) -> EntitySet:
     if store_exists(args.store):
         entities.update(entity_service.read_catalog(open_store(args)).entities)
     for each in found:
-        if each is not None and not isinstance(each, BadDocument):
+        if not isinstance(each, BadDocument):
             assert isinstance(each, Entity)
             entities[each.key] = each
     return EntitySet(
         {each.name: each for each in entities.values() if isinstance(each, Cluster)},
         {each.name: each for each in entities.values() if isinstance(each, Feed)},
+        {each.name: each for each in entities.values() if isinstance(each, Datasource)},
     )
 
 
@@ -185,7 +179,7 @@ def _run_eval(args: argparse.Namespace) -> int:
 
 
 def _run_submit(args: argparse.Namespace) -> int:
-    """In the order of reference: clusters, feeds, processes."""
+    """In the order of reference: clusters and datasources, feeds, processes."""
     store = open_store(args)
     documents = []
     for path in args.files:

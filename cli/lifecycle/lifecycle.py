@@ -200,6 +200,7 @@ def _actions(args: argparse.Namespace, notify: Notify, record: RecordCopy) -> Cl
     files = _Files(args)
     return ClusterActions(
         files=files,
+        spark=files.session,
         storage=files.storage,
         programs=Programs(args.spark_submit, args.pig),
         options=CopyOptions(checksum=args.checksum, bandwidth=args.bandwidth),
@@ -229,6 +230,12 @@ class _Files:
 
                 self._files = SparkFiles(self._session(), self._endpoints())
             return self._files
+
+    def session(self) -> "SparkSession":
+        """Spark's session."""
+        self()
+        with self._lock:
+            return self._session()
 
     def spark_ends(self, patience: float) -> int:
         """How many of Spark's JVMs have ended. Waits `patience` seconds for the present one."""

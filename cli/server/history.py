@@ -34,7 +34,10 @@ _FILTERS = {
     "state": ("STATE", "copies and instances that ended so"),
     "kind": ("TYPE", "instances of feeds or of processes"),
     "name": ("NAME", "instances of the feed or process of this name"),
-    "action": ("ACTION", "instances of this work: replicate, evict, watch or process"),
+    "action": (
+        "ACTION",
+        "instances of this work: replicate, evict, watch, process, import or export",
+    ),
     "source": ("CLUSTER", "instances that replicate from this cluster"),
     "instance": ("ID", "the instance of this id"),
 }

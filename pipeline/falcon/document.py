@@ -1,11 +1,11 @@
-"""Reads a document's bytes as a Cluster, Feed or Process, or reports every problem."""
+"""Reads a document's bytes as an entity, or reports every problem."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from conf.names import ClusterName
-from pipeline.falcon import catalog_uri, expression, grammar, tree
+from pipeline.falcon import catalog_uri, datasources, expression, grammar, tree
 from pipeline.falcon.calendar import Frequency, parse_time, parse_zone
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
@@ -47,19 +47,14 @@ def read_tree(data: bytes) -> Element:
 
 
 def read(data: bytes) -> Entity:
-    """The entity that a document describes. Raises BadDocument with every problem.
-
-    Falcon's datasource documents are refused, because they cannot run here.
-    """
+    """The entity that a document describes. Raises BadDocument with every problem."""
     root = read_tree(data)
     readers: Mapping[str, Callable[[_Reader, Element], Entity]] = {
         "cluster": _cluster,
         "feed": _feed,
         "process": _process,
+        "datasource": lambda _, root: datasources.read(root, _acl(root)),
     }
-    if root.name not in readers:
-        reason = "data exchange with other databases is not run here"
-        raise BadDocument((Problem(root.line, root.name, reason),))
     reader = _Reader()
     entity = readers[root.name](reader, root)
     if reader.problems:
@@ -238,7 +233,6 @@ def _zone(reader: _Reader, root: Element) -> tzinfo:
 def _feed_cluster(reader: _Reader, element: Element, lifecycle: Element | None) -> FeedCluster:
     """`lifecycle` is the feed's own, for clusters that have none."""
     limit, eviction = _retention(reader, element, (element.child("lifecycle"), lifecycle))
-    exchange = element.child("import") or element.child("export")
     return FeedCluster(
         name=ClusterName(element.attributes["name"]),
         role=Role(element.attributes.get("type", "source")),
@@ -249,7 +243,7 @@ def _feed_cluster(reader: _Reader, element: Element, lifecycle: Element | None) 
         partition=element.attributes.get("partition"),
         delay=reader.maybe_frequency(element, "delay"),
         sla=_sla(reader, element, "slaLow", "slaHigh"),
-        exchange=exchange.name if exchange else None,
+        exchanges=datasources.exchanges(element),
         line=element.line,
     )
 

@@ -1,9 +1,9 @@
-"""The clusters and feeds to which the names in an entity refer. Pure."""
+"""The clusters, feeds and databases to which the names in an entity refer. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.falcon.model import Cluster, Feed
+from pipeline.falcon.model import Cluster, Datasource, Feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +12,13 @@ class EntitySet:
 
     clusters: Mapping[str, Cluster] = field(default_factory=dict)
     feed_by_name: Mapping[str, Feed] = field(default_factory=dict)
+    datasources: Mapping[str, Datasource] = field(default_factory=dict)
 
     def cluster(self, name: str) -> Cluster | None:
         return self.clusters.get(name)
+
+    def datasource(self, name: str) -> Datasource | None:
+        return self.datasources.get(name)
 
     def feed(self, name: str) -> Feed | None:
         return self.feed_by_name.get(name)

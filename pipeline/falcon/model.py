@@ -20,6 +20,7 @@ class Kind(Enum):
     CLUSTER = "cluster"
     FEED = "feed"
     PROCESS = "process"
+    DATASOURCE = "datasource"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -115,6 +116,38 @@ class Table:
 Storage = Paths | Table
 
 
+class Direction(Enum):
+    """The value is the element's name."""
+
+    IMPORT = "import"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The import of a feed's instances from a table of another database, or their export to it.
+
+    Of an import `extract` is full or incremental, with its `delta` column and the `merge` policy;
+    of an export `load` is updateonly or allowinsert. `includes` are the columns to exchange, if
+    any are named, without the `excludes`.
+    """
+
+    direction: Direction
+    datasource: str
+    table: str
+    extract: str = ""
+    delta: str = ""
+    merge: str = ""
+    load: str = ""
+    includes: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    arguments: tuple[tuple[str, str], ...] = ()
+    line: int = field(default=0, compare=False)
+
+    def argument(self, name: str) -> str | None:
+        return dict(self.arguments).get(name)
+
+
 @dataclass(frozen=True, slots=True)
 class FeedCluster:
     """A feed on one cluster. `storage` overrides the feed's own. `retention` is how long an
@@ -130,7 +163,7 @@ class FeedCluster:
     partition: str | None = None
     delay: Frequency | None = None
     sla: Sla | None = None
-    exchange: str | None = None  # import or export: data exchange with other databases
+    exchanges: tuple[Exchange, ...] = ()
     line: int = field(default=0, compare=False)
 
 
@@ -303,4 +336,51 @@ class Process:
         return next((each for each in self.clusters if each.name == cluster), None)
 
 
-Entity = Cluster | Feed | Process
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A user of a database. `kind` says where the password is; only `password-file` has one."""
+
+    kind: str
+    user: str
+    file: str = ""
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A JDBC driver: its class, and the jars that it is in."""
+
+    name: str
+    jars: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasourceInterface:
+    """How a database is read, or written: `endpoint` is a JDBC URL."""
+
+    endpoint: str
+    credential: Credential | None
+    driver: Driver
+    properties: tuple[tuple[str, str], ...] = ()
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Datasource:
+    """Another database. Interfaces by type: readonly is for imports, write for exports; each has
+    the datasource's own credential and driver where its element has none.
+    """
+
+    name: str
+    interfaces: Mapping[str, DatasourceInterface]
+    acl: Acl = field(default_factory=Acl)
+    tags: str = ""
+    description: str = ""
+    line: int = field(default=0, compare=False)
+
+    @property
+    def key(self) -> EntityKey:
+        return EntityKey(Kind.DATASOURCE, self.name)
+
+
+Entity = Cluster | Feed | Process | Datasource

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from pipeline.falcon import feed_properties, partition_paths
+from pipeline.falcon import exchange_rules, feed_properties, partition_paths
 from pipeline.falcon.errors import BadExpression, Problem
 from pipeline.falcon.expression import At, Expression, Future, Latest
 from pipeline.falcon.model import (
     Cluster,
+    Datasource,
+    Direction,
     Engine,
     Entity,
     Feed,
@@ -40,6 +42,8 @@ class Surroundings(Protocol):
 
     def feed(self, name: str) -> Feed | None: ...
 
+    def datasource(self, name: str) -> Datasource | None: ...
+
     def feeds(self) -> Iterable[Feed]: ...
 
 
@@ -52,6 +56,8 @@ def alone(entity: Entity) -> tuple[Problem, ...]:
             found = _feed(entity)
         case Process():
             found = _process(entity)
+        case Datasource():
+            found = iter(())
     return tuple(sorted(found))
 
 
@@ -64,6 +70,8 @@ def among(entity: Entity, others: Surroundings) -> tuple[Problem, ...]:
             found = _feed_among(entity, others)
         case Process():
             found = _process_among(entity, others)
+        case Datasource():
+            found = exchange_rules.datasource_problems(entity)
     return tuple(sorted(found))
 
 
@@ -189,9 +197,7 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
     clusters = {str(each.name): others.cluster(each.name) for each in feed.clusters}
     yield from partition_paths.feed_problems(feed, clusters)
     for each in feed.clusters:
-        if each.exchange:
-            reason = f"{each.exchange} from or to another database is not run here"
-            yield Problem(each.line, each.exchange, reason)
+        yield from exchange_rules.problems(each, others.datasource)
         cluster = clusters[each.name]
         yield from partition_paths.storage_problems(feed.storage_on(each), cluster)
         if cluster is None:
@@ -201,6 +207,8 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
             yield Problem(each.line, "cluster", reason)
         elif each.role is Role.TARGET:
             yield from _unpublishable(feed, each, cluster)
+        if any(e.direction is Direction.IMPORT for e in each.exchanges):
+            yield from _unreplaceable(feed.storage_on(each), each, cluster)
     for other in others.feeds():
         shared = set(feed.groups) & set(other.groups)
         if other.name == feed.name or not shared:
@@ -230,6 +238,15 @@ def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator
     elif is_object_store(directory) and feed.property(feed_properties.CATALOG_TABLE) is not None:
         reason = f"queries do not wait for the flag of {directory}"
         yield Problem(feed.line, "properties", f"{feed_properties.CATALOG_TABLE}: {reason}")
+
+
+def _unreplaceable(
+    storage: Storage, place: FeedCluster, cluster: Cluster | None
+) -> Iterator[Problem]:
+    """What keeps an import from an object store."""
+    template = storage.locations.get("data") if isinstance(storage, Paths) else None
+    if template and is_object_store(path_at(template, place.validity.start, cluster)):
+        yield Problem(storage.line, "locations", exchange_rules.NO_RENAME)
 
 
 def _process(process: Process) -> Iterator[Problem]:

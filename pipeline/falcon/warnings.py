@@ -5,7 +5,16 @@ from datetime import datetime, timedelta
 
 from pipeline.falcon.calendar import Calendar
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Cluster, Entity, Feed, FeedCluster, Process, Role, Table
+from pipeline.falcon.model import (
+    Cluster,
+    Datasource,
+    Entity,
+    Feed,
+    FeedCluster,
+    Process,
+    Role,
+    Table,
+)
 
 _MANY = 1000  # instances
 _UNUSED = frozenset(
@@ -47,7 +56,7 @@ def warnings_of(entity: Entity, now: datetime) -> tuple[Problem, ...]:
 
 def _unused(entity: Entity) -> Iterator[Problem]:
     """Elements and properties of Falcon that have no effect here."""
-    if isinstance(entity, Cluster):
+    if isinstance(entity, Cluster | Datasource):
         return
     if entity.notification:
         reason = f"{entity.notification} gets no mail: only lifecycle.alert.mail.to does"

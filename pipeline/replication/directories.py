@@ -117,7 +117,7 @@ def _replicate_directory(
         files.delete([f"{staged_copy}/{path}" for path in sorted(extra)])
         if now == before and sent is not None:
             lease.check()
-            _replace_target(files, copy, staged_copy)
+            replace_target(files, copy, staged_copy)
             text = f"{copy.target}: {len(before.files)} files, {sent} bytes"
             return PathResult(text, len(before.files), before.bytes, sent)
     raise ActionFailed(f"{copy.source} changed during each of {_ATTEMPTS} copies")
@@ -142,7 +142,7 @@ def _copy_files(
     return sum(each.sent for each in results)
 
 
-def _replace_target(files: Files, copy: PathCopy, staged_copy: str) -> None:
+def replace_target(files: Files, copy: PathCopy, staged_copy: str) -> None:
     """Renames the directories: a reader may miss the directory for a moment, but sees no part of
     it.
     """

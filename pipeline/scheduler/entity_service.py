@@ -14,6 +14,7 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
     Cluster,
+    Datasource,
     Engine,
     Entity,
     EntityKey,
@@ -23,12 +24,13 @@ from pipeline.falcon.model import (
 )
 from pipeline.scheduler import plan
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
-from pipeline.scheduler.instance import Instance
+from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.schedule import Schedule, of_feed, of_process
 from pipeline.scheduler.states import Event, NoTransition, State
 from pipeline.scheduler.store.schema import StoredEntity
 from pipeline.scheduler.store.store import Store
 
+_SCHEDULED = (Kind.FEED, Kind.PROCESS)
 SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"
 Engines = Callable[[Engine], str | None]
 Outside = Callable[[Entity, EntitySet, str], Iterable[Problem]]
@@ -51,7 +53,7 @@ class EntityCatalog:
 
     def all_schedules(self) -> Iterator[Schedule]:
         for key in self.stored:
-            if key.kind is not Kind.CLUSTER and self.stored[key].scheduled is not None:
+            if key.kind in _SCHEDULED and self.stored[key].scheduled is not None:
                 yield from schedules_of(self, key)
 
 
@@ -88,6 +90,7 @@ def _catalog_of(
     entity_set = EntitySet(
         {each.name: each for each in entities.values() if isinstance(each, Cluster)},
         {each.name: each for each in entities.values() if isinstance(each, Feed)},
+        {each.name: each for each in entities.values() if isinstance(each, Datasource)},
     )
     return EntityCatalog(stored, entities, entity_set)
 
@@ -185,8 +188,8 @@ def schedule(
     catalog = read_catalog(store)
     known = find(catalog, key)
     _owned(known, user)
-    if key.kind is Kind.CLUSTER:
-        raise WrongState("clusters are not scheduled; feeds and processes are")
+    if key.kind not in _SCHEDULED:
+        raise WrongState(f"a {key.kind.value} is not scheduled; feeds and processes are")
     if known.status != SUBMITTED:
         raise WrongState(f"{key} is {known.status} already")
     entity = catalog.entities[key]
@@ -201,7 +204,7 @@ def schedule(
     counts = ", ".join(
         f"{each.key}: {each.count()} instances"
         for each in schedules_of(read_catalog(store), key)
-        if each.key.action.value in ("replicate", "process")
+        if each.key.action in (Action.REPLICATE, Action.PROCESS, Action.IMPORT, Action.EXPORT)
     )
     return f"{key} scheduled" + (f" ({counts})" if counts else "")
 
@@ -265,6 +268,9 @@ def dependencies(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...
     found: set[EntityKey] = set()
     if isinstance(entity, Feed | Process):
         found |= {EntityKey(Kind.CLUSTER, each.name) for each in entity.clusters}
+    if isinstance(entity, Feed):
+        exchanges = (each for cluster in entity.clusters for each in cluster.exchanges)
+        found |= {EntityKey(Kind.DATASOURCE, each.datasource) for each in exchanges}
     if isinstance(entity, Process):
         found |= {EntityKey(Kind.FEED, each.feed) for each in entity.inputs}
         found |= {EntityKey(Kind.FEED, each.feed) for each in entity.outputs}

@@ -16,6 +16,8 @@ class Action(Enum):
     EVICT = "evict"
     WATCH = "watch"
     PROCESS = "process"
+    IMPORT = "import"
+    EXPORT = "export"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,7 +12,7 @@ from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import StateCount
 
 Counts = Mapping[ScheduleKey, Mapping[State, StateCount]]
-_BEHIND = (Action.REPLICATE, Action.PROCESS)
+_BEHIND = (Action.REPLICATE, Action.PROCESS, Action.IMPORT, Action.EXPORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def lags(
     horizons: Mapping[ScheduleKey, datetime],
     now: datetime,
 ) -> Iterator[Lag]:
-    """The lag of each replication and process that was scheduled."""
+    """The lag of each replication, process, import and export that was scheduled."""
     for schedule in catalog.all_schedules():
         key = schedule.key
         if key.action not in _BEHIND:

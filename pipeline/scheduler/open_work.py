@@ -29,14 +29,17 @@ def _holders(
     feed, cluster = eviction.key.entity, eviction.key.cluster
     for schedule in catalog.all_schedules():
         key = schedule.key
-        if key.entity == feed and key.source == cluster:
+        exports = key.action is Action.EXPORT and key.cluster == cluster
+        if key.entity == feed and (key.source == cluster or exports):
             yield _replicating(schedule, store.situation(key))
         elif key.action is Action.PROCESS and key.cluster == cluster:
             yield _reading(schedule, store.situation(key), feed.name)
 
 
 def _replicating(schedule: Schedule, situation: Situation) -> Callable[[datetime], bool]:
-    """Times of instances that have to be copied: open ones, and those not created yet."""
+    """Times of instances that have to be copied or exported: open ones, and those not created
+    yet.
+    """
     nominals = {each.nominal for each in situation.open}
     first = situation.created_until or schedule.calendar.at(0)
     return lambda time: time in nominals or first <= time < schedule.end

@@ -137,6 +137,8 @@ class RunWorker:
                 return [self._actions.evict(each, lease) for each in tasks]
             case Action.PROCESS:
                 return [self._actions.process(each, lease) for each in tasks]
+            case Action.IMPORT | Action.EXPORT:
+                return [self._actions.exchange(each, lease) for each in tasks]
             case Action.WATCH:
                 return ["the data exists" for _ in tasks]
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from pipeline.falcon.calendar import Calendar, Frequency, Unit
 from pipeline.falcon.feed_properties import MAX_TOGETHER, retry_of
 from pipeline.falcon.inputs import Need, inputs_of, need_of, time_of
 from pipeline.falcon.model import (
+    Direction,
+    Exchange,
     Feed,
     FeedCluster,
     Order,
@@ -108,12 +110,16 @@ class Schedule:
 
 
 def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
-    """A feed's replications, evictions and watches; `scheduled` is when it was scheduled."""
+    """A feed's replications, imports, exports, evictions and watches; `scheduled` is when it was
+    scheduled.
+    """
     found: list[Schedule] = []
     for source in feed.with_role(Role.SOURCE):
         found.extend(_replication(feed, source, each) for each in feed.with_role(Role.TARGET))
         if (source.sla or feed.sla) is not None:
             found.append(_watch(feed, source, scheduled))
+    for place in feed.clusters:
+        found.extend(_exchange(feed, place, each) for each in place.exchanges)
     found.extend(_eviction(feed, each, scheduled) for each in feed.clusters)
     return tuple(found)
 
@@ -121,10 +127,6 @@ def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
 def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedule:
     """From the later start to the earlier end, with the source's frequency (FA-R8)."""
     start = max(source.validity.start, target.validity.start)
-    late = None
-    if feed.late_cutoff is not None:
-        cutoff = feed.late_cutoff.length
-        late = LateChecks(Policy.EXP_BACKOFF, _FEED_LATE_DELAY, lambda nominal: nominal + cutoff)
     return Schedule(
         key=ScheduleKey(feed.key, Action.REPLICATE, target.name, source.name),
         calendar=feed.calendar_on(source).starting(start),
@@ -135,9 +137,48 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
         opens=target.delay.length if target.delay else timedelta(0),
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
         retries=_retries(retry_of(feed, Policy.EXP_BACKOFF)),
-        late=late,
+        late=_feed_late_checks(feed),
         needs=lambda nominal: (need_of(feed, source, feed.name, nominal),),
     )
+
+
+def _exchange(feed: Feed, place: FeedCluster, exchange: Exchange) -> Schedule:
+    """The imports or exports of a feed's instances on a cluster.
+
+    An incremental import is due when the period of its instance has ended. A full import reads the
+    table as it is now, so those of the past are left out unless the feed has another order. An
+    export waits for the data, like a replication.
+    """
+    exports = exchange.direction is Direction.EXPORT
+    usual = Order.LAST_ONLY if exchange.extract == "full" else Order.FIFO
+    opens = place.delay.length if place.delay else timedelta(0)
+    if exchange.extract == "incremental":
+        opens += feed.frequency.length + _longer_day(feed)
+    return Schedule(
+        key=ScheduleKey(feed.key, Action(exchange.direction.value), place.name),
+        calendar=feed.calendar_on(place),
+        end=place.validity.end,
+        order=Order(feed.property("order") or usual.value),
+        parallel=_count(feed.property("parallel"), 1, 100),
+        opens=opens,
+        timeout=_timeout(_feed_timeout(feed), feed.frequency),
+        retries=_retries(retry_of(feed, Policy.EXP_BACKOFF)),
+        late=_feed_late_checks(feed) if exports else None,
+        needs=lambda nominal: (need_of(feed, place, feed.name, nominal),) if exports else (),
+    )
+
+
+def _longer_day(feed: Feed) -> timedelta:
+    """How much longer a period may be than its frequency, when clocks are put back."""
+    changes = feed.zone is not UTC and feed.frequency.unit in (Unit.DAYS, Unit.MONTHS)
+    return timedelta(hours=2) if changes else timedelta(0)
+
+
+def _feed_late_checks(feed: Feed) -> LateChecks | None:
+    if feed.late_cutoff is None:
+        return None
+    cutoff = feed.late_cutoff.length
+    return LateChecks(Policy.EXP_BACKOFF, _FEED_LATE_DELAY, lambda nominal: nominal + cutoff)
 
 
 def _retries(retry: Retry) -> Retries:

@@ -1,4 +1,4 @@
-"""`work.Actions` on real clusters: replication, eviction and processes.
+"""`work.Actions` on real clusters: replication, eviction, processes, imports and exports.
 
 Two clusters that share the metastore and name the same table replicate by a secondary copy;
 all others by export and import between metastores. The registry, write and execute interfaces
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from conf.names import ClusterName, TableRef
 from metastore.catalog.hudi_tables import is_hudi
@@ -54,6 +55,7 @@ from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.plan import RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler.actions import hudi_eviction, tables
+from pipeline.scheduler.actions.exchanges import Exchanges
 from pipeline.scheduler.actions.path_partitions import PathPartitions
 from pipeline.scheduler.actions.task_places import (
     TableCopy,
@@ -68,13 +70,17 @@ from pipeline.scheduler.actions.task_places import (
 from pipeline.scheduler.actions.work import Done, Result, Task
 from pipeline.scheduler.errors import WrongOwner
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
 _BREAKING = 0.5  # seconds between the end of a JVM's connections and of its process
 
 
 @dataclass(slots=True)
 class ClusterActions:
-    """`files` opens Spark's file systems at the first use; `storage` reads Hudi's timelines by URI.
+    """`files` opens Spark's file systems at the first use, `spark` its session; `storage` reads
+    Hudi's timelines by URI.
     `default` is hive.default.cluster.name of clusters that share a metastore. `notify` returns
     when the views know that a table changed; it is called before a change is reported.
     `publishing` lets one publication of secondary copies run at a time.
@@ -92,6 +98,7 @@ class ClusterActions:
     spark_ends: Callable[[float], int] = lambda patience: 0
     publishing: AbstractContextManager[object] = field(default_factory=nullcontext)
     record: RecordCopy = no_records
+    spark: Callable[[], "SparkSession"] = field(default=lambda: _no_spark())
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
@@ -127,6 +134,12 @@ class ClusterActions:
     def _read(self, uri: str) -> str | None:
         with self._blaming_spark():
             return self.files().read_marker(uri)
+
+    def exchange(self, task: Task, lease: WorkLease) -> str:
+        """Imports an instance from another database, or exports it to one."""
+        exchanges = Exchanges(self.spark, self.files, self._metastore, _require_owner)
+        with self._blaming_spark():
+            return exchanges.run(task, lease)
 
     def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
         """Replicates instances of a feed from its source to its target cluster (FA-R1..R10,
@@ -345,6 +358,10 @@ class ClusterActions:
         return JobContext(
             self.files(), emit, self.record, progress=lambda done, total: lease.check()
         )
+
+
+def _no_spark() -> "SparkSession":
+    raise ActionFailed("this server has no Spark", final=True)
 
 
 _TOGETHER = 20  # events of an entry: the log keeps a bounded number of entries

@@ -21,6 +21,10 @@ from pipeline.falcon.feed_properties import catalog_table
 from pipeline.falcon.model import Cluster, Feed
 from pipeline.partition_values import Spec, canonical_spec, kinds_of, spellings
 
+_STATISTICS = frozenset(
+    ("COLUMN_STATS_ACCURATE", "numFiles", "numRows", "rawDataSize", "totalSize")
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PathPartitions:
@@ -62,20 +66,26 @@ class PathPartitions:
 
 def register(client: HmsClient, table: Table, uri: TableUri, time: datetime, location: str) -> str:
     """Makes a directory the partition of its instance, and returns the partition's name. May be
-    repeated: the partition gets a new write id, as the directory may have other files. Raises
-    ActionFailed, MetastoreError.
+    repeated: the partition gets a new write id and loses its statistics, as the directory may have
+    other files. Raises ActionFailed, MetastoreError.
     """
     spec = _spec(table, uri, time)
     kinds = kinds_of(table.partition_keys)
     for known in client.get_partitions(table.ref, spellings(spec, kinds)):
         known.location = location
-        known.parameters = {**known.parameters, WRITE: new_id()}
+        kept = {k: v for k, v in known.parameters.items() if not _is_statistic(k)}
+        known.parameters = {**kept, WRITE: new_id()}
         client.alter_partitions(table.ref, [known])
         return known.name(table)
     values = dict(canonical_spec(spec, kinds))
     made = Partition.make(table, [values[key] for key in kinds], location, {})
     client.add_partitions(table.ref, [made], if_not_exists=True)
     return made.name(table)
+
+
+def _is_statistic(parameter: str) -> bool:
+    """Whether it describes files, from which Hive may answer a query."""
+    return parameter in _STATISTICS or parameter.startswith("spark.sql.statistics.")
 
 
 def unregister(client: HmsClient, table: Table, uri: TableUri, time: datetime) -> None:

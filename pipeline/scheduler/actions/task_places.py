@@ -8,8 +8,21 @@ from conf.names import ClusterName, TableRef, partition_name
 from pipeline.copy.staging import default_root
 from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.exchange_rules import interface_of
 from pipeline.falcon.inputs import Need, outputs_of, read
-from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
+from pipeline.falcon.model import (
+    Cluster,
+    DatasourceInterface,
+    Direction,
+    Exchange,
+    Feed,
+    FeedCluster,
+    Paths,
+    Process,
+    Role,
+    Storage,
+    Table,
+)
 from pipeline.falcon.partition_paths import Part, copied_part
 from pipeline.falcon.paths import path_at
 from pipeline.partition_values import Spec
@@ -168,7 +181,7 @@ def _path_copy(
 def places_of(task: Task) -> frozenset[str]:
     """What the task may use only while no other task does: the partition that a replication
     writes; the table of an eviction, since one run at a time has its note; the outputs of a
-    process, since Spark's jobs share a directory of their output.
+    process, since Spark's jobs share a directory of their output; what an import or export writes.
     """
     try:
         match task.schedule.key.action:
@@ -183,9 +196,57 @@ def places_of(task: Task) -> frozenset[str]:
                     return frozenset({_name(home.cluster, str(home.policy.table))})
             case Action.PROCESS:
                 return frozenset(_outputs_of(task))
+            case Action.IMPORT | Action.EXPORT:
+                return frozenset({exchange_of(task).written})
     except (ActionFailed, LookupError):
         pass  # the entity was changed: the task fails at once
     return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeTask:
+    """The import or export of an instance: `partition` of a table, or the directory `path`.
+    `written` names the place that it writes.
+    """
+
+    feed: Feed
+    place: FeedCluster
+    cluster: Cluster
+    exchange: Exchange
+    interface: DatasourceInterface
+    table: TableRef | None
+    partition: Spec
+    path: str
+    written: str
+
+
+def exchange_of(task: Task) -> ExchangeTask:
+    """Raises ActionFailed if the feed or the datasource was changed."""
+    feed, key = task.entity, task.schedule.key
+    assert isinstance(feed, Feed)
+    place, cluster = feed.on(key.cluster), task.entity_set.cluster(key.cluster)
+    exchanges = (each for each in place.exchanges) if place else iter(())
+    exchange = next((e for e in exchanges if e.direction.value == key.action.value), None)
+    if place is None or cluster is None or exchange is None:
+        raise ActionFailed(f"{key} is not in the feed any more", final=True)
+    datasource = task.entity_set.datasource(exchange.datasource)
+    kind = interface_of(exchange.direction)
+    interface = datasource.interfaces.get(kind) if datasource else None
+    if interface is None:
+        reason = f"datasource {exchange.datasource} has no {kind} interface any more"
+        raise ActionFailed(reason, final=True)
+    nominal, storage = task.instance.nominal, feed.storage_on(place)
+    table: TableRef | None = None
+    spec: Spec = ()
+    path = ""
+    if isinstance(storage, Table):
+        table, spec = storage.uri.table, storage.uri.partition(nominal)
+        written = _name(cluster, f"{table} {partition_name(spec)}")
+    else:
+        path = written = path_at(storage.locations["data"], nominal, cluster)
+    if exchange.direction is Direction.EXPORT:
+        written = f"{interface.endpoint} {exchange.table.lower()}"
+    return ExchangeTask(feed, place, cluster, exchange, interface, table, spec, path, written)
 
 
 def _outputs_of(task: Task) -> Iterator[str]:

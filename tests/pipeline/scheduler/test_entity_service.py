@@ -141,7 +141,7 @@ def test_the_life_of_an_entity(store: Store) -> None:
     entity_service.resume(store, FEED_KEY, "ann")
     with pytest.raises(WrongState):
         entity_service.resume(store, FEED_KEY, "ann")
-    with pytest.raises(WrongState, match="clusters are not scheduled"):
+    with pytest.raises(WrongState, match="a cluster is not scheduled"):
         schedule(store, C1)
 
 

@@ -10,6 +10,7 @@ from pipeline.falcon.inputs import inputs_of, outputs_of
 from pipeline.falcon.model import Feed, Order, Policy, Process
 from pipeline.scheduler.instance import Action
 from pipeline.scheduler.schedule import LateChecks, Retries, Schedule, of_feed, of_process
+from tests.pipeline.exchange.documents import DELTA, exporting, importing
 from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, needs_documents
 from tests.pipeline.scheduler.worlds import START
 
@@ -176,3 +177,29 @@ def test_late_checks_follow_their_policy(policy: str, hours: list[int | None]) -
     times = [found.late.time(nominal, number) for number in range(len(hours))]
     assert times == [None if h is None else nominal + timedelta(hours=h) for h in hours]
     assert found.order is Order.FIFO
+
+
+def exchange_of(text: str) -> Schedule:
+    found = document.read(text.encode())
+    assert isinstance(found, Feed)
+    actions = (Action.IMPORT, Action.EXPORT)
+    (schedule,) = [each for each in of_feed(found, START) if each.key.action in actions]
+    return schedule
+
+
+def test_an_incremental_import_is_due_when_its_period_has_ended() -> None:
+    text = importing(DELTA.format("at"))
+    found = exchange_of(text)
+    assert (found.opens, found.order) == (timedelta(days=1), Order.FIFO)
+    assert found.needs(START) == ()
+    delayed = exchange_of(text.replace('type="source"', 'type="source" delay="hours(3)"'))
+    assert delayed.opens == timedelta(days=1, hours=3)
+    berlin = exchange_of(importing(DELTA.format("at"), zone="<timezone>Europe/Berlin</timezone>"))
+    assert berlin.opens > timedelta(days=1, hours=1), "a day of 25 hours"
+
+
+def test_a_full_import_is_of_now_and_an_export_waits_for_its_data() -> None:
+    full = exchange_of(importing())
+    assert (full.opens, full.order, full.late) == (timedelta(0), Order.LAST_ONLY, None)
+    export = exchange_of(exporting(update_key="id"))
+    assert [need.feed for need in export.needs(START)] == ["orders"]

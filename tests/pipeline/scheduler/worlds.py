@@ -93,6 +93,9 @@ class FakeActions:
     def process(self, task: Task, lease: WorkLease) -> str:
         return self._work("process", task, lease)
 
+    def exchange(self, task: Task, lease: WorkLease) -> str:
+        return self._work(task.schedule.key.action.value, task, lease)
+
     def _work(self, word: str, task: Task, lease: WorkLease) -> str:
         mark = (word, task.schedule.key.cluster, task.instance.nominal)
         with self._lock:
