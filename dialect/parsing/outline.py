@@ -25,6 +25,9 @@ from dialect.parsing.values_rows import begins_rows
 from dialect.work import spend
 
 _OPEN, _CLOSE, _COMMA = TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA
+_BEFORE_ARGUMENTS = frozenset({_OPEN, _COMMA, TokenType.FARROW})
+# What may follow an argument TABLE(t).
+_PARTITIONING = frozenset({"WITH", "PARTITION", "PARTITION BY", "DISTRIBUTE", "DISTRIBUTE BY"})
 _TOKENS = 2  # that are read in a step of work
 _SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 # Clauses of one expression. A comma in one would be FROM's: the word is an alias then.
@@ -300,7 +303,7 @@ class _Reader:
         with_from = frozenset({"FROM"}) if function in WITH_FROM else frozenset[str]()
         while not self._ends():
             word = self._peek()
-            if word == "TABLE" and self._peek(1) == "(" and of_table_function:
+            if of_table_function and self._at_table_argument():
                 self._table_argument(found)
             elif word in _SETS and self._opens_term():
                 self._take_set_operation()
@@ -311,17 +314,24 @@ class _Reader:
                 self._step(found, with_from)
         self._close()
 
+    def _at_table_argument(self) -> bool:
+        """`TABLE (` where an argument begins; inside an expression it calls a function."""
+        before = self._tokens[self._at - 1].token_type
+        return self._peek() == "TABLE" and self._peek(1) == "(" and before in _BEFORE_ARGUMENTS
+
     def _table_argument(self, found: exp.Select) -> None:
-        """`TABLE(t)` or `TABLE(query)`."""
+        """`TABLE(t)` or `TABLE(query)`, and nothing of an expression after it."""
         self._at += 1
         if begins_query(self._tokens, self._at):
             _add_query(found, self._bracketed_query())
-            return
-        self._at += 1
-        nested = _select()
-        _add_source(nested, self._table())
-        _add_query(found, nested)
-        self._close()
+        else:
+            self._at += 1
+            nested = _select()
+            _add_source(nested, self._table())
+            _add_query(found, nested)
+            self._close()
+        if not self._ends() and self._kind() != _COMMA and self._peek() not in _PARTITIONING:
+            raise self.refusal()
 
     # Words
 

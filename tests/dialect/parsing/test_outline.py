@@ -44,6 +44,7 @@ UNDERSTOOD = {
     "SELECT CAST(NULL AS VOID), is distinct FROM a": "select; reads d.a",
     "SELECT * FROM stack(1, TABLE(a))": "select; reads d.a",
     "SELECT * FROM f(TABLE(SELECT * FROM a))": "select; reads d.a",
+    "SELECT * FROM f(x => TABLE(a) PARTITION BY i, 2)": "select; reads d.a",
     "SELECT * FROM range(1, (SELECT max(x) FROM a))": "select; reads d.a",
     "SELECT * FROM a TIMESTAMP AS OF (SELECT max(x) FROM b)": "select; reads d.a, d.b",
     "SELECT * FROM my_function(1, -2)": "select",
@@ -80,6 +81,9 @@ AMBIGUOUS = [
     "FROM a JOIN b ON select, d.c AS x SELECT 1",
     # A column called join.
     "SELECT CAST(NULL AS VOID) FROM a JOIN b ON 1 BETWEEN join AND 2",
+    # A function called table inside an expression.
+    "SELECT * FROM stack(1, 1 / TABLE(a))",
+    "SELECT * FROM stack(1, TABLE(a) + 1)",
 ]
 
 
