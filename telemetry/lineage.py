@@ -7,7 +7,15 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from openlineage.client import OpenLineageClient
-from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.event_v2 import (
+    InputDataset,
+    Job,
+    OutputDataset,
+    Run,
+    RunEvent,
+    RunState,
+    set_producer,
+)
 from openlineage.client.facet_v2 import (
     DatasetFacet,
     JobFacet,
@@ -28,6 +36,7 @@ _TIMEOUT = 5.0  # seconds for an event
 _RETRIES = 1
 _PRODUCER = "urn:causeway"
 _INTEGRATION = "CAUSEWAY"
+set_producer(_PRODUCER)  # of facets
 
 
 class Outcome(Enum):

@@ -11,6 +11,7 @@ from conf.settings.telemetry import TelemetrySettings
 from pipeline.work_telemetry import WorkTelemetry, run_of, trace_of
 from telemetry.traces import Trace, TraceSender
 from tests.database.history.test_work import COPY, INSTANCE
+from tests.telemetry.openlineage_schema import problems
 from tests.telemetry.receivers import attributes, receiver
 
 COPIED = replace(COPY, trace=INSTANCE.id, instance=INSTANCE.id)
@@ -47,6 +48,7 @@ def test_copies_and_instances_are_sent_from_a_thread() -> None:
     assert copy.end_time_unix_nano - copy.start_time_unix_nano == 3_500_000_000
     assert thread.dropped == 0
 
+    assert [problem for event in there.events for problem in problems(event)] == []
     started, copied, _, processed = there.events
     assert (started["eventType"], copied["eventType"]) == ("START", "COMPLETE")
     assert copied["run"]["runId"] == str(UUID(COPY.id))

@@ -1,9 +1,13 @@
 """Traces and lineage as a collector and a server of OpenLineage get them."""
 
+from dataclasses import replace
 from uuid import UUID
 
-from telemetry.lineage import LineageRun, LineageSender, Outcome
+import pytest
+
+from telemetry.lineage import LineageRun, LineageSender, Location, Outcome
 from telemetry.traces import Trace, TraceSender
+from tests.telemetry.openlineage_schema import problems
 from tests.telemetry.receivers import attributes, receiver
 
 ID = "00112233445566778899aabbccddeeff"
@@ -62,6 +66,54 @@ def test_a_run_has_a_start_and_an_end_with_its_tables() -> None:
     tags = {each["key"]: each["value"] for each in end["run"]["facets"]["tags"]["tags"]}
     assert tags["cluster"] == "east"
     assert "code" not in tags
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        RUN,
+        replace(RUN, outcome=Outcome.COMPLETE, sql="", error="", tags={}),
+        replace(
+            RUN,
+            inputs=[Location("hdfs://east:8020/logs/d1/")],
+            outputs=[Location("s3a://lake/copies", "d.c"), Location("/local")],
+            parent=(ID, "feed.logs"),
+            nominal=1_700_000_000.0,
+        ),
+    ],
+)
+def test_events_are_as_the_specification_has_them(run: LineageRun) -> None:
+    with receiver() as there:
+        assert LineageSender(there.lineage_url, "", "ours", "meta:9083").send([run]) == 0
+    assert len(there.events) == 2
+    for event in there.events:
+        assert problems(event) == []
+        facets = [*event["run"]["facets"].values(), *event["job"]["facets"].values()]
+        assert {each["_producer"] for each in facets} == {"urn:causeway"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("eventType",), "STARTED"),
+        (("eventTime",), "yesterday"),
+        (("run", "runId"), "7"),
+        (("run", "facets", "tags", "tags"), [{"key": "a", "value": 7}]),
+        (("job", "facets", "jobType", "_schemaURL"), "https://example.org/JobType.json"),
+        (("job", "name"), None),
+        (("job", "facets", "sql", "text"), "SELECT 1"),
+        (("inputs",), {"name": "d.a"}),
+    ],
+)
+def test_the_check_finds_what_is_wrong(path: tuple[str, ...], value: object) -> None:
+    with receiver() as there:
+        LineageSender(there.lineage_url, "", "ours", "meta:9083").send([RUN])
+    event = there.events[1]
+    place = event
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    assert len(problems(event)) == 1
 
 
 def test_what_a_server_does_not_take_is_counted() -> None:

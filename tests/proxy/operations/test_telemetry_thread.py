@@ -11,6 +11,7 @@ from conf.settings.telemetry import TelemetrySettings
 from proxy.server.server import serve
 from tests.proxy.fakes import FakeMetastore
 from tests.proxy.running import Site, play
+from tests.telemetry.openlineage_schema import problems
 from tests.telemetry.receivers import attributes, receiver
 
 
@@ -27,6 +28,7 @@ def test_statements_that_ended_are_sent_as_traces_and_lineage() -> None:
 
     with receiver() as there:
         play(scenario, telemetry=TelemetrySettings(there.traces_url, there.lineage_url))
+    assert [problem for event in there.events for problem in problems(event)] == []
     read, failed = there.events[1], there.events[3]
     assert [each["eventType"] for each in there.events] == ["START", "COMPLETE", "START", "FAIL"]
     assert [each["name"] for each in read["inputs"]] == ["default.e"]
