@@ -101,9 +101,15 @@ class Observer:
 
     def ended(self, operation: Operation) -> None:
         """The statement's task has ended."""
-        record = operation.record
-        if record.over:
-            return
+        if not operation.record.over:
+            self._ended(operation.record)
+
+    def rejected(self, record: Record) -> None:
+        """A statement was rejected without an operation."""
+        record.closed = True
+        self._ended(record)
+
+    def _ended(self, record: Record) -> None:
         if self.history is not None:
             self.history.ended(record, tables_used(record.what, record.facts))
         record.finish()
@@ -115,7 +121,7 @@ class Observer:
         _log_end(record)
         for phase, seconds in record.phases.items():
             self.metrics.observe(phase, seconds)
-        self._write(operation)
+        self._write(record)
 
     def closed(self, operation: Operation) -> None:
         """The operation was closed, by its client or with its session."""
@@ -123,7 +129,7 @@ class Observer:
         if record.closed:
             return
         record.closed = True
-        self._write(operation)
+        self._write(record)
         if self.history is not None and record.over:
             self.history.completed(record)
 
@@ -135,8 +141,7 @@ class Observer:
         if rows:
             self.metrics.count("causeway_sent_rows_total", by=rows)
 
-    def _write(self, operation: Operation) -> None:
-        record = operation.record
+    def _write(self, record: Record) -> None:
         due = record.closed or record.state is not OperationState.FINISHED
         if record.over and due and not record.written:
             record.written = True

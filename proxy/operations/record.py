@@ -72,6 +72,13 @@ class Record:
         """Characters in memory."""
         return self.text.kept
 
+    @property
+    def refused(self) -> bool:
+        """Whether Causeway ended it before a cluster ran it."""
+        if self.state is not OperationState.ERROR:
+            return False
+        return not self.phases or (bool(self.code) and "execute" not in self.phases)
+
     def finish(self) -> None:
         """The statement's task is over: what is kept from here on is small."""
         self.over = True

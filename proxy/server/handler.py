@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from conf.errors import CausewayError
+from conf.errors import Blame, CausewayError
 from conf.names import ClusterName
 from proxy.auth.impersonation.impersonation_client import impersonated_user
 from proxy.catalog import server_info
@@ -57,6 +57,7 @@ from thriftcodec.values import Message, Struct
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 _APPLICATION, _MAX_APPLICATION = "ApplicationName", 128  # property of JDBC; characters kept of it
+_EXECUTE = "ExecuteStatement"
 _LARGE = 16 << 10  # bytes of a message; larger ones are decoded and hashed in a thread
 _ANSWERED_WHOLE = (OpenSession, GetInfo, SetClientInfo, ExecuteStatement, MetadataCall)
 
@@ -107,6 +108,7 @@ class HiveServer2Handler:
             try:
                 request = await _of_size(len(message.data), read_request, call)
             except WireError as error:
+                self._rejected(call.name, StatementText(), Failure(str(error)))
                 await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
                 return
         else:
@@ -142,8 +144,10 @@ class HiveServer2Handler:
     async def _too_large(self, message: Oversized) -> None:
         name, _, seqid, _ = decode_head(message.head)
         error = TooLarge(f"A request of {message.length} bytes is more than Causeway takes.")
-        if name == "ExecuteStatement":
-            await self._client.send(replies.reply(name, seqid, replies.failed(failure_of(error))))
+        if name == _EXECUTE:
+            failure = failure_of(error)
+            self._rejected(name, StatementText(), failure)
+            await self._client.send(replies.reply(name, seqid, replies.failed(failure)))
         else:
             await self._refuse(name, seqid, str(error), replies.PROTOCOL_ERROR)
 
@@ -274,14 +278,18 @@ class HiveServer2Handler:
 
     async def _execute(self, call: Message, request: ExecuteStatement) -> bytes:
         text = await _of_size(len(request.statement), StatementText.of, request.statement)
-        session = self._session(request)
-        if request.overlay:
-            request = replace(request, overlay=session.state.overlay(request.overlay))
+        try:
+            session = self._session(request)
+        except Rejected as error:
+            self._rejected(call.name, text, error.failure, request.session.guid.hex())
+            raise
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _fill_record(operation.record, session, operation, text)
         server = self._server
-        statement = StatementRunner(session, operation, request, server.services, server.limits)
         try:
+            if request.overlay:
+                request = replace(request, overlay=session.state.overlay(request.overlay))
+            statement = StatementRunner(session, operation, request, server.services, server.limits)
             server.begin(session, statement, operation)
         except CausewayError as error:
             operation.fail(failure_of(error))
@@ -293,6 +301,17 @@ class HiveServer2Handler:
         if request.run_async:
             return reply
         return await self._when_ended(reply, OwnedOperation(session, operation))
+
+    def _rejected(self, call: str, text: StatementText, why: Failure, session: str = "") -> None:
+        """Records a statement without an operation: it cannot be read, or has no session."""
+        if call != _EXECUTE:
+            return
+        record = Record(self._client.user or "", self._client.user or "", self._client.peer)
+        record.session, record.text = session, text
+        record.statement = new_handle(self._server.peers.number).guid.hex()
+        record.end(OperationState.ERROR, why)
+        record.blame = Blame.CLIENT
+        self._server.observer.rejected(record)
 
     async def _when_ended(self, reply: bytes, owned: OwnedOperation) -> bytes:
         """The reply, once the statement ended. Raises Rejected when the statement failed."""

@@ -36,7 +36,7 @@ def row_of(record: Record, uses: Sequence[TableUse], proxy: str) -> Row:
         "reads": reads,
         "writes": writes,
         "code": record.code,
-        "refused": bool(record.code) and "execute" not in record.phases,
+        "refused": record.refused,
         "state": record.state.name,
         "seconds": record.seconds,
         **dict.fromkeys(PHASES),

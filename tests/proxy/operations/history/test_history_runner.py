@@ -95,6 +95,37 @@ def test_each_statement_that_ended_is_kept(url: str) -> None:
     assert len({each["session"] for each in (read, failed, refused, write, own)}) == 1
 
 
+def test_statements_without_an_operation_are_kept(url: str, tmp_path: Path) -> None:
+    audit = tmp_path / "audit.log"
+
+    async def scenario(site: Site) -> None:
+        ann, bob = await site.client("ann"), await site.client("bob")
+        bob.session = ann.session
+        assert error_of(await bob.execute("SELECT 'of another'")) is not None
+        overlay: Any = [(b"hive.server2.proxy.user", b"bob")]
+        request = {
+            1: (STRUCT, ann.session),
+            2: (STRING, b"SELECT 1"),
+            3: (MAP, Pairs(STRING, STRING, overlay)),
+        }
+        assert error_of(await ann.call("ExecuteStatement", Struct(request))) is not None
+        await there(site, 2)
+
+    play(scenario, operating=Operating(history_store=url, audit_file=audit))
+    foreign, denied = statements(url)
+    assert (foreign["user"], foreign["address"], foreign["state"]) == ("bob", "127.0.0.1", "ERROR")
+    assert foreign["text"] == "SELECT 'of another'"
+    assert foreign["refused"]
+    assert foreign["closed"]
+    assert foreign["error"].startswith("Invalid SessionHandle")
+    assert foreign["session"] == denied["session"]
+    assert (denied["user"], denied["refused"]) == ("ann", True)
+    assert denied["code"]
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    logged = [each for each in lines if each["event"] == "statement"]
+    assert {each["statement"] for each in logged} == {foreign["statement"], denied["statement"]}
+
+
 def test_show_statements_has_ones_own(tmp_path: Path) -> None:
     async def scenario(site: Site) -> None:
         ann, bob = await site.client("ann"), await site.client("bob")
