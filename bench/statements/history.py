@@ -33,10 +33,9 @@ from bench.statements.processor import (
 )
 from bench.support.dashboard import LITERAL, POINT
 from cli.stack.stack import free_ports
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
 from database.history.history_store import HistoryStore
-from database.history.search import Search
-from database.history.work import Row
+from database.history.work import CopyRecord, InstanceRecord, Row
 from dialect.statement import Known, Read
 from proxy.operations.history.history_runner import History
 from proxy.operations.history.row import row_of
@@ -46,20 +45,33 @@ from proxy.operations.observer import Observer
 from proxy.operations.record import Record
 from proxy.operations.statement_text import StatementText
 from proxy.protocol.types import OperationState
+from router.obstacles import Considered, Kind, Obstacle
 
 _RECORDS = 1_000  # in a block
 _FILL = 5_000  # rows in a transaction
 _USERS, _TABLES = 200, 500
-_SEARCHES = (
-    {},
-    {"user": "user7"},
-    {"user": "nobody"},
-    {"table": "sales.t7"},
-    {"table": "sales.t7", "refused": "true"},
-    {"cluster": "west", "refused": "true"},
-    {"slower_than": "10000"},
-    {"user": "user7", "slower_than": "590", "since": "0"},
+_SEARCHES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("statements", {}),
+    ("statements", {"user": "user7"}),
+    ("statements", {"user": "nobody"}),
+    ("statements", {"table": "sales.t7"}),
+    ("statements", {"table": "sales.t7", "refused": "true"}),
+    ("statements", {"cluster": "west", "refused": "true"}),
+    ("statements", {"slower_than": "10000"}),
+    ("statements", {"user": "user7", "slower_than": "590", "since": "0"}),
+    ("refusals", {}),
+    ("refusals", {"since": "1729000000"}),
+    ("refusals", {"user": "user7"}),
+    ("lineage", {}),
+    ("lineage", {"since": "1729000000"}),
+    ("copies", {}),
+    ("copies", {"table": "sales.t7"}),
+    ("copies", {"to": "west", "state": "FAILED"}),
+    ("traffic", {}),
+    ("instances", {"name": "feed7"}),
+    ("instances", {"state": "KILLED"}),
 )
+_WORK = 100_000  # copies and as many instances
 
 
 def main() -> None:
@@ -156,37 +168,78 @@ def searches(folder: Path, count: int) -> Iterator[str]:
     began = time.perf_counter()
     for first in range(0, count, _FILL):
         store.put([_row(number) for number in range(first, min(first + _FILL, count))], {})
+    for first in range(0, _WORK, _FILL):
+        copies = [_copy(number).row() for number in range(first, first + _FILL)]
+        store.put_work(copies, [_instance(n).row() for n in range(first, first + _FILL)])
     size = (folder / "searched.db").stat().st_size / 2**30
     spent = time.perf_counter() - began
     yield f"{count:,} statements written in {spent:.0f} s, {size:.1f} GiB"
-    for parameters in _SEARCHES:
+    for question, parameters in _SEARCHES:
         wall, used = [], []
         for _ in range(5):
             before = time.perf_counter(), time.process_time()
-            found = len(store.page(Search.read(parameters))["statements"])
+            answer = store.answer(question, parameters)
+            found = len(answer["edges" if question == "lineage" else question])
             wall.append(time.perf_counter() - before[0])
             used.append(time.process_time() - before[1])
         yield (
-            f"{found:4} found by {parameters or 'nothing'}: {min(wall) * 1e3:.0f} ms,"
+            f"{found:4} {question} found by {parameters or 'nothing'}: {min(wall) * 1e3:.0f} ms,"
             f" {min(used) * 1e3:.0f} ms of processor time"
         )
 
 
 def _row(number: int) -> Row:
-    """One of a year's statements: few are refused, few are slow."""
+    """One of a year's statements: a tenth is refused, few are slow."""
     if number < 2 * _TABLES:
-        uses = (TableUse(f"sales.t{number % _TABLES}", is_write=False),)
-        _ROWS[number % _TABLES] = row_of(_record(number), uses, "bench")
-    refused = number % 97 == 0
+        names = f"sales.t{number % _TABLES}", f"sales.t{number * 7 % _TABLES}"
+        uses = [TableUse(names[0], is_write=False)]
+        if number % 5 == 0:
+            uses.append(TableUse(names[1], is_write=True))
+        _ROWS[number % _TABLES] = row_of(_record(number), tuple(uses), "bench")
+    refused = number % 10 == 0
     return _ROWS[number % _TABLES] | {
         "statement": f"{number:032x}",
         "began": 1.7e9 + number * 30.0,
         "user_name": f"user{number * 7919 % _USERS}",
         "cluster": "" if refused else ("east", "west")[number % 5 == 0],
         "refused": refused,
+        "considered": _lacking(number) if refused else [],
+        "state": "ERROR" if refused else "FINISHED",
         "code": "CW104" if refused else "",
         "seconds": number * 104_729 % 600_000 / 1000,
     }
+
+
+def _lacking(number: int) -> list[dict[str, object]]:
+    """East lacks one table, west another one and the same."""
+    tables = [TableRef("sales", f"t{number * each % _TABLES}") for each in (3, 11)]
+    names = ClusterName("east"), ClusterName("west")
+    return [
+        Considered(
+            name,
+            "DC-R7",
+            False,
+            tuple(Obstacle(name, Kind.ABSENT, table) for table in tables[: each + 1]),
+        ).document()
+        for each, name in enumerate(names)
+    ]
+
+
+def _copy(number: int) -> CopyRecord:
+    table, began = f"sales.t{number % _TABLES}", 1.7e9 + number * 300.0
+    error = "no space" if number % 1000 == 0 else ""
+    return CopyRecord(
+        *(f"{number:032x}", f"r{number}", table, table, "east", "west", "hdfs://west:8020/copies"),
+        *(began, began + 9.0, None, [("", "w1")], 0 if error else 1, 0, 5, 1 << 20, 1 << 20, error),
+    )
+
+
+def _instance(number: int) -> InstanceRecord:
+    began = 1.7e9 + number * 300.0
+    return InstanceRecord(
+        *(f"{number:032x}", "feed", f"feed{number % 50}", "replicate", "west", "east", began, 0, 1),
+        *("SUCCEEDED", began, began + 9.0, 1 << 20, "5 files", "host:1"),
+    )
 
 
 _ROWS: dict[int, Row] = {}

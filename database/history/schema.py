@@ -92,7 +92,7 @@ obstacles = Table(
     Column("day", Integer, nullable=False),
     Index(
         "history_obstacle_search",
-        *("table_name", "cluster", "kind", "began", "statement", "user_name", "alone", "day"),
+        *("table_name", "cluster", "kind", "day", "began", "statement", "user_name", "alone"),
         "partitions",
     ),
 )

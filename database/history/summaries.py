@@ -5,6 +5,7 @@ Each is one function of a connection, with a limit on what it returns, and reads
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Integer, cast, distinct, func, select, tuple_
@@ -74,7 +75,7 @@ def _days(
         select(*_GROUP, obstacles.c.day, func.count())
         .where(tuple_(*_GROUP).in_(list(days)), *conditions)
         .group_by(*_GROUP, obstacles.c.day)
-        .order_by(obstacles.c.day)
+        .order_by(*_GROUP, obstacles.c.day)
     )
     for table, cluster, kind, day, count in connection.execute(query) if days else ():
         days[table, cluster, kind][_date(day)] = count
@@ -88,7 +89,7 @@ def _examples(
     query = (
         select(obstacles.c.statement)
         .where(*same, *conditions)
-        .order_by(obstacles.c.began.desc(), obstacles.c.statement.desc())
+        .order_by(*(obstacles.c[each].desc() for each in ("day", "began", "statement")))
         .limit(EXAMPLES)
     )
     return list(connection.execute(query).scalars())
@@ -169,5 +170,6 @@ def traffic(connection: Connection, since: float = 0.0) -> list[dict[str, Any]]:
     ]
 
 
+@lru_cache(4096)
 def _date(day: int) -> str:
     return utc(day * _DAY)[:10]

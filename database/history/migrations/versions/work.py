@@ -19,7 +19,7 @@ def upgrade() -> None:
         *_columns(sa.Double, "began"),
         *_columns(sa.Integer, "day"),
     )
-    searched = ["table_name", "cluster", "kind", "began", "statement", "user_name", "alone", "day"]
+    searched = ["table_name", "cluster", "kind", "day", "began", "statement", "user_name", "alone"]
     op.create_index("history_obstacle_search", "history_obstacle", [*searched, "partitions"])
     op.create_table(
         "history_lineage",
