@@ -2,11 +2,13 @@
 
     file_writes.py URIS FOLDER
 
-A line of the input is `create PATH` or `many FOLDER COUNT`. The answer begins with `:`
-and has the error, if there is one.
+A line of the input is `create PATH`, `many FOLDER COUNT`, `frame PATH` (a DataFrame), `save URI
+SETTING=VALUE ..` (an RDD, by the committer that the settings choose) or `pid`. The answer begins
+with `:` and has the process id or the error, if there is one.
 """
 
 import sys
+from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
@@ -16,6 +18,7 @@ spark = (
     .config("spark.ui.enabled", "false")
     .config("spark.hadoop.hive.metastore.uris", uris)
     .config("spark.sql.warehouse.dir", f"file:{folder}")
+    .config("spark.sql.extensions", "causeway.guard.Guard")
     .config("spark.causeway.cluster", "c1")
     .config("spark.causeway.filesystem.c1", f"file:{folder}")
     .getOrCreate()
@@ -34,12 +37,39 @@ def many(name: str, count: str) -> None:
         create(f"{name}/{number}/new")
 
 
+def save(uri: str, *settings: str) -> None:
+    pairs = spark.sparkContext.parallelize([("a", "b")], 1)
+    pairs.saveAsNewAPIHadoopFile(
+        uri,
+        "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat",
+        "org.apache.hadoop.io.Text",
+        "org.apache.hadoop.io.Text",
+        conf=dict(each.split("=", 1) for each in settings),
+    )
+
+
+def frame(name: str) -> None:
+    spark.range(3).repartition(2).write.csv(f"file:{name}")
+
+
+def pid() -> int:
+    """The process id of the JVM."""
+    return spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+
+
+COMMANDS: dict[str, Callable[..., int | None]] = {
+    "create": create,
+    "many": many,
+    "save": save,
+    "frame": frame,
+    "pid": pid,
+}
 print(":", flush=True)
 for line in sys.stdin:
     words = line.split()
     try:
-        {"create": create, "many": many}[words[0]](*words[1:])
-        print(":", flush=True)
+        result = COMMANDS[words[0]](*words[1:])
+        print(":" if result is None else f":{result}", flush=True)
     except Exception as error:
         print(":" + str(error).replace("\n", " "), flush=True)
 spark.stop()

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
@@ -50,7 +50,7 @@ class Program:
         self._process = process
 
     def __call__(self, *words: Any) -> str:
-        """The error of a command, empty if none."""
+        """The answer of a command: its error, empty if none."""
         assert self._process.stdin is not None
         print(*words, file=self._process.stdin, flush=True)
         return self.answer()
@@ -61,16 +61,24 @@ class Program:
 
 
 @contextmanager
-def program(folder: Path, jar: Path, *ports: int) -> Iterator[Program]:
+def program(
+    folder: Path,
+    jar: Path,
+    *ports: int,
+    classpath: Sequence[Path] = (),
+    settings: Sequence[str] = (),
+) -> Iterator[Program]:
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
-        f"spark.driver.extraClassPath {jar}\nspark.driver.extraJavaOptions -javaagent:{jar}\n"
+        f"spark.driver.extraClassPath {os.pathsep.join(map(str, (jar, *classpath)))}\n"
+        f"spark.driver.extraJavaOptions -javaagent:{jar}\n" + "\n".join(settings)
     )
     environment = os.environ | {
         "SPARK_CONF_DIR": str(folder / "conf"),
         "SPARK_HOME": str(spark_home()),
         "JAVA_HOME": str(find_java().parents[1]),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
     }
     uris = ",".join(f"thrift://127.0.0.1:{port}" for port in ports)
     with (
@@ -85,6 +93,12 @@ def program(folder: Path, jar: Path, *ports: int) -> Iterator[Program]:
         yield running
 
 
+def wait_for_ends(views: tuple[FakeView, FakeView]) -> None:
+    end = monotonic() + 60
+    while any(each.running for each in views) and monotonic() < end:
+        sleep(0.1)
+
+
 def test_each_view_gets_one_report_of_a_folder_and_one_of_its_end(
     two: tuple[FakeView, FakeView], tmp_path: Path, jar: Path
 ) -> None:
@@ -96,11 +110,14 @@ def test_each_view_gets_one_report_of_a_folder_and_one_of_its_end(
             ((write_id, paths, ended),) = view.reports
             assert (paths, ended) == ((f"file:{tmp_path}/t/a",), False)
             assert write_id == two[0].reports[0][0]
-        end = monotonic() + 60
-        while (two[0].running or two[1].running) and monotonic() < end:
-            sleep(0.1)
+        wait_for_ends(two)
         for view in two:
             assert [ended for _, _, ended in view.reports] == [False, True]
+            view.reports.clear()
+        assert run("frame", f"{tmp_path}/frame") == ""  # its command reports what its tasks write
+        wait_for_ends(two)
+        for view in two:
+            assert [paths for _, paths, _ in view.reports] == [(f"file:{tmp_path}/frame",)] * 2
         assert run("many", f"{tmp_path}/parts", MOST + 50) == ""
         assert 0 < two[0].most <= MOST
         assert run("create", f"{tmp_path}/t/d") == ""

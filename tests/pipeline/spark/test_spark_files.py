@@ -151,7 +151,10 @@ def test_the_checksum_is_crc32c(files: SparkFiles, tmp_path: Path) -> None:
 
 
 def test_what_is_not_committed_is_not_listed(files: SparkFiles, tmp_path: Path) -> None:
-    for name in ("_temporary/0/x", ".hive-staging_hive_1/x", ".spark-staging-1/x", ".hoodie/x"):
+    for name in (
+        "_temporary/0/x", "__magic/0/x", "__magic_job-1/x", ".hive-staging_hive_1/x",
+        ".spark-staging-1/x", ".hoodie/x",
+    ):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(b"x")
     assert [each.path for each in listing(files, tmp_path).files] == [".hoodie/x"]

@@ -170,9 +170,11 @@ public final class DriverFiles {
         }
     }
 
-    /** The directories in which Hadoop's, Hive's and Spark's committers stage their output. */
+    /** The directories in which Hadoop's, S3A's, Hive's and Spark's committers stage their output. */
     private static boolean isUncommitted(String name) {
         return name.equals("_temporary")
+                || name.equals("__magic")
+                || name.startsWith("__magic_job-")
                 || name.startsWith(".hive-staging")
                 || name.startsWith(".spark-staging");
     }

@@ -44,7 +44,7 @@ final class FileWrites {
         FolderLease lease = null;
         while (!calls.isEmpty() && (lease = calls.remove(calls.size() - 1)) != null) {
             if (result instanceof FSDataOutputStream) {
-                OpenStreams.add((FSDataOutputStream) result, lease);
+                LeaseHolders.add(result, lease);
             }
             lease.release();
         }
@@ -81,17 +81,27 @@ final class FileWrites {
         }
     }
 
-    private static void change(Object system, Path path, boolean whole, ServerStorage storage)
+    /** Before a job writes the directory {@code path}. The lease is in use until the job's end. */
+    static void beforeJob(Object committer, Object system, Path path, ServerStorage storage)
             throws IOException {
+        if (!StatementWrites.cover(system, path)) {
+            LeaseHolders.add(committer, change(system, path, true, storage));
+        }
+    }
+
+    private static FolderLease change(
+            Object system, Path path, boolean whole, ServerStorage storage) throws IOException {
         List<String> paths = new ArrayList<>();
         StringBuilder key = new StringBuilder();
         for (Path name : names(system, path)) {
             Path folder = folderOf(name);
-            boolean tree = whole && folder.equals(name.getParent());
+            boolean tree = whole && (name.isRoot() || folder.equals(name.getParent()));
             paths.add(name.toString());
             key.append(tree ? name + "/*" : folder.toString()).append('\n');
         }
-        CALLS.get().add(FolderLease.acquire(key.toString(), paths, storage));
+        FolderLease lease = FolderLease.acquire(key.toString(), paths, storage);
+        CALLS.get().add(lease);
+        return lease;
     }
 
     /** The full names of a path: as it is given, and where links of a local one lead. */
@@ -109,15 +119,18 @@ final class FileWrites {
     }
 
     /**
-     * The folder in which a file is written. Files below a committer's {@code _temporary/0} count as
-     * files of the folder that they will be moved to, not each task's as one more folder.
+     * The folder in which a file is written. Files below a committer's {@code _temporary/0} or
+     * {@code __magic} count as files of the folder in which they will appear, not each task's as one
+     * more folder.
      */
     private static Path folderOf(Path path) {
         Path folder = path.getParent();
         for (Path each = folder; each != null && each.getParent() != null; each = each.getParent()) {
-            if (each.getParent().getName().equals("_temporary")
-                    && each.getName().matches("[0-9]+")) {
+            String name = each.getName();
+            if (each.getParent().getName().equals("_temporary") && name.matches("[0-9]+")) {
                 folder = each.getParent().getParent();
+            } else if (name.equals("__magic") || name.startsWith("__magic_job-")) {
+                folder = each.getParent();
             }
         }
         return folder == null ? path : folder;

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A running write of the files of one folder. It begins with the first change of one of them and ends
- * when no call and no stream has used it for some seconds.
+ * when no call, no stream and no committer's job has used it for some seconds.
  */
 final class FolderLease {
     private static final Logger LOG = LoggerFactory.getLogger(FolderLease.class);
@@ -116,7 +116,7 @@ final class FolderLease {
     }
 
     private static void endIdle() {
-        OpenStreams.releaseForgotten();
+        LeaseHolders.releaseForgotten();
         for (FolderLease each : new ArrayList<>(ALL.values())) {
             each.endIfIdle(IDLE_NANOS);
         }

@@ -18,7 +18,7 @@ import org.apache.xbean.asm9.Type;
 
 /**
  * A Java agent: every Hadoop file system of the process asks {@link StorageCheck} before it changes
- * anything.
+ * anything, and every committer before it begins and ends a job.
  *
  * <p>All implementations of {@code FileSystem} and {@code AbstractFileSystem} change files in
  * methods with the names below, which take paths. When such a class is loaded, the agent adds the
@@ -49,11 +49,23 @@ public final class StorageAgent implements ClassFileTransformer {
     private static final Set<String> TREES = new HashSet<>(Arrays.asList(
             "rename", "renameInternal", "delete", "copyFromLocalFile", "moveFromLocalFile"));
     private static final String STREAM = "org/apache/hadoop/fs/FSDataOutputStream";
+    /**
+     * The methods of a committer that begin and end a job, of Hadoop's {@code OutputCommitter} and of
+     * Spark's {@code FileCommitProtocol}. Their first argument is the job.
+     */
+    private static final Set<String> JOBS =
+            new HashSet<>(Arrays.asList("setupJob", "commitJob", "abortJob"));
+    private static final String JOB = "Lorg/apache/hadoop/mapreduce/JobContext;";
+    private static final String OLD_JOB = "Lorg/apache/hadoop/mapred/JobContext;"; // a JOB, too
 
     private static final String PATH = "Lorg/apache/hadoop/fs/Path;";
     private static final String PATHS = "[" + PATH;
-    private static final byte[] MARK =
-            "org/apache/hadoop/fs/Path".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] HADOOP = "org/apache/hadoop/".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[][] MENTIONED = {
+        "fs/Path".getBytes(StandardCharsets.US_ASCII),
+        "mapreduce/JobContext".getBytes(StandardCharsets.US_ASCII),
+        "mapred/JobContext".getBytes(StandardCharsets.US_ASCII),
+    };
     // The base class: its methods call those of its subclasses, which are checked.
     private static final String BASE = "org/apache/hadoop/fs/FileSystem";
     private static final String CHECK = "causeway/guard/files/StorageCheck";
@@ -80,7 +92,7 @@ public final class StorageAgent implements ClassFileTransformer {
             ClassLoader loader, String name, Class<?> old, ProtectionDomain domain, byte[] code) {
         if (name == null || loader == null || name.equals(BASE)
                 || name.startsWith("causeway/guard/")
-                || !(name.equals(STREAM) || mentionsPath(code))) {
+                || !(name.equals(STREAM) || mentionsPathOrJob(code))) {
             return null;
         }
         try {
@@ -98,17 +110,25 @@ public final class StorageAgent implements ClassFileTransformer {
         }
     }
 
-    private static boolean mentionsPath(byte[] code) {
-        for (int at = 0; at <= code.length - MARK.length; at++) {
-            int same = 0;
-            while (same < MARK.length && code[at + same] == MARK[same]) {
-                same++;
-            }
-            if (same == MARK.length) {
-                return true;
+    private static boolean mentionsPathOrJob(byte[] code) {
+        for (int at = 0; at <= code.length - HADOOP.length; at++) {
+            if (isAt(code, at, HADOOP)) {
+                for (byte[] mentioned : MENTIONED) {
+                    if (isAt(code, at + HADOOP.length, mentioned)) {
+                        return true;
+                    }
+                }
             }
         }
         return false;
+    }
+
+    private static boolean isAt(byte[] code, int at, byte[] word) {
+        int same = 0;
+        while (same < word.length && at + same < code.length && code[at + same] == word[same]) {
+            same++;
+        }
+        return same == word.length;
     }
 
     private static final class CheckedClass extends ClassVisitor {
@@ -129,6 +149,11 @@ public final class StorageAgent implements ClassFileTransformer {
                 changed = true;
                 return new ClosingMethod(next);
             }
+            if (runs && JOBS.contains(name)
+                    && (types.startsWith("(" + JOB) || types.startsWith("(" + OLD_JOB))) {
+                changed = true;
+                return new JobMethod(next, name);
+            }
             if (!runs || !CHANGES.contains(name) || !types.contains(PATH)) {
                 return next;
             }
@@ -137,38 +162,33 @@ public final class StorageAgent implements ClassFileTransformer {
         }
     }
 
-    /** A method that changes files: a check is added at its beginning and a call before each end. */
-    private static final class CheckedMethod extends MethodVisitor {
-        private final String name;
-        private final Type[] arguments;
+    /** A method with a check at its beginning and a call before each of its ends. */
+    private abstract static class EnclosedMethod extends MethodVisitor {
         private final Label begin = new Label();
         private final Label end = new Label();
 
-        CheckedMethod(MethodVisitor next, String name, Type[] arguments) {
+        EnclosedMethod(MethodVisitor next) {
             super(Opcodes.ASM9, next);
-            this.name = name;
-            this.arguments = arguments;
         }
+
+        abstract void check();
+
+        /** Before the method returns. */
+        void checkReturn() {}
 
         @Override
         public void visitCode() {
             super.visitCode();
             call("enter", "()V");
             visitLabel(begin);
-            forEachPath("beforeChange");
-            if (name.startsWith("rename") && pathArguments() == 2) {
-                visitVarInsn(Opcodes.ALOAD, 0);
-                loadPaths();
-                call("beforeRename", "(Ljava/lang/Object;" + PATH + PATH + ")V");
-            } else if (TREES.contains(name)) {
-                forEachPath("beforeTree");
-            } else if (FILES.contains(name)) {
-                forEachPath("beforeFile");
-            }
+            check();
         }
 
         @Override
         public void visitInsn(int instruction) {
+            if (instruction >= Opcodes.IRETURN && instruction <= Opcodes.RETURN) {
+                checkReturn();
+            }
             if (instruction == Opcodes.ARETURN) {
                 super.visitInsn(Opcodes.DUP);
                 call("exit", "(Ljava/lang/Object;)V");
@@ -186,6 +206,36 @@ public final class StorageAgent implements ClassFileTransformer {
             call("exit", "()V");
             super.visitInsn(Opcodes.ATHROW);
             super.visitMaxs(stack, locals);
+        }
+
+        void call(String method, String types) {
+            visitMethodInsn(Opcodes.INVOKESTATIC, CHECK, method, types, false);
+        }
+    }
+
+    /** A method that changes files. */
+    private static final class CheckedMethod extends EnclosedMethod {
+        private final String name;
+        private final Type[] arguments;
+
+        CheckedMethod(MethodVisitor next, String name, Type[] arguments) {
+            super(next);
+            this.name = name;
+            this.arguments = arguments;
+        }
+
+        @Override
+        void check() {
+            forEachPath("beforeChange");
+            if (name.startsWith("rename") && pathArguments() == 2) {
+                visitVarInsn(Opcodes.ALOAD, 0);
+                loadPaths();
+                call("beforeRename", "(Ljava/lang/Object;" + PATH + PATH + ")V");
+            } else if (TREES.contains(name)) {
+                forEachPath("beforeTree");
+            } else if (FILES.contains(name)) {
+                forEachPath("beforeFile");
+            }
         }
 
         private void forEachPath(String method) {
@@ -218,9 +268,30 @@ public final class StorageAgent implements ClassFileTransformer {
         private static boolean isPath(Type argument) {
             return argument.getDescriptor().equals(PATH) || argument.getDescriptor().equals(PATHS);
         }
+    }
 
-        private void call(String method, String types) {
-            visitMethodInsn(Opcodes.INVOKESTATIC, CHECK, method, types, false);
+    /** A committer's method that begins or ends a job. */
+    private static final class JobMethod extends EnclosedMethod {
+        private final boolean ends;
+
+        JobMethod(MethodVisitor next, String name) {
+            super(next);
+            ends = !name.equals("setupJob");
+        }
+
+        @Override
+        void check() {
+            visitVarInsn(Opcodes.ALOAD, 0);
+            visitVarInsn(Opcodes.ALOAD, 1);
+            call("beforeJob", "(Ljava/lang/Object;" + JOB + ")V");
+        }
+
+        @Override
+        void checkReturn() {
+            if (ends) {
+                visitVarInsn(Opcodes.ALOAD, 0);
+                call("jobEnded", "(Ljava/lang/Object;)V");
+            }
         }
     }
 

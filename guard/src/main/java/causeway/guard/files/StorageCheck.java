@@ -8,15 +8,22 @@ import causeway.guard.writes.WriteGrant;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FilterFileSystem;
 import org.apache.hadoop.fs.FilterFs;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
+import org.apache.hadoop.mapreduce.lib.output.PathOutputCommitter;
 import org.apache.hadoop.security.AccessControlException;
 
 /**
- * Called by every file system of the process before and after it changes files: {@link StorageAgent}
- * adds the calls. Refuses changes in the file systems of other clusters, and ends the copies of objects
- * that are written in the cluster's own ({@link FileWrites}).
+ * Called by every file system of the process before and after it changes files, and by every committer
+ * of a job: {@link StorageAgent} adds the calls. Refuses changes in the file systems of other clusters,
+ * and ends the copies of objects that are written in the cluster's own ({@link FileWrites}).
  */
 public final class StorageCheck {
     private StorageCheck() {}
@@ -38,7 +45,53 @@ public final class StorageCheck {
 
     /** A stream has been closed. */
     public static void closed(Object stream) {
-        OpenStreams.close(stream);
+        LeaseHolders.remove(stream);
+    }
+
+    /**
+     * A committer's method for a whole job begins. From the first of them until {@link #jobEnded} no
+     * copy of what the job writes is fresh: a committer may make files visible without a call of a file
+     * system, as those of S3A do by completing uploads. Throws IOException if the job must not write.
+     */
+    public static void beforeJob(Object committer, JobContext job) throws IOException {
+        ServerStorage storage = ServerStorage.current();
+        if (storage == null || storage.cluster().isEmpty()) {
+            return;
+        }
+        for (Path path : outputs(committer, job)) {
+            FileSystem system;
+            try {
+                system = path.getFileSystem(job.getConfiguration());
+            } catch (UnsupportedFileSystemException none) {
+                continue; // the job writes no files: the name means something to its own format
+            }
+            while (system instanceof FilterFileSystem) {
+                system = ((FilterFileSystem) system).getRawFileSystem();
+            }
+            beforeChange(system, path);
+            if (!storage.isScratch(HadoopPaths.location(system, path))) {
+                FileWrites.beforeJob(committer, system, path, storage);
+            }
+        }
+    }
+
+    /** A committer has committed or aborted its job, without an exception. */
+    public static void jobEnded(Object committer) {
+        LeaseHolders.remove(committer);
+    }
+
+    private static Set<Path> outputs(Object committer, JobContext job) {
+        Set<Path> outputs = new LinkedHashSet<>();
+        try {
+            outputs.add(new Path(job.getConfiguration().get(FileOutputFormat.OUTDIR, "")));
+        } catch (IllegalArgumentException none) {
+            // the job has no directory
+        }
+        if (committer instanceof PathOutputCommitter) {
+            outputs.add(((PathOutputCommitter) committer).getOutputPath());
+        }
+        outputs.remove(null);
+        return outputs;
     }
 
     /** Throws AccessControlException, before {@code system} changes one of {@code paths}. */

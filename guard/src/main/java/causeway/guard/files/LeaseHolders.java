@@ -7,26 +7,28 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import org.apache.hadoop.fs.FSDataOutputStream;
 
-/** Streams that write files, until they are closed or garbage, each with the leases of its folder. */
-final class OpenStreams {
+/**
+ * Objects that write files, each with the leases of its folders: streams until they are closed,
+ * committers until their job has ended, both until they are garbage.
+ */
+final class LeaseHolders {
     private static final ReferenceQueue<Object> FORGOTTEN = new ReferenceQueue<>();
     private static final ConcurrentMap<Key, List<FolderLease>> LEASES = new ConcurrentHashMap<>();
 
-    private OpenStreams() {}
+    private LeaseHolders() {}
 
-    static void add(FSDataOutputStream stream, FolderLease lease) {
+    static void add(Object holder, FolderLease lease) {
         lease.share();
-        LEASES.compute(new Key(stream, FORGOTTEN), (key, leases) -> {
+        LEASES.compute(new Key(holder, FORGOTTEN), (key, leases) -> {
             List<FolderLease> all = leases == null ? new ArrayList<>() : leases;
             all.add(lease);
             return all;
         });
     }
 
-    static void close(Object stream) {
-        release(LEASES.remove(new Key(stream, null)));
+    static void remove(Object holder) {
+        release(LEASES.remove(new Key(holder, null)));
     }
 
     static void releaseForgotten() {
@@ -41,13 +43,13 @@ final class OpenStreams {
         }
     }
 
-    /** A stream by its identity. */
+    /** A holder by its identity. */
     private static final class Key extends WeakReference<Object> {
         private final int hash;
 
-        Key(Object stream, ReferenceQueue<Object> queue) {
-            super(stream, queue);
-            hash = System.identityHashCode(stream);
+        Key(Object holder, ReferenceQueue<Object> queue) {
+            super(holder, queue);
+            hash = System.identityHashCode(holder);
         }
 
         @Override
