@@ -106,7 +106,7 @@ def row_expression(rows: RowFilter | None) -> pc.Expression:
     if rows is None:
         return pc.scalar(True)
     time = pc.field(COMMIT_TIME)
-    selected = time.isin(sorted(rows.instants))
+    selected = time.isin(pa.array(sorted(rows.instants), pa.string()))
     if rows.older is not None:
         selected = selected | ((time > rows.older[0]) & (time < rows.older[1]))
     return selected

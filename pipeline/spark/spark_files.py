@@ -29,6 +29,9 @@ _MOST_BATCHES = 10_000
 _POLL = 0.05
 _PROGRESS_SECONDS = 0.5  # each progress report costs a dozen calls of the driver
 _DRIVER_THREADS = 16
+_NO_S3A = (
+    "add org.apache.hadoop:hadoop-aws, in the version of Spark's Hadoop, to Spark's class path"
+)
 
 
 class SparkFiles:
@@ -234,4 +237,5 @@ def _first_line(error: Py4JError) -> str:
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
     text = str(error) if cause is None else str(cause.toString())
-    return text.splitlines()[0] if text else type(error).__name__
+    line = text.splitlines()[0] if text else type(error).__name__
+    return f"{line}; {_NO_S3A}" if "s3a.S3AFileSystem not found" in line else line

@@ -272,6 +272,19 @@ def test_a_rollback_that_a_running_commit_holds_back_replaces_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("mode", list(Mode))
+def test_a_rollback_alone_is_a_pull_without_rows(row_table, tmp_path, mode):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"b": 2})
+    pulled(row_table, tmp_path / "target", mode)
+    row_table.undo("300", ["150"])
+    assert pulled(row_table, tmp_path / "target", mode).bookmark in ("301", "201")
+    assert state(tmp_path / "target") == {"a": 1, "b": 2}
+    row_table.write(400, {"c": 4})
+    pulled(row_table, tmp_path / "target", mode)
+    assert state(tmp_path / "target") == {"a": 1, "b": 2, "c": 4}
+
+
+@pytest.mark.parametrize("mode", list(Mode))
 def test_an_upgrade_between_two_pulls_repeats_no_row(tmp_path, mode):
     """Commits get completion times by it, and those are after the bookmark of the last pull."""
     source, target = RowTable(tmp_path / "source", version=6), tmp_path / "target"

@@ -261,3 +261,10 @@ def test_progress_ends_at_all(files: SparkFiles, source: Path, tmp_path: Path) -
     assert reported[0] == (0, total)
     assert reported[-1] == (total, total)
     assert sorted(reported) == reported
+
+
+def test_without_s3a_the_error_says_what_to_add(files: SparkFiles) -> None:
+    with pytest.raises(
+        CopyError, match=r"S3AFileSystem not found; add org\.apache\.hadoop:hadoop-aws"
+    ):
+        files.listings(["s3a://lake/table"])
