@@ -23,6 +23,10 @@ _KEYS = ("source", "mode", "bookmark", "commits")
 _MARKED = PREFIX.encode()
 _DATA = "data.parquet"
 _CHANGES = "changes-"
+_CONTINUES = f"{_CHANGES}after-"
+"""Before the bookmark that the file continues, so that no two files continue one bookmark. Names
+ascend with bookmarks, and those of earlier releases, `changes-<bookmark>`, sort before them.
+"""
 FIRST = "0"
 """In place of the bookmark before the first pull."""
 
@@ -65,12 +69,6 @@ class TargetFolder(Protocol):
 
     def names(self) -> Sequence[str]:
         """The names of the parquet files."""
-        ...
-
-    def changes_name(self, previous: str, bookmark: str) -> str:
-        """The name between `changes-` and `.parquet` of the file of a pull from the bookmark
-        `previous` to `bookmark`. Names ascend with bookmarks.
-        """
         ...
 
     def schema(self, name: str) -> pa.Schema:
@@ -130,8 +128,7 @@ def write(
     """
     match how:
         case Write.ADD:
-            part = folder.changes_name(before.bookmark if before else FIRST, mark.bookmark)
-            name = f"{_CHANGES}{part}.parquet"
+            name = f"{_CONTINUES}{before.bookmark if before else FIRST}.parquet"
             return _publish(folder, name, rows.batches, rows.schema, mark)
         case Write.REPLACE:
             schema = _mirror_schema(folder, before, rows.schema)

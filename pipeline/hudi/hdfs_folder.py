@@ -55,9 +55,6 @@ class HdfsFolder:
         except MissingPath:
             return []
 
-    def changes_name(self, previous: str, bookmark: str) -> str:
-        return f"after-{previous}"
-
     def schema(self, name: str) -> pa.Schema:
         self._seen.add(name)
         with self._fetched(name) as file:

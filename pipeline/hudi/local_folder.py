@@ -44,9 +44,6 @@ class LocalFolder:
     def names(self) -> list[str]:
         return [path.name for path in self._folder.glob("*.parquet")]
 
-    def changes_name(self, previous: str, bookmark: str) -> str:
-        return bookmark
-
     def schema(self, name: str) -> pa.Schema:
         path = self._folder / name
         try:

@@ -50,9 +50,6 @@ class S3Folder:
             return []
         return [e.name for e in entries if not e.is_dir and e.name.endswith(".parquet")]
 
-    def changes_name(self, previous: str, bookmark: str) -> str:
-        return f"after-{previous}"
-
     def schema(self, name: str) -> pa.Schema:
         """The ETag is read first, once: what is read after it is as old as it, or newer."""
         if name not in self._seen:

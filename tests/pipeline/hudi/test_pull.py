@@ -109,6 +109,22 @@ def test_a_folder_with_other_files_is_left_alone(row_table, tmp_path):
         pulled(row_table, target, Mode.APPEND)
 
 
+def test_a_log_of_an_earlier_release_is_continued(row_table, tmp_path):
+    target = tmp_path / "target"
+    for commit in (100, 200):
+        row_table.write(commit, {str(commit): commit})
+        pulled(row_table, target, Mode.APPEND)
+    for previous, bookmark in (("0", "101"), ("101", "201")):
+        (target / f"changes-after-{previous}.parquet").rename(
+            target / f"changes-{bookmark}.parquet"
+        )
+    assert pulled(row_table, target, Mode.APPEND).rows == 0
+    for commit in (300, 400):
+        row_table.write(commit, {str(commit): commit})
+        assert pulled(row_table, target, Mode.APPEND).rows == 1
+    assert sorted(row_table.state) == sorted(state(target))
+
+
 def test_a_broken_newest_file_is_named(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1})
