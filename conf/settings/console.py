@@ -16,8 +16,8 @@ _PORT = Setting("console.port", PORT, "10002", RESTART, "The port of the console
 LOGIN = Setting("console.login", Kind("JSON or TOML table", parse_login, _JSON, Login()), "",
     RESTART,
     "How the console logs in to the proxy to run a user's statement, which then runs as that user"
-    " ([how](../guide/console.md#statements)): the keys `Authentication` to `CaFile` of"
-    " [a cluster](#the-keys-of-a-cluster).", shown="the user's name, without proof")
+    " ([how](../guide/console.md#statements-that-users-run)): the keys `Authentication` to"
+    " `CaFile` of [a cluster](#the-keys-of-a-cluster).", shown="the user's name, without proof")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,14 @@ class SqlClient:
         self._runs[run.name] = run
         task = asyncio.ensure_future(self._run(run, database, limit))
         self._tasks[run.name] = task
-        task.add_done_callback(lambda _: self._tasks.pop(run.name, None))
+        task.add_done_callback(lambda _: self._ended(run))
         return run
+
+    def _ended(self, run: Run) -> None:
+        """The task of a run is over, which may have been cancelled before it began."""
+        self._tasks.pop(run.name, None)
+        if run.ended is None:
+            run.state, run.ended = RunState.CANCELLED, time.time()
 
     def run(self, name: str, user: str) -> Run | None:
         """The run of that name, if it is the user's own."""
