@@ -21,7 +21,8 @@ def run(args: argparse.Namespace) -> int:
 
         raise NoConsole(f"{error}: pip install 'causeway[console]'.") from error
     server = make_server(settings, lambda url: print(f"The console is at {url}", flush=True))
-    server.run()
-    if not server.started:
-        raise CannotListen(f"{settings.console.listen} cannot be listened on.")
+    try:
+        server.run()
+    except SystemExit as error:  # uvicorn's, after a line in the log
+        raise CannotListen(f"{settings.console.listen}: see the line above.") from error
     return 0

@@ -6,7 +6,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from cli.stack.configuration import files, hive_site
-from cli.stack.plan import Layout, Ports, StackSpec, metastore_service, thrift_server
+from cli.stack.plan import (
+    Layout,
+    Ports,
+    StackSpec,
+    console_service,
+    metastore_service,
+    thrift_server,
+)
 from conf.names import ClusterName
 from conf.settings.load import load
 from conf.settings.settings import Writers, settings_from
@@ -35,6 +42,17 @@ def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
     assert settings.writers is Writers.VIEWS
     assert settings.topology.clusters[WEST].hs2 == (PORTS.hs2[WEST],)
     assert settings.topology.clusters[WEST].filesystem == f"file://{layout.warehouse(WEST)}"
+
+
+def test_the_console_listens_where_the_stack_says(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    spec = StackSpec((EAST, WEST), SPEC.proxy, Endpoint("127.0.0.1", 10007))
+    path = tmp_path / "causeway.toml"
+    path.write_text(files(spec, layout, PORTS)[layout.settings])
+    assert load(path).console.listen == spec.console
+    service = console_service(Endpoint("127.0.0.1", 10007), layout)
+    assert service.argv[-3:] == ("console", "--conf", str(layout.settings))
+    assert service.listens == (spec.console,)
 
 
 def test_without_views_no_client_is_trusted_to_use_them() -> None:
