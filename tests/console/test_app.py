@@ -150,6 +150,8 @@ def test_every_answer_has_the_headers_of_safety() -> None:
         assert "default-src 'self'" in headers["content-security-policy"], path
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
+        # With no-referrer a browser sends `Origin: null` with the console's own forms.
+        assert headers["referrer-policy"] == "same-origin"
 
 
 def test_pages_are_not_cached_and_files_with_a_hash_are() -> None:
