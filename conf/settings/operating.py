@@ -196,13 +196,13 @@ class Operating:
         "Size, such as `64m`, at which Causeway renames the audit log and starts a new one;"
         " `0`: never.")
     history_store: str = setting("history.store", TEXT, "", RESTART,
-        "The database with every statement that ended ([history](../guide/operate.md#history)): a"
-        " SQLite file, or `postgresql://..`, which several proxies may share.", secret=True)
+        "The database with every statement, copy and instance that ended"
+        " ([history](../guide/operate.md#history)): a SQLite file, or `postgresql://..`, which"
+        " several proxies and lifecycle servers may share.", secret=True)
     history_age: float = setting("history.age", DURATION_OR_NEVER, "720h", RESTART,
-        "Older statements are deleted from the history; `0`: none.")
+        "What is older is deleted from the history; `0`: nothing.")
     history_size: int = setting("history.size", SIZE, "4g", RESTART,
-        "What the history keeps, about, in bytes; then the oldest statements are deleted; `0`: no"
-        " limit.")
+        "What the history keeps, about, in bytes; then what is oldest is deleted; `0`: no limit.")
     log_format: LogFormat = setting("log.format", choice(LogFormat), "text", RESTART,
         "The form of the log on standard error; both have the ids of statement, session, client and"
         " cluster ([operations](../guide/operate.md#the-log)).")

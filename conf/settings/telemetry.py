@@ -13,11 +13,11 @@ class TelemetrySettings:
     """Without a URL nothing is sent there."""
 
     traces: str | None = setting("telemetry.otlp.url", HTTP_URL, "", RESTART,
-        "Where the spans of each statement are sent by OTLP over HTTP"
+        "Where the spans of statements, copies and instances are sent by OTLP over HTTP"
         " ([traces](../guide/monitor.md#traces)): the full URL, such as"
         " `http://127.0.0.1:4318/v1/traces`.")
     lineage: str | None = setting("telemetry.openlineage.url", HTTP_URL, "", RESTART,
-        "The server of OpenLineage that gets what each statement read and wrote"
+        "The server of OpenLineage that gets what statements, copies and processes read and wrote"
         " ([lineage](../guide/monitor.md#lineage)), such as `http://127.0.0.1:5000`.")
     token: SecretFile | None = setting("telemetry.openlineage.token.file",
         SECRET_PATH, "", RESTART, "A file with the token for that server.")

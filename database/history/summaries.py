@@ -1,7 +1,7 @@
 """Summaries of the history: what refused statements lack, which tables make which, and what was
 copied between clusters.
 
-Each is one function of a connection, with a limit on what it returns, and reads indexes alone.
+Each is one function of a connection, with a limit on what it returns.
 """
 
 from collections.abc import Iterable, Sequence

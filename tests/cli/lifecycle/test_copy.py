@@ -1,17 +1,23 @@
-"""What `causeway copy sweep` says, over fakes; the rest runs in tests/e2e/copies/test_copy.py."""
+"""`causeway copy` over fakes; more runs in tests/e2e/copies/test_copy.py."""
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from cli.lifecycle import copy
+from cli.lifecycle.work_observer import WorkObserver
+from conf.settings.operating import Operating
 from conf.settings.settings import Settings
+from conf.settings.telemetry import TelemetrySettings
 from conf.topology import Cluster, Topology
+from database.history.history_store import HistoryStore
 from metastore.view.inbound.ownership import Orphan
 from metastore.view.server.orphans_store import OrphanLog
-from tests.pipeline.copy.world import C1, C2, World
+from tests.pipeline.copy.world import C1, C2, T, World
+from tests.telemetry.receivers import receiver
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -44,3 +50,31 @@ def test_a_sweep_tells_what_it_kept_of_what_drops_left(
         ]
     assert not world.files.exists("hdfs://c2/gone")
     assert world.files.exists(used)
+
+
+def test_what_was_copied_is_in_the_history_and_the_traces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world, store = World(), str(tmp_path / "history.db")
+    world.add("1", a="rows")
+    topology = Topology({n: Cluster(n, f"hdfs://{n}", ()) for n in (C1, C2)}, default=C1)
+    parser = argparse.ArgumentParser()
+    copy.configure(parser)
+    args = parser.parse_args(["db.t", "--to", "C2", "--conf", "any", "--json"])
+    with receiver() as there:
+        settings = Settings(
+            topology=topology,
+            operating=Operating(history_store=store),
+            telemetry=TelemetrySettings(there.traces_url),
+        )
+        with WorkObserver(settings) as observer:
+            command = copy._Command(args, settings, world.objects, world.files, observer.record)
+            assert command.make(T) == 0
+            while any(each.waiting for each in observer.queues.values()):
+                time.sleep(0.01)
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert "copied" not in report
+    (found,) = HistoryStore(store).answer("copies", {})["copies"]
+    assert (found["table"], found["from"], found["to"]) == ("db.t", "C1", "C2")
+    assert (found["run"], found["sent"]) == (report["run"], report["bytes_sent"])
+    assert there.spans["copy db.t C1 C2"].trace_id.hex() == found["trace"] == found["copy"]

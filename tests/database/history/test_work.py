@@ -211,6 +211,8 @@ def test_the_thread_writes_what_ended(tmp_path: Path) -> None:
     thread.start()
     thread.put(COPY)
     thread.put(INSTANCE)
+    while thread.waiting:
+        time.sleep(0.01)
     thread.close()
     store = HistoryStore(url)
     assert len(store.answer("copies", {})["copies"]) == 1
@@ -228,6 +230,8 @@ def test_work_that_a_dead_database_cannot_take_is_dropped_and_counted(
     for number in range(100):
         thread.put(copy(number))
     thread.close()
+    while thread.waiting:
+        time.sleep(0.01)
     assert thread.dropped == 100
 
 
