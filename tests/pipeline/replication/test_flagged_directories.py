@@ -67,7 +67,7 @@ def put(files: ObjectFiles, content: Mapping[str, bytes]) -> None:
 
 def copy(files: ObjectFiles) -> str:
     files.sent.clear()
-    return replicate_path(files, COPY, CopyOptions(), Mock())
+    return replicate_path(files, COPY, CopyOptions(), Mock()).text
 
 
 def seen(files: ObjectFiles) -> dict[str, bytes] | None:
