@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,8 +130,12 @@ def _serve(args: argparse.Namespace) -> int:
     with _views(known) as notify, WorkObserver(own, name, deletes=True) as observer:
         store = open_store(args, observer.changed)
         actions = _actions(args, notify, observer.record)
-        with AlertSender(store, clock, channels, _emit):
-            service = SchedulerServer(store, actions, clock, name, limits, _emit, channels.keys())
+        mails = _notify(own.lifecycle)
+        with AlertSender(store, clock, channels, _emit, notify=mails):
+            notifies = mails is not None
+            service = SchedulerServer(
+                store, actions, clock, name, limits, _emit, channels.keys(), notifies
+            )
             try:
                 if args.once:
                     service.until_idle(stop=stop)
@@ -158,11 +162,25 @@ def _channels(settings: Lifecycle) -> dict[str, Deliver]:
     if settings.webhook is not None:
         channels["webhook"] = webhook(settings.webhook)
     if settings.mail_to:
-        assert settings.mail_server is not None, "validated with the settings"
-        password = settings.mail_password if settings.mail_user else None
-        server = MailServer(settings.mail_server, settings.mail_tls, settings.mail_user, password)
+        server = _mail_server(settings)
+        assert server is not None, "validated with the settings"
         channels["mail"] = mail(server, settings.mail_from, settings.mail_to)
     return channels
+
+
+def _mail_server(settings: Lifecycle) -> MailServer | None:
+    if settings.mail_server is None:
+        return None
+    password = settings.mail_password if settings.mail_user else None
+    return MailServer(settings.mail_server, settings.mail_tls, settings.mail_user, password)
+
+
+def _notify(settings: Lifecycle) -> Callable[[Sequence[str]], Deliver] | None:
+    """Mails what feeds and processes want to be mailed; None without a server for mails."""
+    server = _mail_server(settings)
+    if server is None:
+        return None
+    return lambda to: mail(server, settings.mail_from, to, "causeway notification")
 
 
 def _port(

@@ -37,7 +37,8 @@ _MAIL_TO: Setting[tuple[str, ...]] = Setting("lifecycle.alert.mail.to",
     Kind("list of mail addresses", _addresses, {"type": ["string", "array"]}, ()), "", RESTART,
     "Addresses that get a mail for the same alerts, separated by commas.")
 _MAIL_SERVER: Setting[Endpoint | None] = Setting("lifecycle.alert.mail.server",
-    ENDPOINT, "", RESTART, "The `host:port` of the SMTP server for these mails.",
+    ENDPOINT, "", RESTART,
+    "The `host:port` of the SMTP server for these mails and for those of `<notification>`.",
     shown="required with addresses")
 _MAIL_TLS = Setting("lifecycle.alert.mail.tls", choice(MailTls), "none", RESTART,
     "`starttls` encrypts after the greeting (port 587), `tls` from the first byte (port 465). The"

@@ -18,6 +18,7 @@ from pipeline.falcon.model import (
     Input,
     Interface,
     LateProcess,
+    Notification,
     Order,
     Output,
     Paths,
@@ -217,9 +218,12 @@ def _feed(reader: _Reader, root: Element) -> Feed:
     )
 
 
-def _notification(root: Element) -> str:
+def _notification(root: Element) -> Notification | None:
     found = root.child("notification")
-    return found.attributes["to"] if found else ""
+    if found is None:
+        return None
+    addresses = tuple(filter(None, map(str.strip, found.attributes["to"].split(","))))
+    return Notification(addresses, found.attributes.get("level", "instance"))
 
 
 def _zone(reader: _Reader, root: Element) -> tzinfo:

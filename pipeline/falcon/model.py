@@ -3,6 +3,7 @@
 `line` is the element's line in its document, for messages; it does not count for equality.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
@@ -12,6 +13,8 @@ from conf.names import ClusterName
 from pipeline.falcon.calendar import Calendar, Frequency
 from pipeline.falcon.catalog_uri import TableUri
 from pipeline.falcon.expression import Expression
+
+_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+", re.ASCII)
 
 
 class Kind(Enum):
@@ -116,6 +119,21 @@ class Table:
 Storage = Paths | Table
 
 
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """Who gets a mail when an instance ends, and at the level `attempt` also for each attempt that
+    fails.
+    """
+
+    to: tuple[str, ...]
+    level: str = "instance"
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Those of `to` to which mail can be sent."""
+        return tuple(each for each in self.to if _ADDRESS.fullmatch(each))
+
+
 class Direction(Enum):
     """The value is the element's name."""
 
@@ -183,7 +201,7 @@ class Feed:
     partitions: tuple[str, ...] | None = None
     acl: Acl = field(default_factory=Acl)
     properties: tuple[tuple[str, str], ...] = ()
-    notification: str = ""
+    notification: Notification | None = None
     tags: str = ""
     description: str = ""
     line: int = field(default=0, compare=False)
@@ -320,7 +338,7 @@ class Process:
     late: LateProcess | None = None
     sla: Sla | None = None
     acl: Acl = field(default_factory=Acl)
-    notification: str = ""
+    notification: Notification | None = None
     tags: str = ""
     pipelines: str = ""
     line: int = field(default=0, compare=False)

@@ -59,8 +59,9 @@ def _unused(entity: Entity) -> Iterator[Problem]:
     if isinstance(entity, Cluster | Datasource):
         return
     if entity.notification:
-        reason = f"{entity.notification} gets no mail: only lifecycle.alert.mail.to does"
-        yield Problem(entity.line, "notification", reason)
+        for address in set(entity.notification.to) - set(entity.notification.addresses):
+            reason = f"{address} gets no mail: it is no mail address"
+            yield Problem(entity.line, "notification", reason)
     if isinstance(entity, Feed):
         for name, _ in entity.properties:
             if name in _UNUSED:

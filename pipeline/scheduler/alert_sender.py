@@ -1,4 +1,4 @@
-"""Delivers the store's alerts by webhook and mail.
+"""Delivers the store's alerts by webhook and mail, and notifications of entities by mail.
 
 An alert is written with the change that it is about, and deleted when it was delivered, so that it
 is neither lost with a server nor repeated by every server and round. A delivery whose answer is
@@ -11,7 +11,7 @@ import ssl
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from email.message import EmailMessage
@@ -20,7 +20,7 @@ from conf.secrets import SecretFile
 from conf.settings.lifecycle import MailTls
 from conf.topology import Endpoint
 from database.errors import StoreUnavailable
-from pipeline.scheduler.alerts import as_json, body, subject
+from pipeline.scheduler.alerts import MAILTO, as_json, body, subject
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.store.schema import Alert
 from pipeline.scheduler.store.store import Store
@@ -75,13 +75,13 @@ class MailServer:
             yield smtp
 
 
-def mail(server: MailServer, sender: str, to: Sequence[str]) -> Deliver:
-    """Sends one mail. Raises OSError (of which SMTPException is one)."""
+def mail(server: MailServer, sender: str, to: Sequence[str], begins: str = "causeway") -> Deliver:
+    """Sends one mail, whose subject `begins` so. Raises OSError (of which SMTPException is one)."""
 
     def deliver(alerts: Sequence[Alert]) -> None:
         message = EmailMessage()
         message["From"], message["To"] = sender, ", ".join(to)
-        message["Subject"] = " ".join(subject(alerts).split())
+        message["Subject"] = " ".join(subject(alerts, begins).split())
         message.set_content(body(alerts))
         with server.connected() as smtp:
             smtp.send_message(message)
@@ -99,23 +99,28 @@ class AlertSender:
         channels: Mapping[str, Deliver],
         emit: Emit,
         poll: float = 5.0,
+        notify: Callable[[Sequence[str]], Deliver] | None = None,
     ) -> None:
+        """`notify` returns what mails the notifications of entities to these addresses; None: they
+        are not mailed.
+        """
         self._store = store
         self._clock = clock
         self._channels = channels
         self._emit = emit
         self._poll = poll
+        self._notify = notify
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
 
     def __enter__(self) -> "AlertSender":
-        if self._channels:
+        if self._channels or self._notify:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        if self._channels:
+        if self._channels or self._notify:
             self._thread.join()
             self.deliver_all()
 
@@ -123,9 +128,18 @@ class AlertSender:
         while not self._stop.wait(self._poll):
             self.deliver_all()
 
+    def _all_channels(self) -> dict[str, Deliver]:
+        """The channels of alerts, and those of the notifications that wait."""
+        found = dict(self._channels)
+        if self._notify is not None:
+            with suppress(StoreUnavailable):
+                for name in self._store.channels_with(MAILTO):
+                    found[name] = self._notify(name.removeprefix(MAILTO).split(","))
+        return found
+
     def deliver_all(self) -> None:
         """Delivers what is due. What fails is tried again after a minute, for a day."""
-        for name, deliver in self._channels.items():
+        for name, deliver in self._all_channels().items():
             try:
                 while alerts := self._store.take_alerts(name, _RETRY, MOST):
                     deliver(alerts)

@@ -1,8 +1,10 @@
-"""Which changes of instances are alerts, and how alerts read. Pure."""
+"""Which changes of instances are alerts or notifications, and how these read. Pure."""
 
 from collections.abc import Sequence
 
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.model import Notification
+from pipeline.scheduler.instance import Action
 from pipeline.scheduler.plan import Change
 from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store.schema import Alert
@@ -17,6 +19,27 @@ def is_alert(change: Change) -> bool:
     if change.after.state is State.TIMEDOUT and change.what == Event.TIME_OUT.value:
         return change.after.not_before is None
     return change.what in _ALERTS
+
+
+MAILTO = "mailto:"  # before the addresses, in the channel of a notification
+_SILENT = (Action.WATCH, Action.EVICT)  # they end well again and again
+
+
+def notification_channel(change: Change, wanted: Notification | None) -> str | None:
+    """The channel of the mail that a feed or process wants about a change; None for none."""
+    if wanted is None or not wanted.addresses:
+        return None
+    notable = _is_notable(change, wanted.level == "attempt")
+    return MAILTO + ",".join(wanted.addresses) if notable else None
+
+
+def _is_notable(change: Change, attempts: bool) -> bool:
+    """Whether an instance has ended, or with `attempts` one of its attempts."""
+    if change.what == Event.RETRY.value:
+        return attempts and change.before.state is State.RUNNING
+    if change.what == Event.SUCCEED.value:
+        return change.after.key.schedule.action not in _SILENT
+    return change.what in (Event.FAIL.value, Event.TIME_OUT.value) and is_alert(change)
 
 
 def as_json(alert: Alert) -> dict[str, object]:
@@ -35,9 +58,9 @@ def as_json(alert: Alert) -> dict[str, object]:
     }
 
 
-def subject(alerts: Sequence[Alert]) -> str:
-    """The subject of a mail."""
-    first = f"causeway: {alerts[0].what}: {alerts[0].instance}"
+def subject(alerts: Sequence[Alert], sender: str = "causeway") -> str:
+    """The subject of a mail, which begins with `sender`."""
+    first = f"{sender}: {alerts[0].what}: {alerts[0].instance}"
     return first if len(alerts) == 1 else f"{first} and {len(alerts) - 1} more"
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
 from pipeline.falcon.calendar import format_time
-from pipeline.scheduler.alerts import is_alert
+from pipeline.falcon.model import EntityKey, Notification
+from pipeline.scheduler.alerts import is_alert, notification_channel
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.plan import Change
@@ -15,20 +16,31 @@ Emit = Callable[[Mapping[str, object]], None]
 
 
 class InstanceChanges:
-    """`alert_channels` are the ways in which an `AlertSender` delivers alerts."""
+    """`alert_channels` are the ways in which an `AlertSender` delivers alerts. `notification`
+    returns what mails an entity wants.
+    """
 
     def __init__(
-        self, store: Store, clock: Clock, emit: Emit, alert_channels: Collection[str]
+        self,
+        store: Store,
+        clock: Clock,
+        emit: Emit,
+        alert_channels: Collection[str],
+        notification: Callable[[EntityKey], Notification | None],
     ) -> None:
         self._store = store
         self._clock = clock
         self._emit = emit
         self._alert_channels = alert_channels
+        self._notification = notification
         self.ended: Counter[tuple[Action, State]] = Counter()
 
     def write(self, change: Change) -> bool:
         """Writes the change; False if it comes too late."""
-        channels = self._alert_channels if is_alert(change) else ()
+        channels = [*self._alert_channels] if is_alert(change) else []
+        wanted = self._notification(change.after.key.schedule.entity)
+        if channel := notification_channel(change, wanted):
+            channels.append(channel)
         written = self._store.change(change, self._clock.now(), channels)
         ran = change.before.state is State.RUNNING
         if written and (ran or change.after.state is State.TIMEDOUT):

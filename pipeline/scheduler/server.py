@@ -15,7 +15,7 @@ from datetime import datetime
 
 from conf.errors import CausewayError
 from database.errors import StoreUnavailable
-from pipeline.falcon.model import Entity, EntityKey, Order
+from pipeline.falcon.model import Entity, EntityKey, Feed, Notification, Order, Process
 from pipeline.scheduler.actions.work import Actions, Task
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
@@ -66,8 +66,11 @@ class SchedulerServer:
         limits: Limits | None = None,
         emit: Emit = lambda _: None,
         alert_channels: Collection[str] = (),
+        notifies: bool = False,
     ) -> None:
-        """`alert_channels` are the ways in which an `AlertSender` delivers alerts."""
+        """`alert_channels` are the ways in which an `AlertSender` delivers alerts; `notifies`:
+        whether it mails what feeds and processes want to be mailed.
+        """
         self._store = store
         self._catalog = CatalogReader(store)
         self._actions = actions
@@ -75,7 +78,9 @@ class SchedulerServer:
         self._name = name
         self._limits = limits or Limits()
         self._emit = emit
-        self._changes = InstanceChanges(store, clock, emit, alert_channels)
+        self._entities: Mapping[EntityKey, Entity] = {}  # of the last round
+        wanted = self._notification if notifies else lambda _: None
+        self._changes = InstanceChanges(store, clock, emit, alert_channels, wanted)
         self._run_worker = RunWorker(
             store, actions, clock, name, self._limits.lease, self._changes, emit, self._block
         )
@@ -142,14 +147,19 @@ class SchedulerServer:
         """One round over all entities; True if anything was done."""
         now = self._clock.now()
         self._turned_away = False
-        done = [self._changes.write(recover(each, now)) for each in self._store.orphans()]
         catalog = self._catalog.read()
+        self._entities = catalog.entities
+        done = [self._changes.write(recover(each, now)) for each in self._store.orphans()]
         for key, entity in catalog.running():
             if self._limits.user not in (None, catalog.owner(key)):
                 continue
             done.append(self._tick_entity(catalog, key, entity, now))
         self._round = time.monotonic()
         return any(done)
+
+    def _notification(self, key: EntityKey) -> Notification | None:
+        entity = self._entities.get(key)
+        return entity.notification if isinstance(entity, Feed | Process) else None
 
     def round_age(self) -> float:
         """Seconds since the last round ended."""

@@ -123,6 +123,9 @@ PLACE_IN_LIST = tuple_(instances.c.nominal, *(instances.c[name] for name in SCHE
 _FREE_ALERT = or_(alerts.c.claimed.is_(None), alerts.c.claimed < database_seconds())
 _CHANNEL = alerts.c.channel == bindparam("of_channel")
 ADD_ALERT = insert(alerts)
+ALERT_CHANNELS = (
+    select(alerts.c.channel).where(alerts.c.channel.like(bindparam("prefix"))).distinct()
+)
 TAKE_ALERTS = (
     update(alerts)
     .where(

@@ -327,6 +327,12 @@ class Store:
 
     # Alerts
 
+    def channels_with(self, prefix: str) -> tuple[str, ...]:
+        """The channels of undelivered alerts whose names begin so."""
+        with self._transaction() as connection:
+            found = connection.execute(queries.ALERT_CHANNELS, {"prefix": f"{prefix}%"})
+            return tuple(found.scalars())
+
     def take_alerts(self, channel: str, seconds: float, most: int) -> tuple[Alert, ...]:
         """Alerts to deliver, oldest first; no other server takes them for `seconds`."""
         values = {"of_channel": channel, "seconds": seconds, "most": most}

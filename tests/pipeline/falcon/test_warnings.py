@@ -35,7 +35,7 @@ def test_a_feed_without_targets_has_no_instances_to_warn_of() -> None:
 
 
 def test_elements_of_falcon_that_have_no_effect() -> None:
-    (mail,) = warnings(FEED.replace("<ACL", '<notification type="email" to="ann@x"/><ACL'))
-    assert "notification: ann@x gets no mail" in mail
+    (mail,) = warnings(FEED.replace("<ACL", '<notification type="email" to="ann@x, bob"/><ACL'))
+    assert "notification: bob gets no mail" in mail
     (found,) = warnings(FEED.replace('name="parallel"', 'name="mapBandwidth"'))
     assert "properties: mapBandwidth has no effect" in found

@@ -6,7 +6,7 @@ import smtplib
 import socketserver
 import ssl
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from email.message import EmailMessage
@@ -24,6 +24,7 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.schema import Alert
 from pipeline.scheduler.store.store import Store
 from tests import secret_files
+from tests.pipeline.falcon.documents import PROCESS
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,
@@ -62,15 +63,17 @@ def listener(status: int) -> Iterator[tuple[str, list[dict[str, object]]]]:
         server.server_close()
 
 
-def failed(url: str | Path, *channels: str) -> Store:
+def failed(
+    url: str | Path, *channels: str, process: str = PROCESS, notifies: bool = False
+) -> Store:
     """A store in which one process has failed for good, over several rounds."""
-    store = stocked(url)
+    store = stocked(url, process=process)
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
     actions.fail = lambda _: "broken"
     for _ in range(6):
         with SchedulerServer(
-            store, actions, clock, "one", Limits(), alert_channels=channels
+            store, actions, clock, "one", Limits(), alert_channels=channels, notifies=notifies
         ) as server:
             server.until_idle(30)
         clock.move(timedelta(minutes=9))
@@ -95,6 +98,48 @@ def test_a_failure_is_delivered_once_by_each_channel(url: str) -> None:
     assert "broken" in alert["message"]
     assert [[each.what for each in alerts] for alerts in mailed] == [["failed"]]
     assert events == []
+
+
+@pytest.mark.parametrize(
+    ("level", "ends"), [("instance", ["failed"]), ("attempt", ["retried"] * 3 + ["failed"])]
+)
+def test_a_process_notifies_its_own_addresses_of_failures(
+    url: str, level: str, ends: list[str]
+) -> None:
+    store = failed(url, "mail", process=notifying(level), notifies=True)
+    mailed: list[tuple[str, str]] = []
+
+    def notify(to: Sequence[str]) -> Callable[[Sequence[Alert]], None]:
+        def deliver(alerts: Sequence[Alert]) -> None:
+            first = (each for each in alerts if each.instance.nominal == FIRST)
+            mailed.extend((",".join(to), each.what) for each in first)
+
+        return deliver
+
+    sender = AlertSender(store, SetClock(FIRST), {}, lambda _: None, notify=notify)
+    sender.deliver_all()
+    sender.deliver_all()
+    assert mailed == [("ann@x,bob@y", what) for what in ends]
+    assert [each.what for each in store.take_alerts("mail", 60, 9)] == ["failed"]
+
+
+def test_a_success_is_a_notification_and_no_alert(tmp_path: Path) -> None:
+    store = stocked(tmp_path / "l.db", process=notifying("instance"))
+    schedule(store, PROCESS_KEY, FIRST)
+    for notifies in (False, True):
+        clock = SetClock(FIRST if not notifies else FIRST + timedelta(hours=1))
+        with SchedulerServer(
+            store, FakeActions(), clock, "one", Limits(), alert_channels=["mail"], notifies=notifies
+        ) as server:
+            server.until_idle(30)
+    (channel,) = store.channels_with("mailto:")
+    assert [each.what for each in store.take_alerts(channel, 60, 9)] == ["succeeded"]
+    assert store.take_alerts("mail", 60, 9) == ()
+
+
+def notifying(level: str) -> str:
+    element = f'<notification type="email" to="ann@x, nobody, bob@y" level="{level}"/>'
+    return PROCESS.replace("</process>", f"{element}</process>")
 
 
 def test_what_is_refused_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
