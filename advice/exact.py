@@ -34,8 +34,27 @@ def solve(
     problem: Problem, target: float, start: Iterable[int] = (), seconds: float = SECONDS
 ) -> frozenset[int] | None:
     """The solver's best copies that meet the target within `seconds`; None if it found none."""
-    highspy: Any = import_module("highspy")
     model = _Model(problem, target)
+    values = list(_run(model, seconds, model.values_of(frozenset(start))).getSolution().col_value)
+    if len(values) != len(model.costs):
+        return None
+    copies = range(len(problem.prices))
+    made = frozenset(copy for copy in copies if values[copy] > 0.5)
+    if problem.met(made) < target * (1 - 1e-6) or not problem.within_limits(made):
+        return None
+    return made
+
+
+def lower_bound(problem: Problem, target: float, seconds: float = 60.0) -> float:
+    """A price that no copies which meet the target go below, without limits."""
+    model = _Model(problem, target)
+    solver = _run(model, seconds, None)
+    return float(solver.getInfo().mip_dual_bound) * model.scale
+
+
+def _run(model: "_Model", seconds: float, start: list[float] | None) -> Any:
+    """The solver after its run, which begins with the columns' values in `start`."""
+    highspy: Any = import_module("highspy")
     # Highs prints its name when it enables callbacks, before it can be made silent.
     quiet = type("Quiet", (highspy.Highs,), {"enableCallbacks": lambda _: None})
     solver = quiet()
@@ -53,22 +72,16 @@ def solve(
     program.a_matrix_.start_ = model.starts
     program.a_matrix_.index_ = model.columns
     program.a_matrix_.value_ = model.values
-    copies = len(problem.prices)
-    program.integrality_ = [highspy.HighsVarType.kInteger] * copies + [
-        highspy.HighsVarType.kContinuous
-    ] * (len(model.costs) - copies)
+    copies = len(model.problem.prices)
+    whole, continuous = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    program.integrality_ = [whole] * copies + [continuous] * (len(model.costs) - copies)
     solver.passModel(program)
-    solution = highspy.HighsSolution()
-    solution.col_value = model.values_of(frozenset(start))
-    solver.setSolution(solution)
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = start
+        solver.setSolution(solution)
     solver.run()
-    values = list(solver.getSolution().col_value)
-    if len(values) != len(model.costs):
-        return None
-    made = frozenset(copy for copy in range(copies) if values[copy] > 0.5)
-    if problem.met(made) < target * (1 - 1e-6) or not problem.within_limits(made):
-        return None
-    return made
+    return solver
 
 
 class _Model:
@@ -77,8 +90,8 @@ class _Model:
 
     def __init__(self, problem: Problem, target: float) -> None:
         self.problem = problem
-        scale = max(problem.prices, default=1.0) or 1.0
-        self.costs = [price / scale for price in problem.prices]
+        self.scale = max(problem.prices, default=1.0) or 1.0
+        self.costs = [price / self.scale for price in problem.prices]
         self.lower: list[float] = []
         self.upper: list[float] = []
         self.starts: list[int] = [0]
