@@ -33,7 +33,7 @@ def leased(files: Files, location: str, folder: str = LOCKS) -> Iterator[Callabl
         raise StorageFault(f"{location}: {fault.args[0]}") from fault
     finally:
         with suppress(CopyError):
-            files.delete([f"{locks}/{marker.run}"])
+            files.delete([open_path(locks, marker.run), f"{locks}/{marker.run}"])
 
 
 def _sweep(files: Files, locks: str, own: str) -> None:

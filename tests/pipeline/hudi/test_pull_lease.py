@@ -44,6 +44,13 @@ def test_a_pull_that_lost_its_lock_does_not_commit(files):
         pull_and_lose_the_lock(files)
 
 
+def test_an_interrupted_pull_leaves_nothing(files):
+    with pytest.raises(KeyboardInterrupt), leased(files, TABLE):
+        raise KeyboardInterrupt
+    assert files.children(f"{LOCKS}/{OPEN}") == ()
+    assert not any(is_run(name) for name in files.children(LOCKS))
+
+
 def test_the_markers_of_killed_pulls_are_deleted(files):
     killed = new_run(TableRef("hudi", "pull"), 0, time.time() - 2 * LEASE_SECONDS)
     files.write_marker(marker_path(LOCKS, killed.run), killed.to_text())
