@@ -27,7 +27,7 @@ _CONTINUES = f"{_CHANGES}after-"
 """Before the bookmark that the file continues, so that no two files continue one bookmark. Names
 ascend with bookmarks, and those of earlier releases, `changes-<bookmark>`, sort before them.
 """
-FIRST = "0"
+_FIRST = "0"
 """In place of the bookmark before the first pull."""
 
 
@@ -128,7 +128,7 @@ def write(
     """
     match how:
         case Write.ADD:
-            name = f"{_CONTINUES}{before.bookmark if before else FIRST}.parquet"
+            name = f"{_CONTINUES}{before.bookmark if before else _FIRST}.parquet"
             return _publish(folder, name, rows.batches, rows.schema, mark)
         case Write.REPLACE:
             schema = _mirror_schema(folder, before, rows.schema)
