@@ -76,7 +76,7 @@ def grouped(statements: Sequence[Document], now: float) -> Refusals:
     freed: dict[Any, Group] = {}
     others: dict[Any, Group] = {}
     for each in statements:
-        ways = _ways(each["considered"])
+        ways = ways_of(each["considered"])
         key = frozenset((way.cluster, tuple((x.table, x.kind) for x in way.lacks)) for way in ways)
         groups, name = (freed, key) if ways else (others, each["code"])
         group = groups.setdefault(name, Group(ways, each))
@@ -100,7 +100,8 @@ def moment(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def _ways(considered: Iterable[Document]) -> tuple[Way, ...]:
+def ways_of(considered: Iterable[Document]) -> tuple[Way, ...]:
+    """The ways to free a statement whose decision considered these clusters."""
     ways = (
         Way(each["cluster"], _lacks(each["obstacles"]))
         for each in considered

@@ -145,8 +145,15 @@ def card(refusals: Refusals, group: Group, explained: Any, topology: Any) -> Car
         return Card(group, daily, "", options, explained or "only the largest groups are looked at")
     if explained["decision"] != "refuse":
         return Card(group, daily, explained["cluster"] or "", ())
+    return Card(group, daily, "", options_now(group.ways, explained, topology))
+
+
+def options_now(
+    ways: Sequence[Way], explained: Mapping[str, Any], topology: Any
+) -> tuple[Option, ...]:
+    """The ways with the copies that are still missing, by the tables of `explained`."""
     states = {(each["table"], each["cluster"]): each for each in explained["tables"]}
-    return Card(group, daily, "", tuple(_option(way, states, topology) for way in group.ways))
+    return tuple(_option(way, states, topology) for way in ways)
 
 
 def _option(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> Option:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from console.decisions import cluster_rows, marked, matrix, rule_rows
 from console.drawing import lanes
 from console.errors import Refused, SourceDown
+from console.pages.refusal_groups import ways_of
 from console.rendering import page
 from console.roles import Role, needs
 from console.shown import seconds
@@ -123,6 +124,7 @@ def view(
         "pieces": marked(document["text"], document["database"], found),
         "rules": rule_rows(document["rule"]),
         "considered": cluster_rows(document["considered"]),
+        "can_be_freed": bool(ways_of(document["considered"])),
         "phases": [
             (name, lanes.WORDS[name], document["phases"][name])
             for name in lanes.PHASES

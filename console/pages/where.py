@@ -12,6 +12,8 @@ from starlette.routing import Route
 from console.decisions import cluster_rows, marked, matrix, rule_rows
 from console.drawing import bars
 from console.errors import Refused
+from console.pages.refusal_groups import ways_of
+from console.pages.refusals import options_now
 from console.rendering import page
 from console.roles import Role, needs
 from console.sources.sql_client import Run
@@ -26,7 +28,7 @@ async def show(request: Request) -> Response:
     """The form, and the decision for the statement of the address."""
     asked = request.query_params
     sql, database = asked.get("sql", "").strip(), asked.get("database", "").strip() or "default"
-    context: dict[str, Any] = {"decision": None, "problem": ""}
+    context: dict[str, Any] = {"decision": None, "problem": "", "options": ()}
     if len(sql) > MAX_SQL:
         context["problem"] = (
             f"A statement of more than {MAX_SQL:,} characters is not looked at here."
@@ -37,6 +39,8 @@ async def show(request: Request) -> Response:
         try:
             explained = await request.app.state.sources.proxies.explain(statement, database)
             context["decision"] = view(statement, database, explained, clusters)
+            ways = ways_of(explained["considered"]) if explained["decision"] == "refuse" else ()
+            context["options"] = options_now(ways, explained, request.app.state.settings.topology)
         except Refused as error:
             context["problem"] = str(error)
     return page(request, "where.html", sql=sql, database=database, **context)

@@ -1,7 +1,9 @@
 """The console as a browser meets it: log-in, roles, forms of other sites, sources that are down."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.routing import Route
@@ -16,12 +18,14 @@ from tests.console.browser import Browser
 from tests.console.fake_sources import (
     PASSWORD,
     app_with_passwords,
+    explained,
     fake_sources,
     open_app,
     settings_of,
+    statement,
 )
 
-PAGES = ("/refusals",)
+MOST = 250_000  # bytes of a page with all that it loads
 
 
 def test_without_a_log_in_nothing_is_readable(tmp_path: Path) -> None:
@@ -158,6 +162,22 @@ def test_pages_are_not_cached_and_files_with_a_hash_are() -> None:
     browser = Browser(open_app())
     assert browser.get("/refusals").headers["cache-control"] == "no-store"
     assert "immutable" in browser.get(rendering.static("console.css")).headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", ["/map", "/live", "/refusals", "/statements/a", "/where"])
+def test_a_page_with_all_that_it_loads_is_small(path: str) -> None:
+    sources: Any = fake_sources()
+    one = statement("a")
+    sources.history.statements = [one] + [statement(f"b{n}") for n in range(300)]
+    sources.proxies.explained = {one["text"]: explained()}
+    browser = Browser(open_app(sources))
+    answer = browser.get(path)
+    files = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', answer.text))
+    assert answer.status == 200
+    assert len(files) >= 4
+    loaded = [browser.get(each.replace("&amp;", "&")) for each in files]
+    assert {each.status for each in loaded} == {200}
+    assert len(answer.body) + sum(len(each.body) for each in loaded) < MOST
 
 
 def test_a_page_without_a_role_stops_the_start() -> None:

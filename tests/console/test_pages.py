@@ -187,6 +187,21 @@ def test_where_shows_the_decision_for_the_statement_of_the_address() -> None:
     assert "<textarea" in text
 
 
+def test_where_offers_the_copies_that_would_free_a_refused_statement() -> None:
+    sources: Any = fake_sources()
+    sources.proxies.explained = {"SELECT * FROM s.orders": explained()}
+    text = browser_of(sources).get("/where?sql=s.orders").text
+    assert "It would be refused with CW104" in text
+    assert "COPY `west` TO `east`" in text
+    assert text.count('hx-post="/copies"') == 2
+
+
+def test_a_refusal_that_no_copy_frees_leads_to_no_copies() -> None:
+    sources: Any = fake_sources()
+    sources.history.statements = [statement("a", code="CW101", considered=[], rule="D11")]
+    assert "See the copies that free it" not in browser_of(sources).get("/statements/a").text
+
+
 def test_where_says_what_the_proxy_refuses() -> None:
     assert "There is no parameter sql" in browser_of(fake_sources()).get("/where?sql=x+y").text
 

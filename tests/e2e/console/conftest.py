@@ -1,0 +1,145 @@
+"""A console beside the stack, and Chromium to look at it."""
+
+import base64
+import hashlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from cli.stack.stack import Stack, free_ports
+from conf.topology import Endpoint
+
+CHROMIUM = Path("/usr/bin/chromium")
+ROOT = Path(__file__).parents[3]
+PICTURES = ROOT / "build" / "console"
+AXE = ROOT / "tests" / "console" / "vendor" / "axe.min.js"
+PASSWORD = "correct horse"
+_START = 120  # seconds; usually 3
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """`ada` is an administrator, `ann` may ask where a statement would run."""
+
+    url: str
+
+
+@pytest.fixture(scope="session")
+def console(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """A console for the stack, whose users log in with PASSWORD."""
+    folder = tmp_path_factory.mktemp("console")
+    listen = free_ports(1)[0]
+    passwords = folder / "passwords"
+    passwords.write_text(_line("ada") + _line("ann"))
+    passwords.chmod(0o600)
+    settings = folder / "causeway.toml"
+    own = (
+        f"console.port = {listen.port}\n"
+        '"hive.server2.authentication" = "FILE"\n'
+        f'proxy.password.file = "{passwords}"\n'
+        'console.administrators = "ada"\n'
+    )
+    settings.write_text(own + stack.layout.settings.read_text())
+    command = [sys.executable, "-m", "cli.main", "console", "--conf", str(settings)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait(listen, process, folder / "log")
+        yield Console(f"http://{listen}")
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _wait(listen: Endpoint, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + _START
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        with suppress(OSError):
+            urlopen(f"http://{listen}/login", timeout=5).close()
+            return
+        time.sleep(0.1)
+    pytest.fail(f"the console did not start: {log.read_text()}")
+
+
+def _line(user: str) -> str:
+    hashed = hashlib.scrypt(PASSWORD.encode(), salt=bytes(16), n=1 << 10, r=8, p=1, dklen=32)
+    salt, text = (base64.b64encode(each).decode().rstrip("=") for each in (bytes(16), hashed))
+    return f"{user}:$scrypt$ln=10,r=8,p=1${salt}${text}\n"
+
+
+@dataclass(slots=True)
+class Watched:
+    """A page of Chromium, and what it did: lines of its console, and addresses that it asked."""
+
+    page: Any
+    url: str
+    lines: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.url + path)
+
+    def open_until(self, path: str, wanted: Any) -> None:
+        """Opens the page again until it has what is wanted: the history is written in batches."""
+        deadline = time.monotonic() + _START
+        self.open(path)
+        while not wanted.count():
+            assert time.monotonic() < deadline, f"{path}: {self.page.content()}"
+            self.page.wait_for_timeout(500)
+            self.open(path)
+
+    def log_in(self, user: str) -> None:
+        self.open("/login")
+        self.page.get_by_label("User").fill(user)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Log in").click()
+        self.page.wait_for_load_state()
+
+    def picture(self, name: str) -> None:
+        """Keeps what the page looks like, in light and in dark."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.screenshot(path=PICTURES / f"{name}-{scheme}.png", full_page=True)
+            self.check(f"{name} {scheme}")
+        self.page.emulate_media(color_scheme="light")
+
+    def check(self, name: str) -> None:
+        """Fails for what axe-core finds."""
+        if not self.page.evaluate("() => typeof axe === 'object'"):
+            self.page.evaluate(AXE.read_text())  # not by a script element, which the policy forbids
+        found = self.page.evaluate("async () => (await axe.run()).violations")
+        words = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
+        assert words == [], name
+
+
+@pytest.fixture
+def chromium(console: Console) -> Iterator[Watched]:
+    """A page of a new browser. Afterwards: nothing failed in it, and it asked the console alone."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(60_000)
+        watched = Watched(page, console.url)
+        page.on("console", lambda line: watched.lines.append(f"{line.type}: {line.text}"))
+        page.on("pageerror", lambda error: watched.lines.append(f"pageerror: {error}"))
+        page.on("request", lambda request: watched.asked.append(request.url))
+        yield watched
+        browser.close()
+    assert [each for each in watched.asked if not each.startswith(f"{console.url}/")] == []
+    assert watched.lines == []

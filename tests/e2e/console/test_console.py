@@ -1,0 +1,117 @@
+"""The console in a real browser, on a real stack."""
+
+import re
+from contextlib import closing
+
+import pytest
+from pyhive import hive
+from pyhive.exc import OperationalError
+
+from cli.stack.stack import Stack
+from tests.e2e.conftest import C1, C2, Connect, Sql, server
+from tests.e2e.console.conftest import Watched
+
+pytestmark = pytest.mark.e2e
+COPIED = 600_000  # milliseconds for a copy, which starts a JVM; usually 20,000
+
+
+@pytest.fixture
+def refused(db: str, sql: Sql) -> str:
+    """A join of a table of c1 and one of c2, which was refused."""
+    sql(f"USE CLUSTER {C1}", f"CREATE TABLE {db}.orders USING parquet AS SELECT id AS customer,"
+        " id * 7 AS amount FROM range(20)")  # fmt: skip
+    sql(f"USE CLUSTER {C2}", f"CREATE TABLE {db}.visits USING parquet AS SELECT id AS customer,"
+        " concat('page ', id % 3) AS page FROM range(20)")  # fmt: skip
+    join = (
+        f"SELECT page, sum(amount) AS amount FROM {db}.orders JOIN {db}.visits USING (customer)"
+        " GROUP BY page ORDER BY page"
+    )
+    with pytest.raises(OperationalError, match="CW104"):
+        sql(join)
+    return join
+
+
+def test_a_refused_statement_is_seen_and_freed_by_the_copy_button(
+    chromium: Watched, db: str, refused: str, sql: Sql
+) -> None:
+    page = chromium.page
+    chromium.open("/refusals")
+    chromium.picture("login")
+    chromium.log_in("ada")
+    group = page.locator("article").filter(has_text=f"{db}.visits")
+    chromium.open_until("/refusals", group)
+    chromium.picture("refusals")
+    group.get_by_role("link", name="Why it was refused").click()
+    page.get_by_role("heading", name=re.compile("Refused with CW104")).wait_for()
+    assert page.locator("pre.sql mark").all_inner_texts() == [f"{db}.orders", f"{db}.visits"]
+    assert "DC-R7" in page.locator("li.decided").inner_text()
+    assert page.locator("table.matrix tbody tr").count() == 2
+    chromium.picture("statement-refused")
+    chromium.open("/refusals")
+    way = group.locator("section.way").filter(has_text=f"run in {C1}")
+    way.get_by_role("button", name=f"Copy to {C1}").click()
+    group.get_by_text("copying").wait_for()
+    chromium.picture("copying")
+    group.locator(".badge.finished").wait_for(timeout=COPIED)
+    group.get_by_role("link", name="See what it freed").click()
+    group.get_by_text(f"it would run now, in {C1}").wait_for()
+    chromium.picture("freed")
+    assert len(sql(refused)) == 3
+
+
+def test_a_statement_is_looked_at_and_run_as_oneself(chromium: Watched, db: str, sql: Sql) -> None:
+    page = chromium.page
+    sql(
+        f"CREATE TABLE {db}.t USING parquet AS"
+        " SELECT id, concat('n', id % 5) AS name FROM range(1200)"
+    )
+    chromium.log_in("ann")
+    page.wait_for_url("**/where")
+    assert page.get_by_role("navigation").get_by_role("link").all_inner_texts() == ["Where"]
+    page.get_by_label("SQL, or the name of a table").fill(f"{db}.t")
+    page.get_by_role("button", name="Show where").click()
+    page.get_by_role("heading", name="It would run in c1").wait_for()
+    assert page.locator("table.matrix tbody td").all_inner_texts()[0].startswith("primary")
+    page.get_by_role("button", name="Run it as ann").click()
+    page.get_by_text("1\u202f000 rows, and there are more").wait_for()
+    query = f"SELECT name, count(*) AS n FROM {db}.t GROUP BY name ORDER BY name"
+    page.get_by_label("SQL, or the name of a table").fill(query)
+    page.get_by_role("button", name="Run it as ann").click()
+    page.get_by_text("5 rows").wait_for()
+    assert page.locator("#run td").all_inner_texts()[:2] == ["n0", "240"]
+    assert page.locator("#run svg").count() == 1
+    chromium.picture("where")
+    page.get_by_label("SQL, or the name of a table").fill("SELECT * FROM nowhere.t")
+    page.get_by_role("button", name="Run it as ann").click()
+    page.locator("#run .note.failed").wait_for()
+    chromium.open("/refusals")
+    page.get_by_text("console.viewers").wait_for()
+    chromium.lines.clear()  # the browser says that the page was answered by 403
+
+
+def test_what_runs_is_live_and_can_be_killed(
+    chromium: Watched, connect: Connect, stack: Stack
+) -> None:
+    page = chromium.page
+    chromium.log_in("ada")
+    chromium.open("/live")
+    endpoint = server(stack, None)
+    with closing(hive.connect(endpoint.host, endpoint.port, username="eve")) as connection:
+        cursor = connection.cursor()
+        slow = "SELECT count(*) FROM range(1000000000000)"
+        cursor.execute(slow, async_=True)
+        row = page.locator("#live tbody tr").filter(has_text="range(1000000000000)")
+        row.wait_for()
+        page.locator("svg.lanes .bar.running").first.wait_for()
+        chromium.picture("live")
+        row.get_by_role("button", name="Kill").click()
+        row.wait_for(state="detached")
+    chromium.open("/map")
+    page.locator("svg.map").wait_for()
+    assert page.locator("table.data tbody tr").count() == 3
+    chromium.picture("map")
+    chromium.open_until("/statements?user=eve", page.locator(".badge.cancelled"))
+    chromium.picture("statements")
+    page.locator("td.text a").first.click()
+    page.get_by_role("heading", name=re.compile("Cancelled in c1")).wait_for()
+    chromium.picture("statement-cancelled")
