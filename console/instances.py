@@ -7,9 +7,8 @@ from typing import Any
 
 from console.drawing.grid import Cell, Row, worst
 from pipeline.falcon import document
-from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument
-from pipeline.falcon.model import Cluster, Entity, Feed, Process, Sla
+from pipeline.falcon.model import Entity, Feed, Process, Sla
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _NAMED = 3  # instances of a cell that are named under the pointer
@@ -45,15 +44,6 @@ def read_entities(documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str
         except BadDocument:
             continue  # submitted to another release
     return found
-
-
-def entity_set(entities: Iterable[Entity]) -> EntitySet:
-    """The clusters and feeds to which others may refer."""
-    known = list(entities)
-    return EntitySet(
-        {each.name: each for each in known if isinstance(each, Cluster)},
-        {each.name: each for each in known if isinstance(each, Feed)},
-    )
 
 
 def agreement_of(entity: Entity | None, schedule: ScheduleId) -> Agreement | None:

@@ -32,7 +32,7 @@ from pipeline.falcon import document, expression, rules, tree
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, Problem
-from pipeline.falcon.model import Cluster, Datasource, Entity, EntityKey, Feed, Kind
+from pipeline.falcon.model import Entity, EntityKey, Kind
 from pipeline.falcon.warnings import warnings_of
 from pipeline.scheduler import entity_service
 
@@ -153,11 +153,7 @@ def _world(args: argparse.Namespace, found: Iterable[object]) -> EntitySet:
         if not isinstance(each, BadDocument):
             assert isinstance(each, Entity)
             entities[each.key] = each
-    return EntitySet(
-        {each.name: each for each in entities.values() if isinstance(each, Cluster)},
-        {each.name: each for each in entities.values() if isinstance(each, Feed)},
-        {each.name: each for each in entities.values() if isinstance(each, Datasource)},
-    )
+    return EntitySet.of(entities.values())
 
 
 def _tell(path: Path, problems: tuple[Problem, ...], every: bool) -> int:

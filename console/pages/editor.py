@@ -25,7 +25,7 @@ async def new(request: Request) -> Response:
     text = document_of(kind, values)
     return page(
         request, "entity_form.html", kind=kind.value, groups=FORMS[kind], values=values, xml=text,
-        judgement=judge(text, known, now), kinds=[each.value for each in Kind],
+        judgement=judge(text, known, now), kinds=[each.value for each in FORMS],
         clusters=sorted(known.clusters), feeds=sorted(known.feed_by_name),
     )  # fmt: skip
 
@@ -52,9 +52,9 @@ async def _judged(request: Request, text: str, template: str) -> Response:
 
 
 async def _known(request: Request) -> EntitySet:
-    """The clusters and feeds that are submitted."""
+    """The entities that are submitted."""
     documents = await request.app.state.sources.lifecycle.documents()
-    return shown.entity_set(shown.read_entities(documents).values())
+    return EntitySet.of(shown.read_entities(documents).values())
 
 
 ROUTES = [
@@ -74,7 +74,7 @@ def _first_clusters(kind: Kind, clusters: Sequence[str]) -> dict[str, str]:
 
 
 def _kind(text: str) -> Kind:
-    try:
-        return Kind(text)
-    except ValueError:
-        raise HTTPException(404, f"There is no kind {text!r} of entity.") from None
+    found = next((each for each in FORMS if each.value == text), None)
+    if found is None:
+        raise HTTPException(404, f"There is no form for {text!r}.")
+    return found

@@ -1,9 +1,9 @@
 """The clusters, feeds and databases to which the names in an entity refer. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.falcon.model import Cluster, Datasource, Feed
+from pipeline.falcon.model import Cluster, Datasource, Entity, Feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +13,16 @@ class EntitySet:
     clusters: Mapping[str, Cluster] = field(default_factory=dict)
     feed_by_name: Mapping[str, Feed] = field(default_factory=dict)
     datasources: Mapping[str, Datasource] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, entities: Iterable[Entity]) -> "EntitySet":
+        """The set of those entities that others may refer to."""
+        found = tuple(entities)
+        return cls(
+            {each.name: each for each in found if isinstance(each, Cluster)},
+            {each.name: each for each in found if isinstance(each, Feed)},
+            {each.name: each for each in found if isinstance(each, Datasource)},
+        )
 
     def cluster(self, name: str) -> Cluster | None:
         return self.clusters.get(name)

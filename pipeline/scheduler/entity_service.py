@@ -13,8 +13,6 @@ from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
-    Cluster,
-    Datasource,
     Engine,
     Entity,
     EntityKey,
@@ -87,12 +85,7 @@ def read_catalog(store: Store) -> EntityCatalog:
 def _catalog_of(
     stored: Mapping[EntityKey, StoredEntity], entities: Mapping[EntityKey, Entity]
 ) -> EntityCatalog:
-    entity_set = EntitySet(
-        {each.name: each for each in entities.values() if isinstance(each, Cluster)},
-        {each.name: each for each in entities.values() if isinstance(each, Feed)},
-        {each.name: each for each in entities.values() if isinstance(each, Datasource)},
-    )
-    return EntityCatalog(stored, entities, entity_set)
+    return EntityCatalog(stored, entities, EntitySet.of(entities.values()))
 
 
 def schedules_of(

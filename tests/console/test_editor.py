@@ -6,19 +6,20 @@ from typing import Any
 import pytest
 
 from console.entity_forms import FORMS, defaults, document_of, judge
-from console.instances import entity_set, read_entities
+from console.instances import read_entities
 from pipeline.falcon import document
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Feed, Kind, Role
 from tests.console.browser import Browser, opened
 from tests.console.fake_places import entities
 from tests.console.fake_sources import fake_sources, open_app
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=UTC)
-KNOWN = entity_set(read_entities(entities()).values())
+KNOWN = EntitySet.of(read_entities(entities()).values())
 PLACES = {"source": "c1", "target": "c2", "cluster": "c1"}
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(FORMS))
 def test_a_new_form_makes_a_valid_document(kind: Kind) -> None:
     text = document_of(kind, {**defaults(kind, NOW), **PLACES})
     found = judge(text, KNOWN, NOW)
@@ -89,4 +90,5 @@ def test_a_document_is_checked_as_it_is_typed() -> None:
     assert answer.status == 200
     assert "Not valid" in answer.text
     assert page.get("/new?kind=dance").status == 404
+    assert page.get("/new?kind=datasource").status == 404, "it has no form"
     assert page.post("/new/draft", {"kind": "dance"}).status == 404
