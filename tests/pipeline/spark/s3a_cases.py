@@ -139,10 +139,10 @@ def test_a_directory_of_a_feed_goes_to_s3_and_is_resumed(
         replicate_path(files, copy, options, Mock())
     assert files.read_marker(f"{copy.target}/_SUCCESS") is None
     s3.reset()
-    assert replicate_path(files, copy, options, Mock()) == f"{copy.target}: 4 files, 1 bytes"
+    assert replicate_path(files, copy, options, Mock()).text == f"{copy.target}: 4 files, 1 bytes"
     sent = {request.key for request in s3.requests if request.kind == "PUT"}
     assert sent == {f"{name}/two", f"{name}/.causeway-sent", f"{name}/_SUCCESS"}
-    assert replicate_path(files, copy, options, Mock()) == f"{copy.target} was up to date"
+    assert replicate_path(files, copy, options, Mock()).text == f"{copy.target} was up to date"
 
 
 def test_a_hudi_table_is_replicated_to_s3_and_back(
