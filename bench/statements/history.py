@@ -227,18 +227,44 @@ def _lacking(number: int) -> list[dict[str, object]]:
 
 def _copy(number: int) -> CopyRecord:
     table, began = f"sales.t{number % _TABLES}", 1.7e9 + number * 300.0
-    error = "no space" if number % 1000 == 0 else ""
+    failed = number % 1000 == 0
     return CopyRecord(
-        *(f"{number:032x}", f"r{number}", table, table, "east", "west", "hdfs://west:8020/copies"),
-        *(began, began + 9.0, None, [("", "w1")], 0 if error else 1, 0, 5, 1 << 20, 1 << 20, error),
+        id=f"{number:032x}",
+        run=f"r{number}",
+        table=table,
+        target_table=table,
+        source="east",
+        target="west",
+        location="hdfs://west:8020/copies",
+        started=began,
+        ended=began + 9.0,
+        objects=[("", "w1")],
+        copied=0 if failed else 1,
+        files=5,
+        bytes=1 << 20,
+        sent=1 << 20,
+        error="no space" if failed else "",
     )
 
 
 def _instance(number: int) -> InstanceRecord:
     began = 1.7e9 + number * 300.0
     return InstanceRecord(
-        *(f"{number:032x}", "feed", f"feed{number % 50}", "replicate", "west", "east", began, 0, 1),
-        *("SUCCEEDED", began, began + 9.0, 1 << 20, "5 files", "host:1"),
+        id=f"{number:032x}",
+        kind="feed",
+        name=f"feed{number % 50}",
+        action="replicate",
+        cluster="west",
+        source="east",
+        nominal=began,
+        run=0,
+        attempt=1,
+        state="SUCCEEDED",
+        started=began,
+        ended=began + 9.0,
+        bytes=1 << 20,
+        detail="5 files",
+        server="host:1",
     )
 
 
