@@ -23,6 +23,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
+from tests.e2e.support.interpreted import INTERPRETED
 
 if TYPE_CHECKING:
     from tests.e2e.support.fronts import Fronts
@@ -45,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Metastore, three clusters c1 (the default), c2, c3 with their views, and the proxy."""
     proxy = free_ports(1)[0]
-    spec = StackSpec((C1, C2, C3), proxy, guard=guard_jar())
+    spec = StackSpec((C1, C2, C3), proxy, guard=guard_jar(), spark=INTERPRETED)
     with Stack(spec, tmp_path_factory.mktemp("stack")) as running:
         yield running
         assert beyond_claims(running) == [], "Spark did what the analysis did not know of"

@@ -15,6 +15,7 @@ from TCLIService import ttypes as t
 
 from cli.stack.stack import Stack
 from tests.e2e.conftest import C1, server
+from tests.e2e.support.interpreted import COMPILED
 
 pytestmark = pytest.mark.e2e
 
@@ -111,7 +112,7 @@ def opened(stack: Stack) -> Iterator[Opened]:
 
         def opening(packs: bool, *settings: str, version: int = NEWEST) -> Session:
             session = Session(connection, version)
-            for setting in (f"{PACKS}={str(packs).lower()}", *settings):
+            for setting in (f"{PACKS}={str(packs).lower()}", *COMPILED, *settings):
                 session.execute(f"SET {setting}")
             return session
 

@@ -16,6 +16,7 @@ from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
+from tests.e2e.support.interpreted import INTERPRETED
 
 pytestmark = [
     pytest.mark.e2e,
@@ -129,9 +130,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         .config("spark.sql.catalogImplementation", "in-memory")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
-        # Each query is run once: compiling it would take longer.
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config(map=INTERPRETED)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
