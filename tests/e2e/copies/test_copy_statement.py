@@ -3,13 +3,16 @@
 import pytest
 from pyhive.exc import OperationalError
 
+from cli.server.admin import call
+from cli.stack.stack import Stack
+from conf.settings.load import load
 from tests.e2e.clients.test_examples import WHERE
 from tests.e2e.conftest import C1, C2, Sql
 
 pytestmark = pytest.mark.e2e
 
 
-def test_a_copy_makes_a_join_possible_and_a_write_ends_it(db: str, sql: Sql) -> None:
+def test_a_copy_makes_a_join_possible_and_a_write_ends_it(stack: Stack, db: str, sql: Sql) -> None:
     for home, table in ((C1, "t11"), (C2, "t21")):
         sql(
             f"USE CLUSTER {home}",
@@ -31,3 +34,12 @@ def test_a_copy_makes_a_join_possible_and_a_write_ends_it(db: str, sql: Sql) -> 
     assert sql(join) == [(C2, 1), (C2, 1)]
     with pytest.raises(OperationalError, match="CW601"):
         sql(f"ALTER TABLE {db}.t11 COPY {C2} TO {C1}")
+
+    operating = load(stack.layout.settings).operating
+    query = f"/v1/history/copies?table={db}.t11"
+    second, first = call(operating, "GET", query)["copies"]
+    assert (first["from"], first["to"], first["state"]) == (C1, C2, "SUCCEEDED")
+    assert [each["partition"] for each in first["objects"]] == ["ds=1"]
+    assert first["objects"][0]["version"] != second["objects"][0]["version"]
+    assert first["bytes"] == first["sent"] > 0
+    assert first["trace"] == first["statement"] != second["statement"]

@@ -51,8 +51,18 @@ def test_what_a_user_ran_is_found_by_command_sql_and_rest(
         "statements"
     ]
     assert (refused["text"], refused["code"]) == ("SELECT id FROM t", "CW105")
+    group = refusals(stack, f"{db}.t")
+    assert (group["cluster"], group["kind"], group["freed"]) == (C2, "absent", 1)
+    assert group["examples"] == [refused["statement"]]
     obstacles = [each for one in refused["considered"] for each in one["obstacles"]]
     assert {each["table"] for each in obstacles} == {f"{db}.t"}
+
+
+def refusals(stack: Stack, table: str) -> dict[str, Any]:
+    """The refusals for want of the table."""
+    answer = call(load(stack.layout.settings).operating, "GET", "/v1/history/refusals?limit=1000")
+    (found,) = (each for each in answer["refusals"] if each["table"] == table)
+    return dict(found)
 
 
 def shown_by(cursor: hive.Cursor) -> dict[str, tuple[Any, ...]]:
