@@ -1,0 +1,163 @@
+"""The screens of tables, feeds, lineage and Hudi tables in Chromium, with facts of the test's own.
+
+No page writes to the browser's console, asks another server, or has what axe-core finds.
+"""
+
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from conf.names import TableRef
+from tests.console.fake_places import behind, entities, instance, parted, placed
+from tests.console.fake_sources import fake_sources, open_app
+from tests.console.test_lineage import made
+from tests.pipeline.hudi.conftest import FakeTable
+
+pytestmark = pytest.mark.slow
+CHROMIUM = Path("/usr/bin/chromium")
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+PATIENCE = 120_000  # milliseconds; all is there at once
+PATHS = (
+    *("/freshness", "/freshness/w.visits", "/freshness/s.items", "/lag", "/feeds"),
+    *("/feeds/feed/clicks", "/new?kind=cluster", "/new?kind=feed", "/new?kind=process"),
+    *("/lineage", "/lineage?table=s.daily", "/hudi", "/hudi/s.trips?since=earliest"),
+)
+
+
+@dataclass(slots=True)
+class Window:
+    """A page of Chromium with the console's facts, which a test may change."""
+
+    page: Any
+    url: str
+    sources: Any
+    lines: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.url + path)
+
+    def violations(self) -> list[Any]:
+        """What axe-core finds, with the elements."""
+        self.page.evaluate(AXE.read_text())
+        found = self.page.evaluate("async () => (await axe.run()).violations")
+        return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def window(chromium: Any, tmp_path: Path) -> Iterator[Window]:
+    sources = filled(tmp_path)
+    listening = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = uvicorn.Server(uvicorn.Config(open_app(sources), log_config=None, ws="none"))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        page = chromium.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(PATIENCE)
+        opened, asked = Window(page, url, sources), list[str]()
+        page.on("console", lambda line: opened.lines.append(f"{line.type}: {line.text}"))
+        page.on("pageerror", lambda error: opened.lines.append(f"pageerror: {error}"))
+        page.on("request", lambda request: asked.append(request.url))
+        yield opened
+        page.close()
+        assert [each for each in asked if not each.startswith(f"{url}/")] == []
+        assert opened.lines == []
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def filled(folder: Path) -> Any:
+    """Sources with something for every screen."""
+    sources: Any = fake_sources()
+    sources.metastore.put("s.items", placed(False, 7200))
+    sources.metastore.put("s.orders", placed(True))
+    sources.metastore.put("w.visits", placed(), parted(400, range(100, 120)))
+    sources.metastore.put("s.trips", placed())
+    sources.metastore.hudi = (TableRef("s", "trips"),)
+    trips = FakeTable(folder / "trips", version=9)
+    trips.commit("20260101000000000", [("ds=1", "a")])
+    trips.commit("20260103000000000", state="inflight")
+    sources.hudi.tables = {"file:/east/s.trips": trips.path}
+    sources.lifecycle.stored = entities()
+    sources.lifecycle.behind = [behind(20_000.0)]
+    states = {0: "WAITING", 1: "RUNNING", 5: "FAILED", 7: "TIMEDOUT", 8: "KILLED", 9: "SUSPENDED"}
+    sources.lifecycle.known = [
+        instance(hours, states.get(hours, "SUCCEEDED")) for hours in range(60)
+    ]
+    edges = [made("s.orders", "s.daily", 40), made("s.items", "s.daily"), made("s.daily", "s.sum")]
+    sources.history.answers["lineage"] = {"edges": edges, "more": False}
+    return sources
+
+
+def test_every_screen_is_clean_in_light_and_dark(window: Window) -> None:
+    for path in PATHS:
+        window.open(path)
+        assert window.page.locator("h1").count() == 1, path
+        for scheme in ("light", "dark"):
+            window.page.emulate_media(color_scheme=scheme)
+            assert window.violations() == [], (path, scheme)
+
+
+def test_a_stale_copy_becomes_fresh(window: Window) -> None:
+    window.open("/freshness")
+    row = window.page.locator("#tables tr", has_text="s.items")
+    assert row.locator(".state").all_inner_texts() == ["primary", "stale"]
+    window.sources.metastore.put("s.items", placed(True))
+    window.page.reload()
+    assert row.locator(".state").all_inner_texts() == ["primary", "fresh"]
+
+
+def test_a_failed_instance_is_rerun_by_its_button(window: Window) -> None:
+    page = window.page
+    window.open("/feeds")
+    page.locator("svg.grid .i-failed").click()
+    row = page.locator("#list tbody tr")
+    assert row.count() == 1
+    assert "no space left" in row.inner_text()
+    row.get_by_role("button", name="rerun").click()
+    page.get_by_text("rerun: 1 changed").wait_for()
+    assert "waiting" in row.inner_text()
+    assert window.sources.lifecycle.changes[0][:3] == ("feed", "clicks", "rerun")
+
+
+def test_a_form_is_checked_while_one_types(window: Window) -> None:
+    page = window.page
+    window.open("/new?kind=feed")
+    page.get_by_text("Valid", exact=True).wait_for()
+    page.get_by_label("Every").fill("hourly")
+    page.get_by_text("Not valid").wait_for()
+    page.get_by_label("Every").fill("days(3)")
+    page.get_by_text("Valid", exact=True).wait_for()
+    document = page.get_by_label("Document")
+    assert "<frequency>days(3)</frequency>" in document.input_value()
+    document.fill("<feed")
+    page.get_by_text("Not valid").wait_for()
+
+
+def test_times_are_in_the_zone_of_the_viewer(window: Window) -> None:
+    window.open("/freshness")
+    shown = window.page.locator("time").first
+    assert shown.get_attribute("datetime") is not None
+    assert "UTC" not in shown.inner_text()
