@@ -16,6 +16,7 @@ from console.rendering import page
 from console.roles import Role, needs
 from pipeline.falcon.model import Kind
 
+_RUNNING = (Kind.FEED.value, Kind.PROCESS.value)
 HOURS = 48  # that the grid shows
 
 
@@ -82,7 +83,7 @@ def feeds_context(
             "path": shown.entity_path(each["kind"], each["name"]),
         }
         for each in entities
-        if each["kind"] != Kind.CLUSTER.value and search in each["name"].lower()
+        if each["kind"] in _RUNNING and search in each["name"].lower()
     ]
     lines.sort(key=lambda each: (-each["failed"], -each["missed"], each["kind"], each["name"]))
     rows = shown.rows_of_schedules(chosen, hours, agreements, now)
