@@ -267,7 +267,7 @@ class _Reader:
 
     def _opens_window(self) -> bool:
         """`WINDOW w AS`; else it is an alias."""
-        return self._at + 1 < len(self._tokens) and self._peek(2) == "AS"
+        return self._kind() == TokenType.WINDOW
 
     def _expressions(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
         """Expressions up to FROM, SELECT, a set operation, a closing bracket or the end."""

@@ -118,9 +118,14 @@ def _add_word(tokens: list[Token], text: str, start: int, end: int) -> None:
         if phrase is not None:
             tokens[-1] = _token(phrase[1], phrase[0], tokens[-1].start, end)
             return
-    if word == "AS" and len(tokens) > 1 and _is_plain(tokens[-2], "WINDOW"):
+    if word == "AS" and len(tokens) > 1 and _opens_windows(*tokens[-2:]):
         tokens[-2] = like(tokens[-2], TokenType.WINDOW, tokens[-2].text)
     tokens.append(_token(_KEYWORDS.get(word, TokenType.VAR), text, start, end))
+
+
+def _opens_windows(word: Token, name: Token) -> bool:
+    """WINDOW and the name of a window, not an alias and the sign after it."""
+    return _is_plain(word, "WINDOW") and name.text not in _SIGNS
 
 
 def _is_plain(token: Token, word: str) -> bool:

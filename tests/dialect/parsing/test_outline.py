@@ -81,6 +81,9 @@ AMBIGUOUS = [
     "FROM a JOIN b ON select, d.c AS x SELECT 1",
     # A column called join.
     "SELECT CAST(NULL AS VOID) FROM a JOIN b ON 1 BETWEEN join AND 2",
+    # A table called as.
+    "SELECT 1 FROM a window, AS s",
+    "SELECT CAST(NULL AS VOID) FROM a AS window, AS s",
     # A function called table inside an expression.
     "SELECT * FROM stack(1, 1 / TABLE(a))",
     "SELECT * FROM stack(1, TABLE(a) + 1)",
