@@ -20,6 +20,7 @@ from tests.e2e.conftest import commands, rows
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("verified_java")]
 
+SERVICES = {"metastore", "view", "solo", "proxy", "console"}
 CITIES = "SELECT city, count(*) FROM sample.customers GROUP BY city ORDER BY city"
 LIMIT = 300.0  # seconds
 
@@ -71,7 +72,7 @@ def test_no_other_address_of_the_machine_is_listened_on(stack: Stack) -> None:
 
 
 def _kill_services(process: "subprocess.Popen[str]") -> None:
-    """Kills metastore, view, Thrift Server and proxy."""
+    """Kills the services of `causeway up`."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     killed = 0
     for child in map(int, children):
@@ -79,7 +80,7 @@ def _kill_services(process: "subprocess.Popen[str]") -> None:
         if "cli.stack.watchdog" not in command:
             os.kill(child, signal.SIGKILL)
             killed += 1
-    assert killed == 4
+    assert killed == len(SERVICES)
 
 
 def _told_again(process: "subprocess.Popen[str]") -> set[str]:
@@ -93,7 +94,7 @@ def _told_again(process: "subprocess.Popen[str]") -> set[str]:
             ended.add(name)
         elif what.startswith("answers again"):
             answering.add(name)
-            if len(answering) == 4:
+            if len(answering) == len(SERVICES):
                 break
     return ended
 
@@ -108,7 +109,7 @@ def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> No
         assert len(cities) == 3
         _query(folder, "CREATE TABLE sample.mine AS SELECT 7 AS seven")
         _kill_services(process)
-        assert _told_again(process) == {"metastore", "view", "solo", "proxy"}
+        assert _told_again(process) == SERVICES
         assert _query(folder, CITIES) == cities
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 0
