@@ -56,7 +56,7 @@ async def main():
     await server.serve_forever()
 asyncio.run(main())
 """
-SLOW = "SELECT count(*) FROM range(0, 120000000) WHERE sqrt(id + rand()) < 0"
+SLOW = "SELECT count(*) FROM range(0, 40000000) WHERE sqrt(id + rand()) < 0"
 
 
 class Site:
@@ -218,7 +218,7 @@ def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None
     rows(first, f"CREATE TABLE {table} (id BIGINT) USING parquet")
     rows(second, "SET my.own=1")
     assert site.where() == {str(each) for each in site.endpoints[:2]}
-    write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 120000000) WHERE rand() > 2"
+    write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 40000000) WHERE rand() > 2"
     running = Running(first, write)
     statement = site.statement()
     (session,) = (e for e in site.shown("sessions") if e["session"] == statement["session"])
