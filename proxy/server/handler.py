@@ -232,6 +232,7 @@ class HiveServer2Handler:
                 self._client.peer,
                 user,
                 self._server.functions,
+                self._server.caches,
             )
             self._server.admit(session, self._user)
             try:

@@ -23,6 +23,7 @@ from proxy.session.handles import Registry
 from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota
 from proxy.session.replay.function_changes import FunctionChanges
+from proxy.session.replay.server_caches import ServerCaches
 from proxy.session.user_session import UserSession
 from proxy.statement.services import Copier, StatementServices
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
@@ -79,6 +80,7 @@ class ServerState:
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
         self.functions = workers.functions or FunctionChanges()
+        self.caches = ServerCaches(workers.cached)
         self.pool = UpstreamPool(
             limits, router.health, credentials, workers.counters, len(workers.sockets) or 1
         )

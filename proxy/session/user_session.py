@@ -14,6 +14,7 @@ from proxy.protocol.requests import Handle
 from proxy.session.operation import Operation
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.replay.function_changes import FunctionChanges
+from proxy.session.replay.server_caches import ServerCaches
 from proxy.session.replay.session_replay import SessionReplay, StaleSession
 from proxy.session.session import DEFAULT_DATABASE, USE_DATABASE, SessionState
 from proxy.session.settings.time_zone import FIRST, setting_zone
@@ -40,6 +41,7 @@ class UserSession:
         address: str = "",
         by: str = "",
         functions: FunctionChanges | None = None,
+        caches: ServerCaches | None = None,
     ) -> None:
         self.address = address
         self.by = by or state.user
@@ -55,6 +57,7 @@ class UserSession:
         self.operations: dict[bytes, Operation] = {}
         self._pool = pool
         self._functions = functions or FunctionChanges()
+        self._caches = caches or ServerCaches()
         self._upstreams: dict[ClusterName, ClusterSession] = {}
         self._opening: dict[ClusterName, asyncio.Lock] = {}
         self._closed = False
@@ -142,6 +145,7 @@ class UserSession:
             self._functions,
             upstream.run,
             self.state.configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
+            self._caches,
         )
         self._keep_zone(upstream)
         self._upstreams[cluster] = upstream

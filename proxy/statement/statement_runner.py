@@ -4,7 +4,7 @@ the answers on. Nothing is decided here."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from conf.errors import CausewayError
 from conf.names import TableRef
@@ -22,6 +22,7 @@ from proxy.protocol.types import OperationState
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, close_remote, nothing_runs
 from proxy.session.replay.cluster_session import ClusterSession
+from proxy.session.replay.server_caches import caches_rows
 from proxy.session.settings.own_settings import no_such_database
 from proxy.session.user_session import UserSession
 from proxy.statement import cluster_commands
@@ -59,6 +60,7 @@ class StatementRunner:
         self._limits = limits
         self._place: WritePlace | None = None
         self._upstream: ClusterSession | None = None
+        self._cached: Mapping[TableRef, object] | None = None  # what it caches in the cluster
         self._remote: RemoteResult | None = None
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands after the current one
@@ -92,6 +94,8 @@ class StatementRunner:
         finally:
             self._operation.stop = nothing_runs  # leaves no cycle
             self._leave_queue()
+            if self._cached is not None:
+                self._entered.replay.caches(self._cached)
 
     async def stop(self) -> None:
         """The statement was stopped: it ends in its cluster, too."""
@@ -249,6 +253,9 @@ class StatementRunner:
         if isinstance(statement, Known) and upstream.replay.lacks(statement.changes):
             return ev.Entered(upstream.checked, lacks=True)
         await upstream.replay.refresh(command.versions)
+        if isinstance(statement, Known) and caches_rows(statement.changes):
+            self._cached = command.versions
+            upstream.replay.caches(command.versions)
         self._operation.record.mark("connect")
         return ev.Entered(upstream.checked)
 

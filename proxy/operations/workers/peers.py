@@ -39,6 +39,7 @@ class WorkerGroup:
     counters: Counters | None = None
     throttle: LoginThrottle | None = None
     functions: FunctionChanges | None = None
+    cached: FunctionChanges | None = None
     writes: Path | None = None
 
 

@@ -46,7 +46,8 @@ _MISSES = 3  # missing answers in a row after which a worker counts as hung
 _LINE = 64 << 20  # bytes
 _STDOUT = 1
 # Files of shared memory.
-_COUNTERS, _THROTTLE, _FUNCTIONS = "counters", "failures", "functions"
+_COUNTERS, _THROTTLE = "counters", "failures"
+_FUNCTIONS, _CACHED = "functions", "cached"
 _WRITES = "writes"  # the socket of the queue of writes
 _KILL = 5.0  # seconds between SIGTERM and SIGKILL
 
@@ -84,10 +85,12 @@ class WorkerConfig:
         sockets = {number: self.folder / str(number) for number in range(self.size)}
         counters = SharedCounters(_shared(self.folder / _COUNTERS), self.number, self.size)
         throttle = LoginThrottle(memory=_shared(self.folder / _THROTTLE))
-        memory = _shared(self.folder / _FUNCTIONS)
-        functions = FunctionChanges(memory, self.number, self.size)
+        functions, cached = (
+            FunctionChanges(_shared(self.folder / name), self.number, self.size)
+            for name in (_FUNCTIONS, _CACHED)
+        )
         writes = self.folder / _WRITES
-        return WorkerGroup(self.number, sockets, counters, throttle, functions, writes)
+        return WorkerGroup(self.number, sockets, counters, throttle, functions, cached, writes)
 
 
 def _shared(path: Path) -> memoryview:
@@ -197,7 +200,8 @@ class Supervisor:
         self._writes = WriteQueueServer()
         (folder / _COUNTERS).write_bytes(bytes(shared_size(size)))
         (folder / _THROTTLE).write_bytes(empty_throttle())
-        (folder / _FUNCTIONS).write_bytes(bytes(function_changes.shared_size(size)))
+        for name in (_FUNCTIONS, _CACHED):
+            (folder / name).write_bytes(bytes(function_changes.shared_size(size)))
 
     async def start(self) -> None:
         """Waits until all workers serve. Raises WorkerFailed; then none is left."""

@@ -6,7 +6,8 @@ which temporary objects are there, so that an object that was replaced or droppe
 is taken away here: an object that the user's session does not have answers in no cluster.
 
 Spark remembers for a session's life which files a table has and what a permanent function is. Both
-are refreshed when they changed by a statement that came through Causeway.
+are refreshed when they changed by a statement that came through Causeway. What any session cached
+in the server is cleared when its tables changed (`server_caches`).
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from proxy.errors import Failure, NotCarried, Rejected
 from proxy.protocol.status import as_synchronous, is_metastore_lost, metastore_lost
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.journal import Entry, Journal
+from proxy.session.replay.server_caches import ServerCaches
 from proxy.session.settings.time_zone import setting_zone
 
 _EXISTS = "42P07"
@@ -56,12 +58,14 @@ class SessionReplay:
         functions: FunctionChanges,
         run: Callable[[str], Awaitable[Failure | None]],
         database: str,
+        caches: ServerCaches | None = None,
     ) -> None:
         self.understood = True
         self._cluster = cluster
         self._endpoint = endpoint
         self._journal = journal
         self._functions = functions
+        self._caches = caches or ServerCaches()
         self._run_there = WeakMethod(run)  # a session without cycles is freed when it is closed
         self._database = database  # of the session in the cluster
         self._applied: set[int] = set()  # numbers of the journal's entries
@@ -139,14 +143,25 @@ class SessionReplay:
         """Makes the session forget the files of tables that changed since it read them.
 
         Spark keeps the list of a table's files for the session's life, and would read a copy
-        as it was. Raises Rejected, ClusterLost.
+        as it was. It also answers from what any session of the server cached. Raises Rejected,
+        ClusterLost.
         """
+        stale = self._caches.stale(self._endpoint, versions)
+        if stale is not None:
+            failure = await self._run("CLEAR CACHE")
+            if failure is not None:
+                raise Rejected(failure)
+            self._caches.cleared(self._endpoint, stale)
         for table, version in versions.items():
             if self._read.get(table, version) != version:
                 failure = await self._run(f"REFRESH TABLE {quoted(table.db, table.name)}")
                 if failure is not None:
                     raise Rejected(failure)
             self._read[table] = version
+
+    def caches(self, versions: Mapping[TableRef, object]) -> None:
+        """A statement that caches rows of these tables in the server begins, or has ended."""
+        self._caches.record(self._endpoint, versions)
 
     def forget_files(self, tables: Iterable[TableRef]) -> None:
         """Has these tables refreshed before they are read again: REFRESH TABLE ran in another

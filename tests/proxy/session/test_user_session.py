@@ -192,6 +192,24 @@ def test_a_table_that_changed_since_it_was_read_is_analysed_again() -> None:
     play(scenario)
 
 
+def test_what_any_session_cached_is_cleared_before_its_table_is_read_in_another_version() -> None:
+    async def scenario(world: World) -> None:
+        first, other = await world.client(), await world.client()
+        await first.operation("CACHE TABLE w")
+        await other.operation("SELECT * FROM w")
+        world.metastore.versions["default.w"] = 2
+        await other.operation("SELECT 1 FROM w")
+        late = await world.client()
+        await late.operation("SELECT * FROM w")
+        assert world.west.statements == [
+            *("CACHE TABLE w", "SELECT * FROM w"),
+            *("CLEAR CACHE", "REFRESH TABLE `default`.`w`", "SELECT 1 FROM w"),
+            "SELECT * FROM w",
+        ]
+
+    play(scenario)
+
+
 def test_a_session_that_a_cluster_closed_is_opened_again() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
