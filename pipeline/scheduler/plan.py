@@ -26,11 +26,14 @@ MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance ha
 @dataclass(frozen=True, slots=True)
 class Situation:
     """The state of a schedule in the store. `open` instances have not ended; `ended`
-    ones may still get late data, or wait again after a time-out."""
+    ones may still get late data, or wait again after a time-out. `read_until` is the time of the
+    last of them, if others follow that were not read.
+    """
 
     created_until: datetime | None = None
     open: tuple[Instance, ...] = ()
     ended: tuple[Instance, ...] = ()
+    read_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,8 @@ class SchedulerServer:
         self._leases: dict[InstanceKey, InstanceLease] = {}  # by the first instance of each run
         self._places: dict[InstanceKey, frozenset[str]] = {}
         self._looked: dict[ScheduleKey, datetime] = {}  # where there is more to look at
+        self._ended_until: dict[ScheduleKey, datetime] = {}  # where more ended instances follow
+        self._read_all: set[ScheduleKey] = set()  # whose last ended instances were read
         self._blocked: dict[ScheduleKey, float] = {}  # until which monotonic time
         self._turned_away = False  # the last round left an instance whose place another server has
         self._lock = threading.Lock()
@@ -129,14 +131,23 @@ class SchedulerServer:
         of other servers: if one dies, its work continues here.
         """
         end = time.monotonic() + patience
+        self._read_ended_again()
         while time.monotonic() < end and not (stop and stop.is_set()):
             self._woken.clear()
             # Read before the round: an instance that ends during it may make others due.
             working = bool(self._held()) or self._claimed() or bool(self._blocked)
-            if not self.tick() and not self._looked and not self._turned_away:
+            if self.tick():
+                self._read_ended_again()
+            elif self._ended_until.keys() <= self._read_all and not (
+                self._looked or self._turned_away
+            ):
                 if not working:
                     return
                 self._woken.wait(1.0)
+
+    def _read_ended_again(self) -> None:
+        self._ended_until.clear()
+        self._read_all.clear()
 
     def _claimed(self) -> bool:
         """Whether a server runs an instance of the user."""
@@ -193,7 +204,12 @@ class SchedulerServer:
     ) -> bool:
         """Looks come first: their results may invalidate other steps, by the fence."""
         newest_first = schedule.order is not Order.FIFO
-        situation = self._store.situation(schedule.key, newest_first=newest_first)
+        read = self._ended_until.pop(schedule.key, None)
+        situation = self._store.situation(schedule.key, newest_first=newest_first, read=read)
+        if situation.read_until is None:
+            self._read_all.add(schedule.key)
+        else:  # the next round reads those that follow, so that each instance has its turn
+            self._ended_until[schedule.key] = situation.read_until
         steps = plan(schedule, situation, now, self._looked.pop(schedule.key, None))
         looks = [step for step in steps if isinstance(step, Look)]
         done = self._look(catalog, schedule, looks, now) if looks else False

@@ -62,7 +62,11 @@ OPEN_INSTANCES = (
 NEWEST_OPEN_INSTANCES = OPEN_INSTANCES.order_by(None).order_by(instances.c.nominal.desc())
 UNSETTLED_INSTANCES = (
     select(*INSTANCE_FIELDS)
-    .where(_OF_SCHEDULE, _UNSETTLED)
+    .where(
+        _OF_SCHEDULE,
+        _UNSETTLED,
+        instances.c.nominal > bindparam("of_read", type_=instances.c.nominal.type),
+    )
     .order_by(instances.c.nominal)
     .limit(bindparam("most"))
 )

@@ -8,7 +8,7 @@ common clock.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -55,7 +55,8 @@ from pipeline.scheduler.store.schema import (
 from pipeline.scheduler.work_records import OnChange, no_record
 
 MAX_LOG = 2000  # entries kept of one instance
-MAX_ENDED = 1000  # ended instances looked at in one go
+MAX_ENDED = 1000  # ended instances read in one go
+_FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +140,26 @@ class Store:
     # Instances
 
     def situation(
-        self, schedule: ScheduleKey, limit: int = MAX_OPEN + MAX_WAITING, newest_first: bool = False
+        self,
+        schedule: ScheduleKey,
+        limit: int = MAX_OPEN + MAX_WAITING,
+        newest_first: bool = False,
+        read: datetime | None = None,
     ) -> Situation:
-        """The input of `plan`; at most `limit` open instances."""
+        """The input of `plan`; at most `limit` open instances. Of the ended ones those after the
+        time `read`, at most MAX_ENDED; `read_until` is then the last of them, if more may follow.
+        """
         key = of_schedule(schedule)
         opened = queries.NEWEST_OPEN_INSTANCES if newest_first else queries.OPEN_INSTANCES
         with self._transaction() as connection:
+            ended = _instances(
+                connection, schedule, queries.UNSETTLED_INSTANCES, MAX_ENDED, of_read=read or _FIRST
+            )
             return Situation(
                 created_until=connection.execute(queries.UNTIL, key).scalar_one_or_none(),
                 open=_instances(connection, schedule, opened, limit),
-                ended=_instances(connection, schedule, queries.UNSETTLED_INSTANCES, MAX_ENDED),
+                ended=ended,
+                read_until=ended[-1].nominal if len(ended) == MAX_ENDED else None,
             )
 
     def create(self, step: Create, now: datetime) -> None:
@@ -367,9 +378,13 @@ def _new_rows(
 
 
 def _instances(
-    connection: Connection, schedule: ScheduleKey, query: Select[Any], most: int
+    connection: Connection,
+    schedule: ScheduleKey,
+    query: Select[Any],
+    most: int,
+    **values: datetime,
 ) -> tuple[Instance, ...]:
-    rows = connection.execute(query, {**of_schedule(schedule), "most": most})
+    rows = connection.execute(query, {**of_schedule(schedule), "most": most, **values})
     return tuple(instance_of(schedule, row) for row in rows)
 
 

@@ -17,8 +17,10 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.instance import Action
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.store import store as store_module
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED, PROCESS
 from tests.pipeline.scheduler.worlds import (
@@ -245,6 +247,27 @@ def test_a_final_failure_is_final(store: Store) -> None:
     one = store.instances(PROCESS_KEY)[0]
     assert (one.state, one.attempt) == (State.FAILED, 4)
     assert "broken" in one.detail
+
+
+def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "MAX_ENDED", 3)
+    store = stocked(tmp_path / "late.db", FEED.replace("hours(4)", "hours(40)"))
+    schedule(store, FEED_KEY)
+    clock = SetClock(START)
+    with SchedulerServer(store, FakeActions(), clock, "one", FAST) as service:
+        for _ in range(12):
+            service.until_idle(60)
+            ages = {
+                (clock.now() - each.nominal) // HOUR: each.checks
+                for each in store.instances(FEED_KEY, states=(State.SUCCEEDED,))
+                if each.key.schedule.action is Action.REPLICATE
+            }
+            looks = (1, 2, 4, 8)  # hours after the instance's time
+            assert ages == {age: sum(look <= age for look in looks) for age in ages}
+            clock.move(HOUR)
+    assert len(ages) == 12
 
 
 def test_late_data_runs_the_late_workflow(store: Store) -> None:
