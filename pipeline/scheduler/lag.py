@@ -17,8 +17,9 @@ _BEHIND = (Action.REPLICATE, Action.PROCESS, Action.IMPORT, Action.EXPORT)
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """`seconds` since the oldest instance that has not ended was due; 0 if there is none. `table`
-    is the target's, empty for paths and processes; `open` and `failed` count instances.
+    """`seconds` since the oldest instance was due that has not ended, has failed or timed out; 0 if
+    there is none. `table` is the target's, empty for paths and processes; `open` and `failed` count
+    instances.
     """
 
     schedule: ScheduleKey
@@ -41,23 +42,23 @@ def lags(
             continue
         states = counts.get(key, {})
         open_ones = [each for state, each in states.items() if state.open]
-        failed = (states.get(each) for each in (State.FAILED, State.TIMEDOUT))
+        failed = [states[each] for each in (State.FAILED, State.TIMEDOUT) if each in states]
         yield Lag(
             key,
             _table(catalog, key),
-            _seconds(schedule, open_ones, horizons.get(key), now),
+            _seconds(schedule, open_ones + failed, horizons.get(key), now),
             sum(each.number for each in open_ones),
-            sum(each.number for each in failed if each is not None),
+            sum(each.number for each in failed),
         )
 
 
 def _seconds(
-    schedule: Schedule, open_ones: Iterable[StateCount], horizon: datetime | None, now: datetime
+    schedule: Schedule, lacking: Iterable[StateCount], horizon: datetime | None, now: datetime
 ) -> float:
     """Counts also instances that are due and not created yet."""
     until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
     start = schedule.calendar.at(0) if horizon is None else horizon
-    due = [each.oldest for each in open_ones]
+    due = [each.oldest for each in lacking]
     if start < until:
         due += [next(iter(schedule.calendar.between(start, until)), until)]
     oldest = min(due, default=now)

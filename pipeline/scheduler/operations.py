@@ -39,7 +39,7 @@ FAMILIES = {
     "causeway_lifecycle_lag_seconds": (
         "gauge",
         ("kind", "name", "action", "cluster", "source", "table"),
-        "Seconds since the oldest instance that has not ended was due.",
+        "Seconds since the oldest instance was due whose data the target lacks; failed ones count.",
     ),
     "causeway_lifecycle_instances": (
         "gauge",

@@ -1,4 +1,4 @@
-"""The lag is the age of the oldest instance that has not ended."""
+"""The lag is the age of the oldest instance whose data the target lacks."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -7,7 +7,10 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog
 from pipeline.scheduler.instance import Action
 from pipeline.scheduler.lag import Lag, lags
+from pipeline.scheduler.operations import Operations
+from pipeline.scheduler.plan import rerun
 from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, FakeActions, schedule, stocked
 
@@ -37,3 +40,28 @@ def test_the_lag_of_a_feed(tmp_path: Path) -> None:
     run(store, actions, START + 5 * HOUR)
     behind = lag_at(store, START + 5 * HOUR)
     assert (behind.seconds, behind.open, behind.failed) == (7200, 1, 0)
+
+
+def test_a_failed_instance_counts_until_its_rerun_succeeds(tmp_path: Path) -> None:
+    store, actions = stocked(tmp_path / "l.db"), FakeActions()
+    schedule(store, FEED_KEY)
+    broken = START + HOUR
+    actions.fail = lambda task: "broken" if task.instance.nominal == broken else None
+    clock = SetClock(START + 3 * HOUR)
+    with SchedulerServer(store, actions, clock, "one", Limits()) as server:
+        server.until_idle(30)
+        while (lag := lag_at(store, clock.now())).open:  # retries
+            clock.move(HOUR)
+            server.until_idle(30)
+    age = clock.now() - broken
+    assert (lag.seconds, lag.failed) == (age.total_seconds(), 1)
+    operations = Operations(store, server, clock, "ann", lambda _: None)
+    (row,) = [each for each in operations.lag() if each["action"] == "replicate"]
+    assert row["seconds"] == lag.seconds
+    assert f'table="tgt.clicks"}} {lag.seconds}' in operations.metrics()
+    actions.fail = lambda _: None
+    (failed,) = [each for each in store.instances(FEED_KEY) if each.state is State.FAILED]
+    assert store.change(rerun(failed, clock.now()), clock.now())
+    run(store, actions, clock.now())
+    done = lag_at(store, clock.now())
+    assert (done.seconds, done.failed) == (0, 0)
