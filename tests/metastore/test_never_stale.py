@@ -29,11 +29,13 @@ from metastore.errors import ChangedMeanwhile
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.partitions import PartitionSheet
+from metastore.view.inbound.removed_folders import Removed
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import Asking, T
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.orphans_store import OrphanLog
+from metastore.view.server.removals import Removals
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
 from metastore.view.spark_writes.spark_writes import SparkWrite
@@ -123,6 +125,10 @@ class View:
             await self._writer(CLUSTERS[0]).settle(table)
 
         asyncio.run(run())
+
+    def removals(self, cluster: ClusterName) -> Removals:
+        """For a call by which the metastore deletes folders."""
+        return Removals(self._writer(cluster))
 
     def _writer(self, cluster: ClusterName) -> DirectWriter:
         async def answered(questions: Asking[T]) -> T:
@@ -445,6 +451,39 @@ class Lives(RuleBasedStateMachine):
             self.write_directly(direct, data)
             self.direct.remove(direct)
             self.view.report(replace(direct.write, ended=True), direct.cluster)
+
+    @rule(which=copied, copier=st.none() | clusters, data=st.data())
+    def drop_alias(
+        self,
+        which: tuple[TableRef, str | None],
+        copier: ClusterName | None,
+        data: st.DataObject,
+    ) -> None:
+        """Drops a second table on the folder: the metastore deletes the first one's files."""
+        table, day = which
+        if not self.exists(table, day):
+            return
+        placement, location = self.placement(table, day)
+        if table == PARTED and day is None and not self.all_below(location):
+            return
+        if {self.placement(table, each)[0].primary for each in self.days_of(table, day)} - {
+            placement.primary
+        }:
+            return  # the view refuses it
+        removals = self.view.removals(placement.primary)
+        alias = TableRef("db", "alias")
+        removed = Removed(frozenset({location}), frozenset({(alias, None)}))
+        if not asyncio.run(removals.may_be_sent(removed)):
+            asyncio.run(removals.mark())
+        drop = Direct(table, day, placement.primary, SparkWrite(), named=False)
+        self.direct.append(drop)
+        for copying in self.copies:
+            copying.amid |= drop.touches(copying.table, copying.day)
+        if copier is not None:
+            self.begin_copy(which, copier, 3)
+        self.write_directly(drop, data)
+        self.direct.remove(drop)
+        asyncio.run(removals.__aexit__(None, None, None))
 
     # copies
 

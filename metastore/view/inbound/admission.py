@@ -8,13 +8,12 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
-from conf.placement import PARTITIONS, PRIMARY, UNIFORM, Placement, rewritten_parameters
+from conf.placement import Placement, rewritten_parameters
 from metastore.client.object_spans import (
     Edit,
     Found,
     Shape,
     encoded,
-    is_partitioned,
     places,
     spliced,
     string_list,
@@ -29,12 +28,12 @@ from metastore.view.inbound.foreign_locations import (
     refuse_elsewhere,
     refuse_location,
 )
+from metastore.view.inbound.new_tables import new_tables
 from metastore.view.inbound.ownership import (
     Orphan,
     named_partitions,
     orphans_of,
     orphans_of_database,
-    orphans_of_drop,
     own_partitions,
     own_table,
     own_tables,
@@ -42,7 +41,17 @@ from metastore.view.inbound.ownership import (
     refuse_foreign_table,
     table_of_partitions,
 )
-from metastore.view.inbound.placement_edits import locations_back, with_location
+from metastore.view.inbound.placement_edits import keep_folder, locations_back
+from metastore.view.inbound.removed_folders import (
+    NONE,
+    Removed,
+    deletes_data,
+    drop_of_table,
+    emptied_table,
+    removed_partitions,
+    renamed_partitions,
+    renamed_table,
+)
 from metastore.view.inbound.version_updates import (
     After,
     Context,
@@ -53,9 +62,7 @@ from metastore.view.inbound.version_updates import (
     with_exceptions,
     write_partitions,
 )
-from metastore.view.locations import ClusterView
 from metastore.view.lookups import (
-    Asking,
     PartitionNow,
     TableNow,
     database_location,
@@ -75,7 +82,8 @@ _PARTITION_VALUES = 1
 class Admitted:
     """The request to send, the tables that it changes, and the copies that it leaves behind.
 
-    `after` has to run when the call has succeeded. `table` is the table of the call.
+    `after` has to run when the call has succeeded. `table` is the table of the call. `removed` are
+    the folders that the metastore deletes or moves.
     """
 
     request: bytes
@@ -83,6 +91,7 @@ class Admitted:
     orphans: tuple[Orphan, ...] = ()
     after: After | None = None
     table: TableNow | None = None
+    removed: Removed = NONE
 
 
 Admission = Generator[bytes, bytes, Admitted]
@@ -94,7 +103,7 @@ def admit(call: Call, context: Context) -> Admission:
 
 
 def _create_table(call: Call, context: Context) -> Admission:
-    edits = yield from _new_tables(call, context.view)
+    edits = yield from new_tables(call, context.view)
     return _admitted(call, edits)
 
 
@@ -102,6 +111,7 @@ def _alter_table(call: Call, context: Context) -> Admission:
     table = yield from own_table(call, context.view)
     edits: list[Edit] = []
     changed = list(call.tables())
+    removed = NONE
     for found in call.sent(call.spec.inbound[0]):
         new = ref_of(call.field_text(found, _TABLE_DATABASE), call.field_text(found, _TABLE_NAME))
         changed.append(new)
@@ -118,16 +128,19 @@ def _alter_table(call: Call, context: Context) -> Admission:
             )
             edits += locations_back(call.data, found, table.placement, table.location)
             if new != table.ref:
-                edits += _keep_folder(found, table, context.view)
-    return _admitted(call, edits, changed, table=table)
+                edits += keep_folder(found, table, context.view)
+                database = call.field_text(found, _TABLE_DATABASE)
+                removed |= yield from renamed_table(table, database, new)
+    return _admitted(call, edits, changed, table=table, removed=removed)
 
 
 def _drop_table(call: Call, context: Context) -> Admission:
     table = yield from own_table(call, context.view)
     if table is None:
         return _admitted(call, [])
-    left = yield from orphans_of_drop(table, call.named()[0][0], context.view)
-    return _admitted(call, [], orphans=left)
+    database, deletes = call.named()[0][0], deletes_data(call)
+    left, removed = yield from drop_of_table(table, database, context.view, deletes=deletes)
+    return _admitted(call, [], orphans=left, removed=removed)
 
 
 def _add_partitions(call: Call, context: Context) -> Admission:
@@ -175,8 +188,12 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
     for name, found in zip(names, sent, strict=True):
         ours = claims.get(name) or facts.get(name, {})
         edits += _partition_edits(call, found, by_name.get(name), ours)
+    removed = NONE
+    if call.spec.act is Act.RENAME_PARTITION:
+        new_names = [table.partitions.name(_values(call, found)) for found in sent]
+        removed = renamed_partitions(table, now, new_names)
     after = announced(table, database, context)
-    return _admitted(call, edits, after=after, table=table)
+    return _admitted(call, edits, after=after, table=table, removed=removed)
 
 
 def _drop_partitions(call: Call, context: Context) -> Admission:
@@ -195,8 +212,9 @@ def _drop_partitions(call: Call, context: Context) -> Admission:
         now = yield from own_partitions(table, database, names, context.view)
     now += more
     left = [each for one in now for each in orphans_of(f"{table.ref}@{one.name}", one.placement)]
+    removed = removed_partitions(table, now) if deletes_data(call) else NONE
     after = announced(table, database, context)
-    return _admitted(call, [], orphans=left, after=after, table=table)
+    return _admitted(call, [], orphans=left, after=after, table=table, removed=removed)
 
 
 def _exchange(call: Call, context: Context) -> Admission:
@@ -209,10 +227,11 @@ def _exchange(call: Call, context: Context) -> Admission:
     wanted = _map_at(call, (1,))
     names = yield from partition_names(source, database)
     chosen = [name for name in names if _matches(name, wanted)]
-    yield from own_partitions(source, database, chosen, context.view)
+    moving = yield from own_partitions(source, database, chosen, context.view)
     yield from with_exceptions(target, target_database, chosen, context)
     after = announced(target, target_database, context)
-    return _admitted(call, [], after=after, table=target)
+    removed = removed_partitions(source, moving, target)
+    return _admitted(call, [], after=after, table=target, removed=removed)
 
 
 def _touch(call: Call, context: Context) -> Admission:
@@ -221,7 +240,7 @@ def _touch(call: Call, context: Context) -> Admission:
         if table is not None:
             names = named_partitions(call, table)
             yield from own_partitions(table, database, names, context.view)
-    edits = yield from _new_tables(call, context.view)
+    edits = yield from new_tables(call, context.view)
     return _admitted(call, edits)
 
 
@@ -231,16 +250,18 @@ def _written(call: Call, context: Context) -> Admission:
         return _admitted(call, [])
     database = call.named()[0][0]
     names = named_partitions(call, table)
+    truncates = call.spec.name == "truncate_table"
     if not names:
         if table.keys and not table.placement.uniform:
             every = yield from partition_names(table, database)
             yield from own_partitions(table, database, every, context.view)
         yield from table_rewritten(table, database, context.new_id)
-        return _admitted(call, [])
+        return _admitted(call, [], removed=emptied_table(table) if truncates else NONE)
     now = yield from own_partitions(table, database, names, context.view)
     facts = yield from partitions_rewritten(table, database, now, context.new_id)
     yield from write_partitions(table, database, now, facts)
-    return _admitted(call, [], after=announced(table, database, context))
+    removed = removed_partitions(table, now) if truncates else NONE
+    return _admitted(call, [], after=announced(table, database, context), removed=removed)
 
 
 def _put_database(call: Call, context: Context) -> Admission:
@@ -260,17 +281,23 @@ def _put_database(call: Call, context: Context) -> Admission:
 def _drop_database(call: Call, context: Context) -> Admission:
     database = "".join(call.strings((1,)))
     left: list[Orphan] = []
+    deletes, removed = deletes_data(call), NONE
     location = yield from database_location(database)
     if call.is_true((3,)):
         for table in (yield from tables_now(context.view, database)):
             refuse_foreign_table(table, context.view)
-            left += yield from orphans_of_drop(table, database, context.view)
-    if location is not None and call.is_true((2,)):
+            orphans, folders = yield from drop_of_table(
+                table, database, context.view, deletes=deletes
+            )
+            left += orphans
+            removed |= folders
+    if location is not None and deletes:
         home = yield from database_location("default")
         refuse_database_folder(database, location, home or "", context.view)
+        removed |= Removed(frozenset({location}))
     if location is not None:
         left += orphans_of_database(database, location, context.view)
-    return _admitted(call, [], [ref_of(database, ALL_TABLES)], left)
+    return _admitted(call, [], [ref_of(database, ALL_TABLES)], left, removed=removed)
 
 
 _ACTS: Mapping[Act, Callable[[Call, Context], Admission]] = {
@@ -297,40 +324,11 @@ def _admitted(
     orphans: Iterable[Orphan] = (),
     after: After | None = None,
     table: TableNow | None = None,
+    removed: Removed = NONE,
 ) -> Admitted:
     request = spliced(call.data, 0, len(call.data), edits) if edits else call.data
     tables = call.tables() if changed is None else tuple(dict.fromkeys(changed))
-    return Admitted(request, tables, tuple(orphans), after, table)
-
-
-def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
-    """Gives each new table the view's cluster as its primary, and a location in its warehouse."""
-    edits: list[Edit] = []
-    for found in (each for place in call.spec.inbound for each in call.sent(place)):
-        if call.field_text(found, _TABLE_TYPE) == "VIRTUAL_VIEW":
-            edits += with_facts(call.data, found, Shape.TABLE, {})
-            continue
-        refuse_elsewhere(call, found, view)
-        facts = {PRIMARY: str(view.cluster)}
-        if is_partitioned(call.data, found):
-            facts[PARTITIONS] = UNIFORM
-        edits += with_facts(call.data, found, Shape.TABLE, facts)
-        if found.location is None or not text(call.data, found.location[0]):
-            location = yield from _new_location(call, found, view)
-            if location:
-                edits += with_location(found, location)
-    return edits
-
-
-def _new_location(call: Call, found: Found, view: ClusterView) -> Asking[str]:
-    if found.path is not None:
-        return text(call.data, found.path[0])
-    database = call.field_text(found, _TABLE_DATABASE)
-    shared = yield from database_location(database)
-    if not shared:
-        return ""
-    name = call.field_text(found, _TABLE_NAME).lower()
-    return f"{view.warehouse_location(shared).rstrip('/')}/{name}"
+    return Admitted(request, tables, tuple(orphans), after, table, removed)
 
 
 def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
@@ -370,17 +368,6 @@ def _locations(location: str, placement: Placement) -> tuple[str, ...]:
 def _values(call: Call, found: Found) -> list[str]:
     span = found.fields.get(_PARTITION_VALUES)
     return string_list(call.data, span[0]) if span else []
-
-
-def _keep_folder(found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
-    """Sets the serde's `path` of a renamed table to its folder, if the metastore will not move it.
-
-    The metastore moves only folders in its own warehouse, that of the default cluster; Spark has
-    already written the new folder's name into `path`.
-    """
-    if found.path is None or not view.is_foreign(table.location):
-        return []
-    return [(*found.path, encoded(table.location))]
 
 
 def _map_at(call: Call, path: tuple[int, ...]) -> dict[str, str]:

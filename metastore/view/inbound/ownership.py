@@ -9,11 +9,9 @@ from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView, moved
 from metastore.view.lookups import (
-    BATCH,
     Asking,
     PartitionNow,
     TableNow,
-    partition_names,
     partitions_named,
     table_now,
 )
@@ -85,20 +83,6 @@ def refuse_foreign_table(table: TableNow, view: ClusterView) -> None:
 def refuse_foreign_partition(table: TableNow, partition: PartitionNow, view: ClusterView) -> None:
     what = f"partition {partition.name} of table {table.ref}"
     _refuse(what, partition.placement.primary, view)
-
-
-def orphans_of_drop(table: TableNow, database: str, view: ClusterView) -> Asking[list[Orphan]]:
-    """The copies that remain after a table was dropped. Raises OutsidePrimary for a partition."""
-    if table.is_view:
-        return []
-    left = orphans_of(str(table.ref), table.placement)
-    if table.keys and not table.placement.uniform:
-        names = yield from partition_names(table, database)
-        for start in range(0, len(names), BATCH):
-            batch = names[start : start + BATCH]
-            for partition in (yield from own_partitions(table, database, batch, view)):
-                left += orphans_of(f"{table.ref}@{partition.name}", partition.placement)
-    return left
 
 
 def orphans_of(what: str, placement: Placement) -> list[Orphan]:

@@ -2,6 +2,8 @@
 
 from conf.placement import Placement
 from metastore.client.object_spans import Edit, Found, encoded, text
+from metastore.view.locations import ClusterView
+from metastore.view.lookups import TableNow
 from thriftcodec.values import STRING
 
 _SD_LOCATION = 2
@@ -24,3 +26,14 @@ def locations_back(
     copies = {copy.location for copy in placement.copies}
     spans = (span for span in (found.location, found.path) if span is not None)
     return [(*span, encoded(own)) for span in spans if text(data, span[0]) in copies]
+
+
+def keep_folder(found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
+    """Sets the serde's `path` of a renamed table to its folder, if the metastore will not move it.
+
+    The metastore moves only folders in its own warehouse, that of the default cluster; Spark has
+    already written the new folder's name into `path`.
+    """
+    if found.path is None or not view.is_foreign(table.location):
+        return []
+    return [(*found.path, encoded(table.location))]

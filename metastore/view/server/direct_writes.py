@@ -49,6 +49,25 @@ class DirectWriter:
         else:
             await self._begin(write)
 
+    async def prepare(self, write: SparkWrite) -> bool:
+        """Whether a write would touch folders of other tables, which `report` has to mark.
+
+        From now on a copy that is published in its folders gets its mark. Raises OutsidePrimary,
+        FactsUnavailable.
+        """
+        self._shared.writes.begin(write, self._context.view, self._source)
+        try:
+            index = await self._index()
+            check_folders(write, index, self._context.view)
+        except BaseException:
+            self._shared.writes.abandon(write)
+            raise
+        return bool(touched_tables(write, index, self._context.view))
+
+    def abandon(self, write: SparkWrite) -> bool:
+        """The end of a prepared write is not known: its marks stay. Whether it has any."""
+        return self._shared.writes.abandon(write)
+
     async def settle(self, table: TableRef) -> None:
         """Another process wrote facts of the table: running writes of it get their marks again,
         and ended ones lose theirs. Raises MetastoreDown.

@@ -1,6 +1,7 @@
 """Calls that change objects of a cluster: admitted or refused, sent, then added to the feeds."""
 
 import logging
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 
 from conf.write_ids import new_id
@@ -9,10 +10,12 @@ from metastore.view.errors import FactsUnavailable
 from metastore.view.inbound.admission import Admitted, admit
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking
+from metastore.view.lookups import Asking, T
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
+from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.questions import Questions
+from metastore.view.server.removals import Removals
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import Upstream
 
@@ -33,10 +36,20 @@ class Mutation:
         Raises OutsidePrimary and the other refusals of `admit`, MetastoreDown, MalformedReply.
         """
         context = new_context(view)
+        async with Removals(self._writer(context)) as removals:
+            while (reply := await self._attempt(call, context, removals)) is None:
+                await removals.mark()
+        return reply
+
+    async def _attempt(self, call: Call, context: Context, removals: Removals) -> bytes | None:
+        """The reply, or None if tables have to be marked before the call may be sent."""
+        view = context.view
         async with AsyncExitStack() as stack:
             for lock in self._shared.locks(call.tables()):
                 await stack.enter_async_context(lock)
             admitted = await self._admitted(call, context)
+            if not await removals.may_be_sent(admitted.removed):
+                return None
             entry = self._shared.orphans.begin(admitted.orphans)
             partitions = None if admitted.table is None else admitted.table.partitions
             stream = ReplyStream(call.spec.outbound, view, partitions)
@@ -57,6 +70,12 @@ class Mutation:
         except BaseException:
             self._shared.changed(call.tables())  # a part of it may be done
             raise
+
+    def _writer(self, context: Context) -> DirectWriter:
+        def ask(questions: Asking[T]) -> Awaitable[T]:
+            return self._questions.answer(questions, context.view)
+
+        return DirectWriter(ask, self._shared, context, self)
 
     async def _afterwards(self, questions: Asking[None], view: ClusterView) -> None:
         try:

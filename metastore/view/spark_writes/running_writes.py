@@ -72,6 +72,11 @@ class RunningWrites:
             self._ended.extend((table, known.write) for table in known.marked)
         return known
 
+    def abandon(self, write: SparkWrite) -> bool:
+        """Forgets a write whose end is not known. Its marks stay; returns whether it has any."""
+        known = self._running.pop(write.id, None)
+        return known is not None and bool(known.marked)
+
     def all(self) -> list[RunningWrite]:
         """Those that began and did not end."""
         return list(self._running.values())
@@ -87,4 +92,6 @@ class RunningWrites:
                 running.last_report = -inf
 
     def is_silent(self, running: RunningWrite) -> bool:
+        if running.write.removes:  # a call of the metastore's, which the view waits for
+            return False
         return self._clock() - running.last_report > LAPSE

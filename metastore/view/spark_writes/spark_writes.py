@@ -41,7 +41,8 @@ _DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY = range(1, 9)
 class SparkWrite:
     """A write of a command. `spec` has the keys with static values; `table` is None if the command
     writes only paths. `id` is the id of the write, empty from older guards; `ended` is true in the
-    second call; `by` names the writing process.
+    second call; `by` names the writing process. `removes` are the objects whose own folders the
+    metastore deletes or moves: then it is no write of Spark, but a call such as DROP TABLE.
     """
 
     table: TableRef | None = None
@@ -51,6 +52,16 @@ class SparkWrite:
     id: str = ""
     ended: bool = False
     by: str = ""
+    removes: frozenset[tuple[TableRef, str | None]] = frozenset()
+
+    def is_of_removed(self, folder: Folder) -> bool:
+        """Whether the folder's object is removed, or is the table of removed partitions.
+
+        The call itself ends the copies of such a table.
+        """
+        if (folder.table, None) in self.removes or (folder.table, folder.partition) in self.removes:
+            return True
+        return folder.partition is None and any(ref == folder.table for ref, _ in self.removes)
 
 
 class Marking(Enum):
@@ -81,7 +92,7 @@ def check_folders(write: SparkWrite, index: FolderIndex, view: ClusterView) -> N
     """Raises OutsidePrimary for a path in a folder that the view's cluster may not write."""
     for path in write.paths:
         for folder in index.touched(path, view.cluster):
-            if folder.table != write.table:
+            if folder.table != write.table and not write.is_of_removed(folder):
                 _refuse_foreign(folder, view)
 
 
@@ -91,7 +102,8 @@ def touched_tables(
     """The tables that the write may change, each with its folders that the paths touch."""
     tables: dict[TableRef, list[Folder]] = {}
     for folder in {each for path in write.paths for each in index.touched(path, view.cluster)}:
-        tables.setdefault(folder.table, []).append(folder)
+        if not write.is_of_removed(folder):
+            tables.setdefault(folder.table, []).append(folder)
     if write.table is not None:
         tables.setdefault(write.table, [])
     return dict(sorted(tables.items()))

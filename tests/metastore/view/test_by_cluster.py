@@ -59,6 +59,10 @@ def _same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 0)
 
 
+INDEX = ("get_all_databases", "get_all_tables", "get_table_objects_by_name")
+"""The calls that read the folders of objects with copies."""
+
+
 def put(value: Struct, path: Place, kind: int, what: Any) -> None:
     """Sets `what` at the path, making what is on the way."""
     number, rest = path[0], path[1:]
@@ -122,7 +126,8 @@ def outcome(hms: Recording, endpoint: Any, before: Struct, method: str, sent: St
             got = str(error).replace(method, plain)
     finally:
         connection.close()
-    return hms.asked.copy(), got, repr(hms.tables), repr(hms.partitions)
+    asked = [each for each in hms.asked if each[0] not in INDEX]  # depends on earlier calls
+    return asked, got, repr(hms.tables), repr(hms.partitions)
 
 
 @pytest.mark.slow

@@ -1,0 +1,139 @@
+"""The folders that the metastore itself deletes or moves for a call.
+
+It does so for managed tables, and for external ones with `external.table.purge`; with all that lies
+in the folders, whichever table or partition it belongs to.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from conf.names import TableRef
+from metastore.client.object_spans import entries, text
+from metastore.view.call import Call
+from metastore.view.inbound.ownership import Orphan, orphans_of, own_partitions
+from metastore.view.locations import ClusterView
+from metastore.view.lookups import (
+    BATCH,
+    Asking,
+    PartitionNow,
+    TableNow,
+    database_location,
+    partition_names,
+)
+
+_KEY_LENGTH = 4  # bytes before a string
+_DELETE_DATA = {"drop": (3,), "drop_p": (4,), "drop_d": (2,)}
+_DELETE_DATA_OF_REQUEST = (1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Folders, and the objects that lose or move them: a table as a whole if the name is None."""
+
+    folders: frozenset[str] = frozenset()
+    objects: frozenset[tuple[TableRef, str | None]] = frozenset()
+
+    def __or__(self, other: "Removed") -> "Removed":
+        return Removed(self.folders | other.folders, self.objects | other.objects)
+
+
+NONE = Removed()
+
+
+def deletes_data(call: Call) -> bool:
+    """Whether a drop asks the metastore to delete files."""
+    if call.spec.name == "drop_partitions_req":
+        return call.is_true(_DELETE_DATA_OF_REQUEST)
+    return call.is_true(_DELETE_DATA[call.spec.act.value])
+
+
+def drop_of_table(
+    table: TableNow, database: str, view: ClusterView, *, deletes: bool
+) -> Asking[tuple[list[Orphan], Removed]]:
+    """The copies that remain after a table was dropped, and the folders that the drop deletes.
+
+    Raises OutsidePrimary for a partition. Partitions are read if they may have facts of their own,
+    or folders outside of the table's.
+    """
+    if table.is_view:
+        return [], NONE
+    deletes = deletes and not is_kept(table)
+    left = orphans_of(str(table.ref), table.placement)
+    folders = {table.location}
+    if table.keys and (deletes or not table.placement.uniform):
+        names = yield from partition_names(table, database)
+        for start in range(0, len(names), BATCH):
+            batch = names[start : start + BATCH]
+            for partition in (yield from own_partitions(table, database, batch, view)):
+                left += orphans_of(f"{table.ref}@{partition.name}", partition.placement)
+                if not partition.location.startswith(table.location.rstrip("/") + "/"):
+                    folders.add(partition.location)
+    removed = Removed(_known(folders), frozenset({(table.ref, None)})) if deletes else NONE
+    return left, removed
+
+
+def removed_partitions(
+    table: TableNow, partitions: Iterable[PartitionNow], target: TableNow | None = None
+) -> Removed:
+    """For a drop of partitions, a truncation, or a move to the table `target`."""
+    if is_kept(table):
+        return NONE
+    folders, objects = set(), set()
+    for one in partitions:
+        folders.add(one.location)
+        objects.add((table.ref, one.name))
+        if target is not None:
+            folders.add(f"{target.location.rstrip('/')}/{one.name}")
+            objects.add((target.ref, one.name))
+    return Removed(_known(folders), frozenset(objects))
+
+
+def renamed_partitions(
+    table: TableNow, partitions: Iterable[PartitionNow], new_names: Iterable[str]
+) -> Removed:
+    """For rename_partition, which moves the folder below its table's."""
+    moved = removed_partitions(table, partitions)
+    if not moved.folders:
+        return NONE
+    new = list(new_names)
+    places = frozenset(f"{table.location.rstrip('/')}/{name}" for name in new)
+    return moved | Removed(places, frozenset((table.ref, name) for name in new))
+
+
+def renamed_table(table: TableNow, database: str, new: TableRef) -> Asking[Removed]:
+    """For a table that gets another name, and its folder with it."""
+    if new == table.ref or table.is_view or is_kept(table):
+        return NONE
+    home = yield from database_location(database)
+    folders = {table.location, f"{home.rstrip('/')}/{new.name}" if home else ""}
+    return Removed(_known(folders), frozenset({(table.ref, None), (new, None)}))
+
+
+def emptied_table(table: TableNow) -> Removed:
+    """For truncate_table of a whole table."""
+    if is_kept(table):
+        return NONE
+    return Removed(_known({table.location}), frozenset({(table.ref, None)}))
+
+
+def is_kept(table: TableNow) -> bool:
+    """Whether the metastore leaves the files of a table alone: it is external, and not purged."""
+    parameters = _parameters(table)
+    external = parameters.get("EXTERNAL", "").upper() == "TRUE"
+    purged = parameters.get("external.table.purge", "").upper() == "TRUE"
+    return table.kind == "EXTERNAL_TABLE" and external and not purged
+
+
+def _parameters(table: TableNow) -> dict[str, str]:
+    span = table.found.parameters
+    if span is None:
+        return {}
+    found = {}
+    for key, (start, _) in entries(table.data, span):
+        value = start + _KEY_LENGTH + len(key)
+        found[key.decode("utf-8", "replace")] = text(table.data, value)
+    return found
+
+
+def _known(folders: Iterable[str]) -> frozenset[str]:
+    return frozenset(filter(None, folders))
