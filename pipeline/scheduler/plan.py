@@ -21,6 +21,7 @@ MAX_OPEN = 5000  # a FIFO schedule gets no more instances while so many have the
 MAX_WAITING = 20_000  # .. or so many wait for it: data of long ago may not exist at all
 MAX_LOOKS = 500  # instances with inputs to check in one round
 MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
+MAX_SHARED_DEATHS = 1  # .. after which it runs alone: it may be what kills them
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +179,18 @@ def _runs(
     running = (each for each in situation.open if each.state is State.RUNNING)
     free = max(0, schedule.parallel - len({each.leader or each.nominal for each in running}))
     due = [each for each in ready if each.not_before is None or each.not_before <= now]
-    for start in range(0, min(len(due), free * schedule.together), schedule.together):
-        chosen = due[start : start + schedule.together]
+    suspects = [[each] for each in due if runs_alone(each)]
+    others = [each for each in due if not runs_alone(each)]
+    size = schedule.together
+    shared = [others[start : start + size] for start in range(0, len(others), size)]
+    for chosen in (suspects + shared)[:free]:
         leader = chosen[0].nominal if len(chosen) > 1 else None
         yield Run(tuple(_claim(each, leader, now) for each in chosen), schedule.parallel)
+
+
+def runs_alone(instance: Instance) -> bool:
+    """Whether the instance may have killed what ran it, and with it the work beside it."""
+    return instance.recoveries > MAX_SHARED_DEATHS
 
 
 def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change:

@@ -32,6 +32,7 @@ from pipeline.scheduler.plan import (
     after_look,
     plan,
     recover,
+    runs_alone,
 )
 from pipeline.scheduler.run_worker import RunWorker
 from pipeline.scheduler.schedule import Schedule
@@ -92,6 +93,8 @@ class SchedulerServer:
         self._ended_until: dict[ScheduleKey, datetime] = {}  # where more ended instances follow
         self._read_all: set[ScheduleKey] = set()  # whose last ended instances were read
         self._blocked: dict[ScheduleKey, float] = {}  # until which monotonic time
+        self._alone = False  # this round left an instance that has to run alone
+        self._others_wait = False  # the round before left one: nothing else begins
         self._turned_away = False  # the last round left an instance whose place another server has
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -158,6 +161,7 @@ class SchedulerServer:
         """One round over all entities; True if anything was done."""
         now = self._clock.now()
         self._turned_away = False
+        self._others_wait, self._alone = self._alone, False
         catalog = self._catalog.read()
         self._entities = catalog.entities
         done = [self._changes.write(recover(each, now)) for each in self._store.orphans()]
@@ -243,9 +247,9 @@ class SchedulerServer:
         """Claims what it can of a run, and works on it. An instance whose place is taken stays
         READY, and leaves the worker to others.
         """
-        if len(self._held()) >= self._limits.workers or self._closed.is_set():
+        if self._closed.is_set() or self._is_blocked(schedule.key) or not self._may_begin(run):
             return False
-        if self._is_blocked(schedule.key):
+        if len(self._held()) >= self._limits.workers:
             return False
         tasks = [
             Task(
@@ -278,6 +282,19 @@ class SchedulerServer:
         future = self._workers.submit(self._run_worker.work, chosen, lease)
         future.add_done_callback(lambda future: self._ended(first, future))
         return True
+
+    def _may_begin(self, run: Run) -> bool:
+        """Whether no instance has to run alone here: this one, one that runs, or one that waits
+        until nothing else runs.
+        """
+        held = self._held()
+        if any(runs_alone(each.before) for each in run.claims):
+            self._alone |= bool(held)
+            return not held
+        if any(runs_alone(each) for lease in held for each in lease.instances):
+            return False
+        self._turned_away |= self._others_wait
+        return not self._others_wait
 
     def _block(self, key: ScheduleKey) -> None:
         self._blocked[key] = time.monotonic() + _BLOCKED

@@ -4,12 +4,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ActionFailed, AnotherCopyRuns
+from pipeline.errors import ActionFailed, AnotherCopyRuns, SparkLost
 from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
@@ -247,6 +247,39 @@ def test_a_final_failure_is_final(store: Store) -> None:
     one = store.instances(PROCESS_KEY)[0]
     assert (one.state, one.attempt) == (State.FAILED, 4)
     assert "broken" in one.detail
+
+
+class OneJvm(FakeActions):
+    """The instance of `poison` kills the JVM, in which all of them work."""
+
+    def __init__(self, poison: datetime) -> None:
+        super().__init__()
+        self.poison, self.dead = poison, threading.Event()
+
+    def _work(self, word: str, task: Task, lease: WorkLease) -> str:
+        dead = self.dead
+        if word == "replicate" and task.instance.nominal == self.poison:
+            time.sleep(0.2)
+            self.dead = threading.Event()
+            dead.set()
+        if word == "replicate" and dead.wait(0.5):
+            raise SparkLost("Spark is gone")
+        return super()._work(word, task, lease)
+
+
+def test_what_kills_spark_each_time_fails_alone(tmp_path: Path) -> None:
+    feed = FEED.replace('name="parallel" value="2"', 'name="parallel" value="4"')
+    store, poison = stocked(tmp_path / "poison.db", feed), START + HOUR
+    schedule(store, FEED_KEY)
+    settle(store, OneJvm(poison), SetClock(START + 3 * HOUR))
+    ends = {
+        each.nominal: (each.state, each.recoveries)
+        for each in store.instances(FEED_KEY)
+        if each.key.schedule.action is Action.REPLICATE
+    }
+    assert len(ends) == 4
+    assert ends.pop(poison) == (State.FAILED, 3)
+    assert set(ends.values()) == {(State.SUCCEEDED, 2)}
 
 
 def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
