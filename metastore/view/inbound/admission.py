@@ -47,6 +47,7 @@ from metastore.view.inbound.removed_folders import (
     Removed,
     deletes_data,
     drop_of_table,
+    dropped_partitions,
     emptied_table,
     removed_partitions,
     renamed_partitions,
@@ -212,7 +213,7 @@ def _drop_partitions(call: Call, context: Context) -> Admission:
         now = yield from own_partitions(table, database, names, context.view)
     now += more
     left = [each for one in now for each in orphans_of(f"{table.ref}@{one.name}", one.placement)]
-    removed = removed_partitions(table, now) if deletes_data(call) else NONE
+    removed = dropped_partitions(table, now) if deletes_data(call) else NONE
     after = announced(table, database, context)
     return _admitted(call, [], orphans=left, after=after, table=table, removed=removed)
 
@@ -250,13 +251,15 @@ def _written(call: Call, context: Context) -> Admission:
         return _admitted(call, [])
     database = call.named()[0][0]
     names = named_partitions(call, table)
-    truncates = call.spec.name == "truncate_table"
+    truncates, removed = call.spec.name == "truncate_table", NONE
     if not names:
         if table.keys and not table.placement.uniform:
             every = yield from partition_names(table, database)
             yield from own_partitions(table, database, every, context.view)
         yield from table_rewritten(table, database, context.new_id)
-        return _admitted(call, [], removed=emptied_table(table) if truncates else NONE)
+        if truncates:
+            removed = yield from emptied_table(table, database, context.view)
+        return _admitted(call, [], removed=removed)
     now = yield from own_partitions(table, database, names, context.view)
     facts = yield from partitions_rewritten(table, database, now, context.new_id)
     yield from write_partitions(table, database, now, facts)

@@ -1,7 +1,8 @@
 """The folders that the metastore itself deletes or moves for a call.
 
-It does so for managed tables, and for external ones with `external.table.purge`; with all that lies
-in the folders, whichever table or partition it belongs to.
+It does so for managed tables, and for external ones with `external.table.purge`; to truncate or
+exchange also for others. All that lies in the folders goes along, whichever table or partition it
+belongs to.
 """
 
 from collections.abc import Iterable
@@ -52,32 +53,46 @@ def drop_of_table(
 ) -> Asking[tuple[list[Orphan], Removed]]:
     """The copies that remain after a table was dropped, and the folders that the drop deletes.
 
-    Raises OutsidePrimary for a partition. Partitions are read if they may have facts of their own,
-    or folders outside of the table's.
+    Raises OutsidePrimary for a partition.
     """
     if table.is_view:
         return [], NONE
-    deletes = deletes and not is_kept(table)
+    return (yield from _whole_table(table, database, view, deletes and not is_kept(table)))
+
+
+def emptied_table(table: TableNow, database: str, view: ClusterView) -> Asking[Removed]:
+    """For truncate_table of a whole table, also of an external one. Raises OutsidePrimary."""
+    _, removed = yield from _whole_table(table, database, view, deletes=True)
+    return removed
+
+
+def _whole_table(
+    table: TableNow, database: str, view: ClusterView, deletes: bool
+) -> Asking[tuple[list[Orphan], Removed]]:
+    """Partitions are read if they may have facts of their own, or folders outside the table's."""
     left = orphans_of(str(table.ref), table.placement)
-    folders = {table.location}
+    folders, inside = {table.location}, table.location.rstrip("/") + "/"
     if table.keys and (deletes or not table.placement.uniform):
         names = yield from partition_names(table, database)
         for start in range(0, len(names), BATCH):
             batch = names[start : start + BATCH]
             for partition in (yield from own_partitions(table, database, batch, view)):
                 left += orphans_of(f"{table.ref}@{partition.name}", partition.placement)
-                if not partition.location.startswith(table.location.rstrip("/") + "/"):
+                if ".." in partition.location or not partition.location.startswith(inside):
                     folders.add(partition.location)
     removed = Removed(_known(folders), frozenset({(table.ref, None)})) if deletes else NONE
     return left, removed
 
 
+def dropped_partitions(table: TableNow, partitions: Iterable[PartitionNow]) -> Removed:
+    """For a drop of partitions with their files."""
+    return NONE if is_kept(table) else removed_partitions(table, partitions)
+
+
 def removed_partitions(
     table: TableNow, partitions: Iterable[PartitionNow], target: TableNow | None = None
 ) -> Removed:
-    """For a drop of partitions, a truncation, or a move to the table `target`."""
-    if is_kept(table):
-        return NONE
+    """For a truncation, or a move to the table `target`: also of external tables."""
     folders, objects = set(), set()
     for one in partitions:
         folders.add(one.location)
@@ -92,7 +107,7 @@ def renamed_partitions(
     table: TableNow, partitions: Iterable[PartitionNow], new_names: Iterable[str]
 ) -> Removed:
     """For rename_partition, which moves the folder below its table's."""
-    moved = removed_partitions(table, partitions)
+    moved = dropped_partitions(table, partitions)
     if not moved.folders:
         return NONE
     new = list(new_names)
@@ -107,13 +122,6 @@ def renamed_table(table: TableNow, database: str, new: TableRef) -> Asking[Remov
     home = yield from database_location(database)
     folders = {table.location, f"{home.rstrip('/')}/{new.name}" if home else ""}
     return Removed(_known(folders), frozenset({(table.ref, None), (new, None)}))
-
-
-def emptied_table(table: TableNow) -> Removed:
-    """For truncate_table of a whole table."""
-    if is_kept(table):
-        return NONE
-    return Removed(_known({table.location}), frozenset({(table.ref, None)}))
 
 
 def is_kept(table: TableNow) -> bool:

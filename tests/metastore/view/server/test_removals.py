@@ -180,9 +180,10 @@ def test_of_a_database_ends_the_copies_of_other_databases(hms, view) -> None:
     assert not fresh(hms, ref=outside)
 
 
-def test_of_a_partition_that_lies_outside_of_the_dropped_table(hms, view) -> None:
+@pytest.mark.parametrize("location", ["hdfs://c1:8020/elsewhere", f"{HOME}/../../elsewhere"])
+def test_of_a_partition_that_lies_outside_of_the_dropped_table(hms, view, location: str) -> None:
     partitioned(hms)
-    Partition(hms.partitions[REF]["ds=1"]).location = "hdfs://c1:8020/elsewhere"
+    Partition(hms.partitions[REF]["ds=1"]).location = location
     other(hms, "hdfs://c1:8020/elsewhere")
     OF_TABLE["drop_table"](view[C1])
     assert not fresh(hms, ref=OTHER)
@@ -272,3 +273,17 @@ def test_of_a_lost_metastore_leaves_the_marks(hms, view) -> None:
         OF_TABLE["drop_table"](view[C1])
     assert not fresh(hms, ref=OTHER)
     assert read_placement(Table(hms.tables[OTHER]).parameters, C1).open
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_of_a_truncated_external_table(hms, view, outside: bool) -> None:
+    """Hive's metastore deletes the files of external tables, too, when it truncates."""
+    partitioned(hms)
+    table = Table(hms.tables[REF])
+    table.set_text(12, "EXTERNAL_TABLE")
+    table.parameters = {**table.parameters, "EXTERNAL": "TRUE"}
+    elsewhere = "hdfs://c1:8020/elsewhere"
+    Partition(hms.partitions[REF]["ds=1"]).location = elsewhere
+    other(hms, elsewhere if outside else HOME)
+    OF_TABLE["truncate_table"](view[C1])
+    assert not fresh(hms, ref=OTHER)
