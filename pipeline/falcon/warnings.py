@@ -17,6 +17,7 @@ from pipeline.falcon.model import (
 )
 
 _MANY = 1000  # instances
+_LONG = timedelta(days=366)  # a validity that begins so long ago may be a mistake
 _UNUSED = frozenset(
     (
         "queueName",
@@ -83,7 +84,8 @@ def _coarse(feed: Feed, source: FeedCluster) -> Iterator[Problem]:
 
 
 def _backlog(calendar: Calendar, end: datetime, now: datetime, line: int) -> Iterator[Problem]:
-    count = calendar.count(min(now, end))
-    if count > _MANY:
-        reason = f"{count:,} instances are due as soon as it is scheduled"
+    until = min(now, end)
+    count, start = calendar.count(until), calendar.at(0)
+    if count > _MANY or (count > 1 and until - start > _LONG):
+        reason = f"{count:,} instances, since {start:%Y-%m-%d}, are due as soon as it is scheduled"
         yield Problem(line, "validity", reason)

@@ -26,7 +26,19 @@ def test_several_instances_of_one_partition() -> None:
 
 def test_many_instances_that_are_due_at_once() -> None:
     (warning,) = warnings(FEED.replace('end="2013-10-26', 'end="2023-10-26'))
-    assert warning.endswith("validity: 88,416 instances are due as soon as it is scheduled")
+    assert warning.endswith(
+        "validity: 88,416 instances, since 2013-09-24, are due as soon as it is scheduled"
+    )
+
+
+def test_a_daily_feed_that_begins_more_than_a_year_ago() -> None:
+    daily = DAILY.replace("hours(1)", "days(1)").replace("2013-10-2", "2026-10-2")
+    old = daily.replace("2013-09-24", "2024-12-30")
+    (warning,) = warnings(old)
+    assert warning.endswith(
+        "validity: 367 instances, since 2024-12-30, are due as soon as it is scheduled"
+    )
+    assert warnings(daily.replace("2013-09-24", "2025-01-02")) == []
 
 
 def test_a_feed_without_targets_has_no_instances_to_warn_of() -> None:
