@@ -27,7 +27,7 @@ from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.limits import DEFAULT
 from proxy.operations.administration.admin import Admin
-from proxy.operations.workers.peers import ALONE
+from proxy.operations.workers.peers import WorkerGroup
 from proxy.operations.workers.worker_group import WorkerConfig, answer_supervisor
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
@@ -100,7 +100,7 @@ async def _serve(
                 copier=Copier(path),
                 on_admin=signals.manage,
                 read_settings=lambda: load(path),
-                workers=worker.workers() if worker else ALONE,
+                workers=worker.workers() if worker else WorkerGroup(used_before=True),
                 cookie_key=worker.cookie_key if worker else None,
             )
         )

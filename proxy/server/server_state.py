@@ -80,7 +80,7 @@ class ServerState:
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
         self.functions = workers.functions or FunctionChanges()
-        self.caches = ServerCaches(workers.cached)
+        self.caches = ServerCaches(workers.cached, workers.used_before)
         self.pool = UpstreamPool(
             limits, router.health, credentials, workers.counters, len(workers.sockets) or 1
         )

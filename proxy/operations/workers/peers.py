@@ -31,7 +31,8 @@ class WorkerGroup:
     """This worker's place among the workers of its server.
 
     `sockets` are the addresses of all workers, `writes` is that of the queue of writes. The others
-    are memory that all workers share; None where there is one worker.
+    are memory that all workers share; None where there is one worker. `used_before`: servers of
+    clusters may have cached rows for an earlier proxy.
     """
 
     number: int = 0
@@ -41,6 +42,7 @@ class WorkerGroup:
     functions: FunctionChanges | None = None
     cached: FunctionChanges | None = None
     writes: Path | None = None
+    used_before: bool = False
 
 
 ALONE = WorkerGroup()

@@ -90,7 +90,9 @@ class WorkerConfig:
             for name in (_FUNCTIONS, _CACHED)
         )
         writes = self.folder / _WRITES
-        return WorkerGroup(self.number, sockets, counters, throttle, functions, cached, writes)
+        return WorkerGroup(
+            self.number, sockets, counters, throttle, functions, cached, writes, used_before=True
+        )
 
 
 def _shared(path: Path) -> memoryview:

@@ -19,6 +19,8 @@ from dialect.statement import CacheTable, CreateTempTable, SessionEffect
 from proxy.session.replay.function_changes import FunctionChanges
 
 _ANY = "*"  # a version that is none when the table is read
+_CLEARED = "cleared"
+_BEGIN = 1  # the event that is the start of the proxy
 Cached = Mapping[str, int]
 """Tables in their versions, and when each was last recorded."""
 
@@ -26,14 +28,15 @@ Cached = Mapping[str, int]
 class ServerCaches:
     """Which tables a server may have cached. All methods are called in one thread."""
 
-    def __init__(self, shared: FunctionChanges | None = None) -> None:
-        """`shared` is memory of all processes; None: this is the only one."""
+    def __init__(self, shared: FunctionChanges | None = None, used_before: bool = False) -> None:
+        """`shared` is memory of all processes; None: this is the only one. `used_before`: servers
+        may have cached rows when the first process began, until one process clears them."""
         self._shared = shared or FunctionChanges()
         self._at = (0,) * len(self._shared.now())
-        self._events = 0
+        self._events = _BEGIN
         self._cached: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        self._missed = 0  # the last event by which any table may be cached anywhere
-        self._cleared: dict[str, int] = {}  # up to which event each server's cache was cleared
+        self._missed = _BEGIN if used_before else 0  # until then any table may be cached anywhere
+        self._cleared: dict[str, int] = {}  # of what was missed until then, by server
 
     def record(self, endpoint: Endpoint, versions: Mapping[TableRef, object]) -> None:
         """A statement that caches rows of these tables begins, or has ended."""
@@ -60,7 +63,10 @@ class ServerCaches:
         """The server's cache was cleared after `stale` returned `cached`."""
         self._follow()
         server = str(endpoint)
-        self._cleared[server] = max(self._cleared.get(server, 0), cached.get("", 0))
+        missed = cached.get("", 0)
+        if missed > self._cleared.get(server, 0):
+            self._cleared[server] = missed
+            self._shared.record(server, _CLEARED)
         kept = {
             key: event
             for key, event in self._cached.get(server, {}).items()
@@ -80,7 +86,10 @@ class ServerCaches:
             self._missed = self._events
             return
         for server, key in recorded:
-            self._cached[server][key] = self._events
+            if key == _CLEARED:  # of what was there when the first process began
+                self._cleared.setdefault(server, _BEGIN)
+            else:
+                self._cached[server][key] = self._events
 
 
 def caches_rows(effect: SessionEffect | None) -> bool:

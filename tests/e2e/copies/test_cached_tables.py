@@ -1,11 +1,15 @@
 """CACHE TABLE holds for all sessions of a server: none of them reads rows of an old version."""
 
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyhive.hive import Connection
 
 from cli.stack.stack import Stack
 from tests.e2e.conftest import C2, Connect, Sql, Tables, rows
+from tests.e2e.support.fronts import opened
 
 pytestmark = pytest.mark.e2e
 
@@ -17,7 +21,7 @@ def _guarded(stack: Stack) -> None:
 
 
 def test_a_new_session_reads_no_rows_that_another_one_cached_before_a_write(
-    db: str, sql: Sql, tables: Tables, connect: Connect
+    db: str, sql: Sql, tables: Tables, connect: Connect, stack: Stack, tmp_path: Path
 ) -> None:
     """A partitioned table's plan is the same wherever its files are."""
     days, flat, hive = made = tuple(f"{db}.{name}" for name in ("days", "flat", "hive"))
@@ -46,4 +50,15 @@ def test_a_new_session_reads_no_rows_that_another_one_cached_before_a_write(
         for table in made:
             found[table] = sql(f"USE CLUSTER {C2}", f"SELECT a FROM {table} ORDER BY a")
         found["result"] = sql(f"USE CLUSTER {C2}", cached)
-    assert found == {table: [(1,), (2,)] for table in made} | {"result": [(2,)]}
+        assert found == {table: [(1,), (2,)] for table in made} | {"result": [(2,)]}
+        for table in made:
+            rows(cursor, f"CACHE TABLE {table}")
+        write(3)
+        with opened(stack, tmp_path) as fronts:
+            plain = fronts.plain.binary
+            with closing(Connection(plain.host, plain.port)) as started_later:
+                other = started_later.cursor()
+                rows(other, f"USE CLUSTER {C2}")
+                for table in made:
+                    found[table] = rows(other, f"SELECT a FROM {table} ORDER BY a")
+        assert found == {table: [(1,), (2,), (3,)] for table in made} | {"result": [(2,)]}
