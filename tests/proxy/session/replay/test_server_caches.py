@@ -74,3 +74,15 @@ def test_statements_that_cache_rows() -> None:
     assert not caches_rows(CreateTempTable("v", ("/files",)))
     assert not caches_rows(UncacheTable(None))
     assert not caches_rows(None)
+
+
+def test_each_server_is_cleared_once_by_one_process_after_the_proxy_started() -> None:
+    memory = memoryview(bytearray(shared_size(2)))
+    changes = [FunctionChanges(memory, number, 2) for number in range(2)]
+    one, other = (ServerCaches(each, used_before=True) for each in changes)
+    for server in (EAST, WEST):
+        stale = one.stale(server, {T: OLD})
+        assert stale is not None
+        one.cleared(server, stale)
+        for each in (one, other):
+            assert each.stale(server, {T: OLD}) is None
