@@ -10,6 +10,7 @@ from conf.topology import Topology
 from conf.write_ids import new_id
 from metastore.client.types import Table
 from metastore.errors import BadTarget
+from metastore.placement.open_formats import why_not_copied
 from metastore.placement.placement_store import PlacementStore
 
 
@@ -59,6 +60,8 @@ def assign(
     if wanted.end_writes:
         end_writes(store, wanted.table)
     table, placement = store.table(wanted.table)
+    if wanted.copies and (why := why_not_copied(table)) is not None:
+        raise BadTarget(why)
     names = _chosen(store, table, wanted.partitions)
     _check_no_write(wanted, placement, names)
     whole = not wanted.partitions

@@ -24,6 +24,7 @@ from conf.write_ids import new_id
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import UnreadableFacts
+from metastore.placement.open_formats import why_not_copied
 from metastore.placement.placement_store import PlacementStore
 from pipeline.errors import NotCopyable
 
@@ -45,7 +46,8 @@ class DataObject:
 @dataclass(frozen=True, slots=True)
 class TableState:
     """The facts of a table that a copy needs. `created` is in epoch seconds and survives a rename;
-    `placed`: its parameters have facts of Causeway.
+    `placed`: its parameters have facts of Causeway. `not_copied` says why the table can have no
+    copies; None if it can.
     """
 
     ref: TableRef
@@ -54,6 +56,7 @@ class TableState:
     location: str
     placement: Placement
     placed: bool
+    not_copied: str | None = None
 
     @property
     def partitioned(self) -> bool:
@@ -150,6 +153,7 @@ class ObjectCatalog:
             location=data_location(table),
             placement=self._facts.placement(table),
             placed=any(key.startswith(RESERVED_PREFIX) for key in table.parameters),
+            not_copied=why_not_copied(table),
         )
 
     def names(self, state: TableState) -> list[str]:

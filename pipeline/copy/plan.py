@@ -186,8 +186,11 @@ def plan_copy(
 ) -> CopyPlan:
     """Which of `objects` have to be copied; `again` includes those with a fresh copy.
 
-    Raises NotCopyable when the cluster is the primary of one of them.
+    Raises NotCopyable when the cluster is the primary of one of them, or the table can have no
+    copies (D16).
     """
+    if table.not_copied is not None:
+        raise NotCopyable(table.not_copied)
     items, busy, fresh = [], [], 0
     for each in objects:
         placement = each.placement

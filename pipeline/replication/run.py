@@ -7,6 +7,7 @@ from conf.errors import CausewayError
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
+from metastore.placement.open_formats import why_not_copied
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
@@ -41,6 +42,8 @@ def read_replication(
     table = source.get_table(request.source)
     if table.kind.endswith("_VIEW"):
         raise NotCopyable(f"{request.source} is a view: it has no data of its own.")
+    if (why := why_not_copied(table)) is not None:
+        raise NotCopyable(why)
     target_keys(request, table)
     known = _table_or_none(target, request)
     existing = _target_partitions(request, target, known)

@@ -17,6 +17,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import Notify, NotifyingClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
+from metastore.placement.open_formats import why_not_copied
 from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
@@ -201,6 +202,9 @@ def _table_problems(
     if table.owner and table.owner != user:
         reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
         yield Problem(storage.line, "table", reason)
+    replicates = any(each.role is Role.TARGET for each in feed.clusters)
+    if replicates and (why := why_not_copied(table)) is not None:
+        yield Problem(storage.line, "table", why)
     kinds = kinds_of(table.partition_keys)
     for key, value in uri.keys:
         if key not in kinds:

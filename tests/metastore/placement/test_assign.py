@@ -47,6 +47,17 @@ def test_a_table_with_a_copy(metastore: FakeMetastore, facts: PlacementStore) ->
     assert (placement.primary, placement.copies) == (C2, ())
 
 
+def test_an_iceberg_table_gets_a_primary_and_no_copy(
+    metastore: FakeMetastore, facts: PlacementStore
+) -> None:
+    """D16"""
+    table = Table(metastore.tables[PLAIN])
+    table.parameters = {"table_type": "ICEBERG"}
+    with pytest.raises(BadTarget, match="a table of Iceberg"):
+        assign(facts, Assignment(PLAIN, C2, copies={C3: "file:/C3/t"}), TOPOLOGY)
+    assert assign(facts, Assignment(PLAIN, C2), TOPOLOGY) == Assigned(1, 0)
+
+
 def test_all_partitions_of_a_table(metastore: FakeMetastore, facts: PlacementStore) -> None:
     wanted = Assignment(PARTED, C1, copies={C2: "file:/C2/p/"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(1, 4)

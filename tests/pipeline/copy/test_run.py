@@ -410,3 +410,17 @@ def test_a_finished_run_is_not_looked_at_again() -> None:
     world.files.broken.add("file:///c1/t/ds=3/b")
     world.copy("ds=3", again=True)
     assert len(world.files.children(f"{STAGING}/{OPEN}")) == 1
+
+
+@pytest.mark.parametrize("provider", ["iceberg", "delta"])
+def test_tables_of_iceberg_and_delta_are_not_copied(provider: str) -> None:
+    """D16: and what was published of them before is still swept."""
+    world = three()
+    world.copy()
+    table = world.metastore.tables[T]
+    table.parameters = {**table.parameters, "spark.sql.sources.provider": provider}
+    before = dict(world.fresh())
+    with pytest.raises(NotCopyable, match="its metadata names the files of the primary"):
+        world.copy(again=True)
+    assert world.fresh() == before
+    world.sweep()

@@ -142,6 +142,17 @@ def test_the_table_is_made_and_the_partition_appears() -> None:
     assert table.storage.columns == (("a", "int"), ("b", "string"))
 
 
+def test_a_table_of_iceberg_is_not_replicated() -> None:
+    """D16"""
+    pair = Pair()
+    pair.add("1", a="x")
+    table = pair.source.tables[SOURCE]
+    table.parameters = {**table.parameters, "table_type": "ICEBERG"}
+    with pytest.raises(NotCopyable, match="its metadata names the files of the primary"):
+        pair.run()
+    assert pair.seen() == {}
+
+
 def test_the_export_names_format_schema_origin_and_values() -> None:
     pair = Pair()
     pair.add("1", a="one")

@@ -496,6 +496,23 @@ def test_another_users_table_is_refused(site: Site) -> None:
     assert site.replicas() == {}
 
 
+def test_a_feed_that_replicates_an_iceberg_table_is_refused(site: Site) -> None:
+    """D16: at submit, and when an instance runs."""
+    table = site.source.tables[SOURCE]
+    table.parameters = {**table.parameters, "table_type": "ICEBERG"}
+    catalog = {each.key: document.read(each.document) for each in site.store.entities()}
+    entity_set = EntitySet(
+        {each.name: each for each in catalog.values() if isinstance(each, Cluster)}, {}
+    )
+    problems = list(tables.against(catalog[FEED_KEY], entity_set, "ann"))
+    assert any("src.clicks is a table of Iceberg" in each.reason for each in problems)
+    site.add(0, a="zero")
+    site.run(0)
+    (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]
+    assert "src.clicks is a table of Iceberg" in one.detail
+    assert site.replicas() == {}
+
+
 def test_a_source_table_must_exist(site: Site) -> None:
     """FA-G3: the error names the table and the cluster."""
     catalog = [document.read(each.document) for each in site.store.entities()]

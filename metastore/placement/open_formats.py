@@ -1,0 +1,39 @@
+"""Which tables name the files of their data in metadata of their own: Iceberg and Delta (D16).
+
+A copy of their files is no copy of the table. Iceberg's metadata has the absolute paths of the
+primary's files, so a cluster with the copy would still read the primary. Delta's log decides which
+files are part of the table, and a copy made file by file may have a log without its files.
+"""
+
+from metastore.client.types import Table
+
+_PROVIDERS = {"iceberg": "Iceberg", "delta": "Delta"}
+_CLASSES = {"org.apache.iceberg.": "Iceberg", "io.delta.": "Delta"}
+
+
+def open_format(table: Table) -> str | None:
+    """`Iceberg` or `Delta`; None for a table of any other format.
+
+    Spark names the format in `spark.sql.sources.provider`, Iceberg's catalogs in `table_type`, and
+    Hive by the storage handler or the input format.
+    """
+    parameters = table.parameters
+    for key in ("spark.sql.sources.provider", "table_type"):
+        if name := _PROVIDERS.get(parameters.get(key, "").lower()):
+            return name
+    classes = (parameters.get("storage_handler", ""), table.storage.input_format)
+    for prefix, name in _CLASSES.items():
+        if any(each.startswith(prefix) for each in classes):
+            return name
+    return None
+
+
+def why_not_copied(table: Table) -> str | None:
+    """Why no copy of the table can be made, as a sentence; None if one can be made."""
+    name = open_format(table)
+    if name is None:
+        return None
+    return (
+        f"{table.ref} is a table of {name}: its metadata names the files of the primary, so a copy"
+        " of its files cannot be read in another cluster."
+    )
