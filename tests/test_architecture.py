@@ -8,6 +8,8 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+from conf.logs.logs import ROOMS as ROOMS_WITH_LOGS
+
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     "conf",
@@ -41,6 +43,11 @@ def test_architecture_lists_the_import_contracts() -> None:
         (ROOT / "ARCHITECTURE.md").read_text().split("## Rules of imports")[1].split("\n## ")[0]
     )
     assert sorted(re.findall(r"^- \*\*([^*]+)\*\*", section, re.MULTILINE)) == sorted(contracts)
+
+
+def test_the_level_of_the_log_holds_in_every_room() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert sorted(ROOMS_WITH_LOGS) == sorted(settings["tool"]["importlinter"]["root_packages"])
 
 
 def test_architecture_lists_the_layers_in_the_order_of_the_contracts() -> None:

@@ -20,7 +20,21 @@ from conf.settings.operating import LogFormat, LogLevel
 
 MAX_WAITING = 10_000  # lines
 _CLOSE = 1.0  # seconds
-_ROOMS = ("cli", "conf", "dialect", "metastore", "pipeline", "proxy", "router")
+ROOMS = (
+    "advice",
+    "cli",
+    "conf",
+    "console",
+    "database",
+    "dialect",
+    "metastore",
+    "pipeline",
+    "proxy",
+    "router",
+    "telemetry",
+    "thriftcodec",
+)
+"""The packages of Causeway, whose loggers have the level of the settings."""
 
 
 class TextFormatter(logging.Formatter):
@@ -122,5 +136,5 @@ def configure_logs(form: LogFormat = LogFormat.TEXT, level: LogLevel = LogLevel.
 
 def set_log_level(level: LogLevel) -> None:
     """Sets the level of Causeway's own loggers."""
-    for room in _ROOMS:
+    for room in ROOMS:
         logging.getLogger(room).setLevel(level.name)
