@@ -227,8 +227,8 @@ def _at(planned: HudiReplicationPlan, paths: Iterable[str]) -> list[str]:
 
 
 def _delete_extra_files(planned: HudiReplicationPlan, files: Files) -> None:
-    """Deletes files of an to_compare first run that the source no longer has: a commit that was
-    undone since would appear in the replica.
+    """Deletes what an interrupted first run has left and the source no longer has: a commit that
+    was undone since would appear in the replica.
     """
     parts = (planned.data, planned.prepared, planned.completed, planned.cleans, planned.archived)
     wanted = {entry.path for part in parts for entry in part}

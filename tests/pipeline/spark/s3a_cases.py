@@ -101,6 +101,28 @@ def test_a_transfer_of_half_an_object_leaves_none(
     assert [r for r in s3.requests if r.kind == "PUT" and r.key.endswith("/b/file")] == []
 
 
+@pytest.mark.parametrize("fails", ["read", "read back"])
+def test_a_failed_attempt_leaves_the_object_of_another_attempt(
+    s3: S3Server, files: SparkFiles, tmp_path: Path, fails: str
+) -> None:
+    """A task of a lost executor, or a speculative one, may fail after its twin sent the file."""
+    source, target = f"s3a://{BUCKET}/{tmp_path.name}/a", f"s3a://{BUCKET}/{tmp_path.name}/b"
+    s3.put(f"{tmp_path.name}/a/file", b"x" * 100_000)
+    wanted = copies(files, source, target)
+    [sent] = files.copy_files(wanted, CopyOptions())
+    assert sent.status is FileStatus.SENT
+    side = "a" if fails == "read" else "b"
+    s3.edit = lambda request, body: (
+        body[:60_000] if request.kind == "GET" and request.key.endswith(f"/{side}/file") else body
+    )
+    [failed] = files.copy_files(wanted, CopyOptions(attempts=1))
+    assert failed.status is FileStatus.FAILED
+    s3.reset()
+    [listing] = files.listings([target])
+    assert listing is not None
+    assert [(each.path, each.length) for each in listing.files] == [("file", 100_000)]
+
+
 def test_requests_that_fail_are_repeated_and_errors_are_named(
     s3: S3Server, files: SparkFiles, tmp_path: Path
 ) -> None:

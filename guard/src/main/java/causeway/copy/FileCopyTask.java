@@ -121,7 +121,9 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
             complete = true;
             return file.result("sent", file.length, sum, "");
         } finally {
-            if (!complete) {
+            // An object has its final name from the beginning. Another attempt of the task may have
+            // reported it as sent, so it stays: one that was not written completely never appears.
+            if (!complete && !target.isObjectStore()) {
                 target.delete(part);
             }
         }
@@ -198,7 +200,7 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
         try (ReadableByteChannel in = from; WritableByteChannel out = to) {
             try {
                 return pumpOpen(in, out, length, buffer, throttle);
-            } catch (IOException | InterruptedException | RuntimeException failure) {
+            } catch (Throwable failure) {
                 if (out instanceof FileStore.Abandonable) {
                     ((FileStore.Abandonable) out).abandon();
                 }
