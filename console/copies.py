@@ -1,9 +1,8 @@
 """The statement that copies a table, and what a copy is about. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from conf.topology import Topology
 from console.errors import Refused
 
@@ -26,6 +25,11 @@ class Copy:
         return f"ALTER TABLE {names}{part} COPY {_name(self.source)} TO {_name(self.target)}"
 
     @property
+    def partition_name(self) -> str:
+        """The name of the partition, as Hive escapes it; empty for the whole table."""
+        return partition_name(self.partition)
+
+    @property
     def title(self) -> str:
         named = "".join(f" {key}={value}" for key, value in self.partition)
         return f"{self.table}{named} to {self.target}"
@@ -45,14 +49,12 @@ def copy_of(form: dict[str, str], topology: Topology) -> Copy:
 
 
 def _partition(form: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    pairs = [each.partition("=")[::2] for each in form.get("partition", "").split("/") if each]
-    return tuple((key, value) for key, value in pairs)
-
-
-def single_partition(names: Sequence[str]) -> str:
-    """The name of the partition to copy if it is the only one and needs no unescaping, else an
-    empty text: the whole table is copied."""
-    return names[0] if len(names) == 1 and "%" not in names[0] else ""
+    """The values in the name of a partition; none for the whole table. Raises Refused."""
+    name = form.get("partition", "")
+    try:
+        return parse_partition_name(name) if name else ()
+    except ValueError as error:
+        raise Refused(str(error)) from None
 
 
 def _name(text: str) -> str:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from conf.times import utc
-from console.copies import Copy, copy_of, single_partition
+from console.copies import Copy, copy_of
 from console.errors import NotAllowed, Refused, SourceDown
 from console.pages.refusal_groups import Group, Refusals, Way, grouped
 from console.rendering import page
@@ -169,7 +169,7 @@ def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> li
         primary = next(
             (x for (table, _), x in states.items() if table == lack.table and _is_primary(x)), None
         )
-        partition = single_partition(lack.first) if lack.partitions == 1 else ""
+        partition = lack.first[0] if lack.partitions == 1 and lack.first else ""
         form = {"table": lack.table, "target": way.cluster, "partition": partition}
         copy = primary and copy_of(form | {"source": primary["cluster"]}, topology)
         steps.append(

@@ -145,6 +145,34 @@ def test_the_button_copies_as_the_user_and_shows_the_state() -> None:
     assert browser.get(f"/copies/{run.name}").status == 200
 
 
+def test_one_partition_is_copied_alone_whatever_its_value() -> None:
+    """A value with `%` in its escaped name: the page once offered to copy the whole table."""
+    sources = fake_sources()
+    lack = obstacle("east", "s.visits", partitions=1, first=["day=a%2Fb %25"])
+    one = statement("a", considered=[considered("east", lack)])
+    sources.history.statements = [one]  # type: ignore[attr-defined]
+    sources.proxies.explained = {one["text"]: explained()}  # type: ignore[attr-defined]
+    browser = Browser(open_app(sources))
+    text = browser.get("/refusals").text
+    assert 'value="day=a%2Fb %25"' in text
+    assert "This copies the whole table" not in text
+    browser.csrf = browser.app.state.access.session(None).csrf
+    form = {"table": "s.visits", "source": "west", "target": "east", "partition": "day=a%2Fb %25"}
+    browser.post("/copies", form)
+    [run] = sources.sql.started  # type: ignore[attr-defined]
+    assert "PARTITION (`day` = 'a/b %') COPY" in run.sql
+    assert browser.post("/copies", form | {"partition": "nonsense"}).status == 409
+
+
+def test_the_page_says_that_a_copy_of_some_partitions_is_one_of_the_table() -> None:
+    sources = fake_sources()
+    lack = obstacle("east", "s.visits", partitions=2, first=["day=1", "day=2"])
+    one = statement("a", considered=[considered("east", lack)])
+    sources.history.statements = [one]  # type: ignore[attr-defined]
+    sources.proxies.explained = {one["text"]: explained()}  # type: ignore[attr-defined]
+    assert "This copies the whole table" in Browser(open_app(sources)).get("/refusals").text
+
+
 def test_a_copy_to_a_cluster_that_is_not_there_is_refused() -> None:
     browser = Browser(open_app())
     browser.csrf = browser.app.state.access.session(None).csrf
