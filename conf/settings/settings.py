@@ -47,6 +47,7 @@ class Writers(Enum):
 class Metadata(Enum):
     """`proxy.metadata`: what answers questions about the catalog where both answers are equal."""
 
+    AUTOMATIC = "automatic"
     MEMORY = "memory"
     CLUSTER = "cluster"
 
@@ -128,10 +129,13 @@ class Settings:
     snapshot_limit: int = setting("snapshot.limit", POSITIVE, "10000", RESTART,
         "The number of tables that are kept in memory.")
     writers: Writers = made_of(WRITERS, factory=lambda: Writers.ANY)
-    metadata: Metadata = setting("proxy.metadata", choice(Metadata), "memory", RESTART,
+    metadata: Metadata = setting("proxy.metadata", choice(Metadata), "automatic",
+        RESTART,
         "What answers GetSchemas, GetTables, GetColumns, SHOW and DESCRIBE: `memory` where the"
         " result is certain ([when](../guide/sessions.md)), which needs `snapshot.writers ="
-        " views`; `cluster` always, for metastores that show different tables to different users.")
+        " views`; `cluster` always, for metastores that show different tables to different users."
+        " `automatic` is `cluster` where Causeway logs in to a cluster as a service"
+        " (`Authentication`), because that cluster may check each user's rights, else `memory`.")
     metastore_timeout: float = setting("metastore.timeout", DURATION, "20s", RESTART,
         "How long a call to the metastore may take.")
     secret_files: Sharing = made_of(SECRET_FILES, factory=lambda: Sharing.PRIVATE)

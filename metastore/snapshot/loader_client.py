@@ -65,7 +65,7 @@ class SnapshotLoader:
         self._tables: SingleFlight[TableRef, bool] = SingleFlight(self._read_table)
         self._databases: SingleFlight[str, bool] = SingleFlight(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
-        remembered = settings.metadata is Metadata.MEMORY
+        remembered = _is_remembered(settings)
         self._functions = SqlFunctions(self._pool)
         self._listing = TableListing(self._pool, self._tracker) if remembered else None
         self._describes = remembered and settings.writers is Writers.VIEWS
@@ -372,3 +372,10 @@ async def _until_kept(loads: SingleFlight[K, bool], key: K) -> None:
         if await loads.ask(key):
             return
     raise ChangedMeanwhile(f"{key} kept changing while it was read")
+
+
+def _is_remembered(settings: Settings) -> bool:
+    """Whether questions about the catalog may be answered from memory, to all users alike."""
+    if settings.metadata is Metadata.AUTOMATIC:
+        return not any(login.is_service for login in settings.logins.values())
+    return settings.metadata is Metadata.MEMORY

@@ -8,6 +8,7 @@ import pytest
 
 from conf.names import TableRef
 from conf.settings.settings import Metadata, Settings
+from conf.settings.upstream_auth import Login, Proof
 from conf.spark_table import SparkDatabase
 from metastore.catalog import listing_client
 from metastore.catalog.listing_client import TableListing
@@ -268,8 +269,11 @@ def test_what_is_too_much_is_not_kept(hms, view, monkeypatch) -> None:
     run(settings_of(hms, view), scenario)
 
 
-def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view) -> None:
-    settings = replace(settings_of(hms, view), metadata=Metadata.CLUSTER)
+@pytest.mark.parametrize("metadata", [Metadata.CLUSTER, Metadata.AUTOMATIC])
+def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view, metadata) -> None:
+    """`automatic`: a cluster that gets the end user's name may check that user's rights."""
+    logins = {C1: Login(Proof.PLAIN, "causeway")}
+    settings = replace(settings_of(hms, view), metadata=metadata, logins=logins)
 
     async def main() -> None:
         loader = SnapshotLoader(settings, Snapshot())
