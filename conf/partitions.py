@@ -98,7 +98,8 @@ class TableFacts:
     """The facts of a table for the router: its replicas and, if it has partitions, theirs.
 
     `write` is the id of the table's last write, `changes` the id of the last change to the facts of
-    any partition. Ids can only be compared. `size` in bytes is for people, None if it is not known.
+    any partition. Ids can only be compared. For people alone are `size` in bytes, None if it is
+    not known, and `copyable`: whether copies of it can be made.
     """
 
     replicas: Replicas
@@ -106,3 +107,4 @@ class TableFacts:
     write: str = field(default="0", compare=False)
     changes: str = field(default="0", compare=False)
     size: int | None = field(default=None, compare=False)
+    copyable: bool = field(default=True, compare=False)

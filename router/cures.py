@@ -68,6 +68,9 @@ def _needed(read: Input, facts: Facts, cluster: ClusterName) -> Iterator[CopyNee
     if not lacking:
         return
     known, placed = facts[read.table], read.placed
+    if known is not None and not known.copyable:
+        yield None
+        return
     size = None if known is None else known.size
     if placed is None:
         (replicas,) = lacking

@@ -35,6 +35,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.single_flight import SingleFlight
 from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
+from metastore.placement.open_formats import open_format
 from metastore.placement.placement_store import PlacementStore
 from metastore.placement.table_copies import table_copies
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
@@ -242,7 +243,10 @@ class SnapshotLoader:
                 return None
             kept = packed(table) if self._describes else b""
             size = known_size(table.parameters)
-            return TableRecord(describe(table), placement, packed=kept, size=size)
+            copyable = open_format(table) is None
+            return TableRecord(
+                describe(table), placement, packed=kept, size=size, copyable=copyable
+            )
 
         began = self._tracker.reading()
 

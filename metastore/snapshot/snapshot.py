@@ -27,7 +27,7 @@ class TableRecord:
 
     `listed` is the time at which their names were read, by the snapshot's clock. `packed` is all of
     the table (`metastore.catalog.spark_table`), or nothing if it is not kept. `size` is its bytes
-    by its statistics, None without them.
+    by its statistics, None without them. `copyable`: copies of it can be made.
     """
 
     info: TableInfo
@@ -36,6 +36,7 @@ class TableRecord:
     listed: float = 0.0
     packed: bytes = b""
     size: int | None = None
+    copyable: bool = True
 
     @property
     def weight(self) -> int:
@@ -57,7 +58,14 @@ class TableRecord:
         sheet = self.partitions
         placed = None if sheet is None else sheet.placed(self.placement)
         placement = self.placement
-        return TableFacts(placement.replicas(), placed, placement.write, placement.facts, self.size)
+        return TableFacts(
+            placement.replicas(),
+            placed,
+            placement.write,
+            placement.facts,
+            self.size,
+            self.copyable,
+        )
 
     def lacking_since(self) -> dict[ClusterName, float | None]:
         """As `Snapshot.lacking_since`, by cluster."""

@@ -72,6 +72,15 @@ def test_a_write_is_cured_only_in_its_primary() -> None:
     assert "ALTER TABLE sample.visits COPY west TO east" in hint(facts(5, visits=10**15), insert)
 
 
+def test_a_table_that_cannot_be_copied_is_not_named() -> None:
+    known = dict(facts(5))
+    known[VISITS] = replace(
+        known[VISITS] or TableFacts(Replicas(WEST, frozenset())), copyable=False
+    )
+    assert "ALTER TABLE sample.users COPY east TO west" in hint(known)
+    assert "For example" not in hint(known, pinned=EAST)
+
+
 def test_after_the_copy_the_statement_runs() -> None:
     known = dict(facts(5))
     (read, _) = inputs(JOIN, known, Request(JOIN, EAST).coverage)

@@ -499,3 +499,20 @@ def test_a_database_is_not_described_where_others_may_write(metastore: FakeMetas
         assert metastore.calls["get_database"] == 0
 
     _run(metastore, scenario)
+
+
+@pytest.mark.parametrize(("kind", "copyable"), [("ICEBERG", False), ("plain", True)])
+def test_facts_say_whether_a_table_can_be_copied(
+    metastore: FakeMetastore, kind: str, copyable: bool
+) -> None:
+    table = _table()
+    table.parameters = {**table.parameters, "table_type": kind}
+    metastore.add(table)
+
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
+        await loader.load_facts([REF])
+        facts = snapshot.facts(REF)
+        assert facts is not None
+        assert facts.copyable is copyable
+
+    _run(metastore, scenario)
