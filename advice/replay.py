@@ -114,8 +114,14 @@ def _options(
             tried.insert(0, request.default)
     for cluster in dict.fromkeys(tried or [request.default]):
         if paths <= {cluster}:
-            needed = (_parts(each, cluster, stock, at) for each in found)
-            yield cluster, frozenset().union(*needed)
+            parts = frozenset().union(*(_parts(each, cluster, stock, at) for each in found))
+            if all(_is_copyable(facts, part.table) for part in parts):
+                yield cluster, parts
+
+
+def _is_copyable(facts: Facts, table: TableRef) -> bool:
+    known = facts[table]
+    return known is None or known.copyable
 
 
 def _parts(read: Input, cluster: ClusterName, stock: Stock, at: float | None) -> frozenset[Part]:

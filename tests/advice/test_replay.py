@@ -1,6 +1,7 @@
 """Outcomes agree with the router: what they ask for is exactly what a cluster lacks."""
 
 import os
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -114,3 +115,20 @@ def test_an_incomplete_stock_asks_for_tables() -> None:
     found = replay("SELECT * FROM users", SHOP, stock)
     assert isinstance(found, Needs)
     assert found.tables == {TableRef("shop", "users")}
+
+
+def test_no_copy_is_asked_for_of_a_table_that_cannot_be_copied() -> None:
+    stock = shop(SEED)
+    tables = {
+        ref: replace(table, facts=replace(table.facts, copyable=False))
+        for ref in stock.tables
+        if (table := stock.stock_of(ref)) is not None
+    }
+    stock = replace(stock, tables=tables)
+    found = [outcome(query(names), stock) for names in JOINS]
+    refused = [each for each in found if each.verdict is Verdict.REFUSED]
+    assert refused
+    assert all(each.options == () for each in refused)
+    alone = outcome(query(next(iter(SIZES))), stock)
+    assert alone.verdict is Verdict.RUNS
+    assert [parts for _, parts in alone.options] == [frozenset()]
