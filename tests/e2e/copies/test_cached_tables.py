@@ -9,7 +9,7 @@ from pyhive.hive import Connection
 
 from cli.stack.stack import Stack
 from tests.e2e.conftest import C2, Connect, Sql, Tables, rows
-from tests.e2e.support.fronts import opened
+from tests.e2e.support.fronts import serving
 
 pytestmark = pytest.mark.e2e
 
@@ -54,11 +54,12 @@ def test_a_new_session_reads_no_rows_that_another_one_cached_before_a_write(
         for table in made:
             rows(cursor, f"CACHE TABLE {table}")
         write(3)
-        with opened(stack, tmp_path) as fronts:
-            plain = fronts.plain.binary
-            with closing(Connection(plain.host, plain.port)) as started_later:
-                other = started_later.cursor()
-                rows(other, f"USE CLUSTER {C2}")
-                for table in made:
-                    found[table] = rows(other, f"SELECT a FROM {table} ORDER BY a")
+        with (
+            serving(stack, tmp_path / "later.toml", "") as front,
+            closing(Connection(front.binary.host, front.binary.port)) as started_later,
+        ):
+            other = started_later.cursor()
+            rows(other, f"USE CLUSTER {C2}")
+            for table in made:
+                found[table] = rows(other, f"SELECT a FROM {table} ORDER BY a")
         assert found == {table: [(1,), (2,), (3,)] for table in made} | {"result": [(2,)]}

@@ -63,13 +63,14 @@ def opened(stack: Stack, folder: Path) -> Iterator[Fronts]:
     secured = f"hive.server2.use.SSL = true\nhive.server2.keystore.path = '{keystore}'\n"
     run_sql(stack, *_TABLES)
     with ExitStack() as exits:
-        plain = exits.enter_context(_serving(stack, folder / "plain.toml", ""))
-        secure = exits.enter_context(_serving(stack, folder / "secure.toml", secured))
+        plain = exits.enter_context(serving(stack, folder / "plain.toml", ""))
+        secure = exits.enter_context(serving(stack, folder / "secure.toml", secured))
         yield Fronts(stack.ports.hs2[C1], plain, secure, ca)
 
 
 @contextmanager
-def _serving(stack: Stack, path: Path, more: str) -> Iterator[Front]:
+def serving(stack: Stack, path: Path, more: str) -> Iterator[Front]:
+    """A proxy over the stack, with settings in `path`: the stack's own and `more`."""
     binary, http = free_ports(2)
     theirs = stack.layout.settings.read_text().splitlines()
     lines = [line for line in theirs if not line.startswith(_THE_STACKS_OWN)]
