@@ -34,7 +34,7 @@ ROOMS = (
     "telemetry",
     "thriftcodec",
 )
-"""The packages of Causeway, whose loggers have the level of the settings."""
+"""The packages of Causeway: `log.level` holds for their loggers."""
 
 
 class TextFormatter(logging.Formatter):

@@ -24,7 +24,7 @@ _LOST = (MetastoreDown, MalformedReply, MessageTooLarge)
 
 
 class Removals:
-    """For one call. A context manager, at whose end the call has its reply or has failed."""
+    """The folders that one call removes. A context manager: leave it when the call has ended."""
 
     def __init__(self, writer: DirectWriter) -> None:
         self._writer = writer

@@ -73,7 +73,7 @@ class RunningWrites:
         return known
 
     def abandon(self, write: SparkWrite) -> bool:
-        """Forgets a write whose end is not known. Its marks stay; returns whether it has any."""
+        """Forgets a write without a known end. Its marks stay; returns whether it has any."""
         known = self._running.pop(write.id, None)
         return known is not None and bool(known.marked)
 
