@@ -65,7 +65,7 @@ class DirectWriter:
         return bool(touched_tables(write, index, self._context.view))
 
     def abandon(self, write: SparkWrite) -> bool:
-        """Forgets a prepared write without a known end. Its marks stay; returns whether it has any."""
+        """Forgets a write without a known end. Its marks stay; returns whether it has any."""
         return self._shared.writes.abandon(write)
 
     async def settle(self, table: TableRef) -> None:
