@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from cli.stack.java import find_java
 from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.names import ClusterName, TableRef
+from conf.placement import read_placement
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
@@ -140,13 +142,25 @@ class Tables:
         assert status == 0, f"table assign {table} {words}"
 
     def copy(self, table: str, cluster: ClusterName, partition: str | None = None) -> Path:
-        """Copy the files as they are now and publish them as the copy of `cluster`."""
+        """Copy the files as they are now and publish them as the copy of `cluster`.
+
+        Tasks of a statement that failed may still write: the table has their mark for some seconds.
+        """
+        end = time.monotonic() + 30
+        while self._is_written_directly(table) and time.monotonic() < end:
+            time.sleep(0.2)
         source = self.location(table, partition)
         target = self.stack.layout.warehouse(cluster) / "copies" / f"{next(_numbers)}"
         shutil.copytree(source, target)
         words = ["--partition", partition] if partition else []
         self.assign(table, *words, "--copy", f"{cluster}={target.as_uri()}")
         return target
+
+    def _is_written_directly(self, table: str) -> bool:
+        with HmsClient((self.stack.ports.metastore,)) as client:
+            parameters = client.get_table(TableRef.parse(table)).parameters
+        marks = read_placement(parameters, C1).open
+        return any("past the proxy" in (mark.by or "") for mark in marks)
 
     def facts(self, table: str, partition: str | None = None) -> dict[str, str]:
         """The `causeway.` parameters that the metastore has."""
