@@ -6,7 +6,7 @@ nothing is repeated for long, and no work waits.
 
 import logging
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from conf.logs.batch_thread import BatchThread, Entry
 from conf.settings.telemetry import TelemetrySettings
@@ -18,7 +18,7 @@ _DELAY = 1.0  # seconds in which entries gather
 E = TypeVar("E", bound=Entry)
 
 
-class TelemetryThread(Generic[E]):
+class TelemetryThread(BatchThread[E]):
     """`trace_of` and `run_of` describe an entry; the thread calls them. A run of None is not sent.
     `metastore` is the `HOST:PORT` that names the tables, `host` this machine's name.
 
@@ -33,6 +33,7 @@ class TelemetryThread(Generic[E]):
         trace_of: Callable[[E], Trace],
         run_of: Callable[[E], LineageRun | None],
     ) -> None:
+        super().__init__("telemetry", _DELAY)
         for library in ("opentelemetry", "openlineage"):  # they log each failure
             logging.getLogger(library).setLevel(logging.CRITICAL)
         self._trace_of = trace_of
@@ -43,32 +44,9 @@ class TelemetryThread(Generic[E]):
             token = settings.token.read_text().strip() if settings.token else ""
             self._lineage = LineageSender(settings.lineage, token, settings.namespace, metastore)
         self._failing = False
-        self._thread: BatchThread[E] = BatchThread("telemetry", self._send, _DELAY)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    @property
-    def dropped(self) -> int:
-        """The number of entries that were not sent."""
-        return self._thread.dropped
-
-    @property
-    def waiting(self) -> int:
-        """The number of entries that are not sent yet."""
-        return self._thread.waiting
-
-    def put(self, entry: E) -> None:
-        """Queues what ended."""
-        self._thread.put(entry)
-
-    def close(self) -> None:
-        """Sends what is queued, for a few seconds at most."""
-        self._thread.close()
-
-    # The thread's side
-
-    def _send(self, entries: list[E]) -> int:
+    def write_batch(self, entries: list[E]) -> int:
+        """Sends the entries; returns how many of them were not taken."""
         lost = 0
         if self._traces and not self._traces.send([self._trace_of(each) for each in entries]):
             lost = len(entries)

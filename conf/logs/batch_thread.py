@@ -6,7 +6,7 @@ dropped and counted, so that a slow or dead one neither stops work nor fills mem
 
 import logging
 import threading
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
@@ -33,23 +33,16 @@ class Entry(Protocol):
 E = TypeVar("E", bound=Entry)
 
 
-class BatchThread(Generic[E]):
-    """`write` runs in the thread; its result is the number of entries that it could not write.
+class BatchThread(ABC, Generic[E]):
+    """The queue and its thread; a subclass says how a batch is written.
 
-    It is called `delay` seconds after an entry has come to an empty queue, so that entries gather
-    and the event loop seldom wakes the thread; after `idle` seconds without one it is called with
-    no entries.
+    A batch is written `delay` seconds after an entry has come to an empty queue, so that entries
+    gather and the event loop seldom wakes the thread; after `idle` seconds without an entry the
+    thread writes an empty batch.
     """
 
-    def __init__(
-        self,
-        name: str,
-        write: Callable[[list[E]], int],
-        delay: float = 0.0,
-        idle: float | None = None,
-    ) -> None:
+    def __init__(self, name: str, delay: float = 0.0, idle: float | None = None) -> None:
         self._name = name
-        self._write = write
         self._delay = delay
         self._idle = idle
         self._queue: SimpleQueue[E | None] = SimpleQueue()
@@ -61,6 +54,7 @@ class BatchThread(Generic[E]):
         self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
 
     def start(self) -> None:
+        """Starts to write. Without it entries can be put, but are not written."""
         self._thread.start()
 
     @property
@@ -70,6 +64,7 @@ class BatchThread(Generic[E]):
 
     @property
     def is_running(self) -> bool:
+        """Whether the thread has started and not ended."""
         return self._thread.is_alive()
 
     @property
@@ -96,6 +91,10 @@ class BatchThread(Generic[E]):
 
     # The thread's side
 
+    @abstractmethod
+    def write_batch(self, entries: list[E]) -> int:
+        """Writes the entries; returns how many of them it could not write."""
+
     def pause(self, seconds: float) -> bool:
         """Waits, and returns early with True when the thread has to end."""
         return self._closing.wait(seconds)
@@ -107,7 +106,7 @@ class BatchThread(Generic[E]):
             characters = sum(entry.kept for entry in batch)
             try:
                 if batch or going:
-                    self._lost += self._write(batch)
+                    self._lost += self.write_batch(batch)
             except Exception:
                 fields = extra(incident=new_incident(), blame=Blame.CAUSEWAY.value)
                 _log.exception("internal error while writing the %s", self._name, extra=fields)

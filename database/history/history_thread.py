@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from conf.errors import CausewayError
 from conf.logs.batch_thread import BatchThread, Entry
@@ -62,12 +62,12 @@ class Retention:
 E = TypeVar("E", bound=Entry)
 
 
-class HistoryThread(Generic[E]):
+class HistoryThread(BatchThread[E]):
     """Writes the batches that `batch_of` makes of entries to the database at `url`. With
     `retention` it deletes old rows, too, which one process of a server does.
 
     The database is opened by the thread, and opened again until it answers: a server starts without
-    it.
+    it. A history that is only read needs no `start`.
     """
 
     def __init__(
@@ -76,36 +76,13 @@ class HistoryThread(Generic[E]):
         batch_of: Callable[[list[E]], Batch],
         retention: Retention | None = None,
     ) -> None:
+        super().__init__("history", _DELAY, None if retention is None else _TIDY)
         self._url = url
         self._batch_of = batch_of
         self._retention = retention
         self._store: HistoryStore | None = None
         self._failing = False
         self._tidied = -_TIDY
-        idle = None if retention is None else _TIDY
-        self._thread: BatchThread[E] = BatchThread("history", self._write, _DELAY, idle)
-
-    def start(self) -> None:
-        """Starts to write; a history that is only read needs no start."""
-        self._thread.start()
-
-    @property
-    def dropped(self) -> int:
-        """The number of entries that the history lacks."""
-        return self._thread.dropped
-
-    @property
-    def waiting(self) -> int:
-        """The number of entries that are not written yet."""
-        return self._thread.waiting
-
-    def put(self, entry: E) -> None:
-        """Queues an entry; drops it if too much is waiting."""
-        self._thread.put(entry)
-
-    def close(self) -> None:
-        """Writes what is queued, for a few seconds at most."""
-        self._thread.close()
 
     def opened(self) -> HistoryStore:
         """The database. Raises StoreUnavailable."""
@@ -115,9 +92,9 @@ class HistoryThread(Generic[E]):
 
     # The thread's side
 
-    def _write(self, entries: list[E]) -> int:
-        """The number of entries that were not written. Waits for a database that does not answer:
-        new entries gather meanwhile, up to the bound of the queue."""
+    def write_batch(self, entries: list[E]) -> int:
+        """Waits for a database that does not answer: new entries gather meanwhile, up to the bound
+        of the queue."""
         batch = self._batch_of(entries)
         lost = 0
         while len(batch):
@@ -126,7 +103,7 @@ class HistoryThread(Generic[E]):
             if self._answers():
                 lost = sum(not self._is_written(each) for each in batch.parts())
                 break
-            if self._thread.pause(_RETRY):
+            if self.pause(_RETRY):
                 return len(batch)
         if entries and self._failing and not lost:
             self._failing = False

@@ -28,7 +28,7 @@ class AuditEntry(Protocol):
         ...
 
 
-class Audit:
+class Audit(BatchThread[AuditEntry]):
     """Writes entries to `path`, also after the file was moved away or deleted.
 
     A file that is longer than `size` bytes gets the time as its suffix, and a new one is started;
@@ -36,38 +36,24 @@ class Audit:
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
+        super().__init__("audit log")
         self.path = path
         self.size = size
         self._file: int | None = None
         self._failing = False
         self._broken_line = False
-        self._thread: BatchThread[AuditEntry] = BatchThread("audit log", self._write_entries)
-        self._thread.start()
-
-    @property
-    def dropped(self) -> int:
-        """The number of statements and events that the log lacks."""
-        return self._thread.dropped
-
-    @property
-    def waiting(self) -> int:
-        """The number of entries that are not written yet."""
-        return self._thread.waiting
-
-    def put(self, entry: AuditEntry) -> None:
-        """Queues an entry; drops it if too much is waiting."""
-        self._thread.put(entry)
+        self.start()
 
     def close(self) -> None:
         """Writes what is queued, for a few seconds at most."""
-        self._thread.close()
-        if self._file is not None and not self._thread.is_running:
+        super().close()
+        if self._file is not None and not self.is_running:
             os.close(self._file)
             self._file = None
 
     # The thread's side
 
-    def _write_entries(self, entries: list[AuditEntry]) -> int:
+    def write_batch(self, entries: list[AuditEntry]) -> int:
         return self._write([_line(entry) for entry in entries]) if entries else 0
 
     def _write(self, lines: list[bytes]) -> int:

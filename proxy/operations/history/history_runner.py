@@ -56,42 +56,23 @@ class StatementBatch:
         yield from (StatementBatch([], dict([each])) for each in self.changes.items())
 
 
-class History:
+class History(HistoryThread[Ended | Completed]):
     """Keeps the statements of this process in the database at `url`. `proxy` names the process's
-    host. With `retention` it deletes old rows, too."""
+    host. With `retention` it deletes old rows, too. `dropped` counts the statements that the
+    history lacks, or whose amounts it lacks."""
 
     def __init__(self, url: str, proxy: str, retention: Retention | None = None) -> None:
+        super().__init__(url, self._statement_batch, retention)
         self._proxy = proxy
         self._readers = DaemonThreads(_READERS, "history reader")
-        self._thread: HistoryThread[Ended | Completed] = HistoryThread(
-            url, self._batch_of, retention
-        )
-
-    def start(self) -> None:
-        """Starts to write; a history that is only read needs no start."""
-        self._thread.start()
-
-    @property
-    def dropped(self) -> int:
-        """The number of statements that the history lacks, or whose amounts it lacks."""
-        return self._thread.dropped
-
-    @property
-    def waiting(self) -> int:
-        """The number of statements that are not written yet."""
-        return self._thread.waiting
 
     def ended(self, record: Record, uses: tuple[TableUse, ...]) -> None:
         """Keeps a statement that ended."""
-        self._thread.put(Ended(record, uses))
+        self.put(Ended(record, uses))
 
     def completed(self, record: Record) -> None:
         """Keeps the amounts that the client of a statement got in the end."""
-        self._thread.put(Completed(record))
-
-    def close(self) -> None:
-        """Writes what is queued, for a few seconds at most."""
-        self._thread.close()
+        self.put(Completed(record))
 
     async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """A page of statements. Raises BadSearch, StoreUnavailable."""
@@ -101,7 +82,7 @@ class History:
         """The answer of `HistoryStore.answer`. Raises BadSearch, StoreUnavailable."""
 
         def answer() -> dict[str, Any]:
-            return self._thread.opened().answer(question, parameters)
+            return self.opened().answer(question, parameters)
 
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -110,7 +91,7 @@ class History:
             text = f"The history did not answer within {_PATIENCE:g} s."
             raise StoreUnavailable(text) from None
 
-    def _batch_of(self, entries: list[Ended | Completed]) -> StatementBatch:
+    def _statement_batch(self, entries: list[Ended | Completed]) -> StatementBatch:
         """Runs in the thread that writes."""
         rows = {
             each.record.statement: row_of(each.record, each.uses, self._proxy)

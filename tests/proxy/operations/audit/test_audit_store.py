@@ -53,7 +53,7 @@ def test_a_moved_or_deleted_file_is_created_again(tmp_path: Path) -> None:
 
 
 def wait(audit: Audit) -> None:
-    while audit._thread.waiting:
+    while audit.waiting:
         pass
 
 
