@@ -8,7 +8,7 @@ from conf.names import TableRef
 from pipeline.copy.files import Files
 from pipeline.copy.lease import Lease, run_markers
 from pipeline.copy.staging import new_run, open_path, this_machine
-from pipeline.errors import AnotherCopyRuns, CopyError
+from pipeline.errors import AnotherCopyRuns, CopyError, VerifyFailed
 from pipeline.hudi.errors import PullRunning, StorageFault
 from pipeline.hudi.table.table import LOCKS
 
@@ -29,6 +29,8 @@ def leased(files: Files, location: str, folder: str = LOCKS) -> Iterator[Callabl
             yield lease.check
     except AnotherCopyRuns as other:
         raise PullRunning(f"another pull into {location} is running: {other.args[0]}") from other
+    except VerifyFailed:
+        raise
     except CopyError as fault:
         raise StorageFault(f"{location}: {fault.args[0]}") from fault
     finally:

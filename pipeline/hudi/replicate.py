@@ -2,10 +2,11 @@
 
 The files of a complete commit never change, and a commit becomes visible by the file that
 completes it on the timeline. So a replica gets all files of the new commits first, then the
-timeline files in the order of completion. Its own timeline is the bookmark. A reader sees whole
-commits only, and after a kill the next run continues. The first run copies the latest files, and
-the properties last: without them there is no table. Then the replica deletes what its source has
-cleaned, and archives what its source has archived (`trim`).
+timeline files in the order of completion. Before each commit becomes visible, a listing of the
+replica is compared with the plan: what the tasks reported is not enough. Its own timeline is the
+bookmark. A reader sees whole commits only, and after a kill the next run continues. The first run
+copies the latest files, and the properties last: without them there is no table. Then the replica
+deletes what its source has cleaned, and archives what its source has archived (`trim`).
 """
 
 import json
@@ -15,13 +16,17 @@ from dataclasses import dataclass, replace
 
 from pipeline.copy.files import (
     CopyOptions,
+    Difference,
     FileCopy,
     FileEntry,
+    FileListing,
     Files,
     FileStatus,
     Progress,
+    compare,
     no_progress,
 )
+from pipeline.errors import VerifyFailed
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.plan import Listings, snapshot
 from pipeline.hudi.table.archive import VERSION, ArchiveFiles
@@ -175,18 +180,20 @@ def run_replication(
     options: CopyOptions,
     progress: Progress = no_progress,
 ) -> HudiReplicationResult:
-    """Copies the files. Raises StorageFault for the first one that cannot be copied; the next run
-    continues from there.
+    """Copies the files. Raises StorageFault for the first one that cannot be copied, VerifyFailed
+    when the replica has less than the tasks reported; the next run continues from there.
     """
     sent = [_copy_commits(planned, files, options, progress)]
     files.delete(_at(planned, planned.cleaned))
     for entries in (planned.cleans, planned.archived):
         sent.append(_copy_files(planned, entries, files, options, progress))
+        if not planned.whole:
+            _check_visible(planned, entries, files)
     if planned.version:
         _write_text(planned, f"{planned.archive_folder}/{VERSION}", planned.version, files)
     files.delete(_at(planned, planned.retired))
     if planned.whole:
-        _delete_extra_files(planned, files)
+        _check_all_files(planned, files)
     if planned.postponed:
         _write_text(planned, COMPARE, json.dumps(planned.postponed), files)
     elif planned.compared:
@@ -208,12 +215,52 @@ def _copy_commits(
             files.write_marker(f"{planned.target}/{_ORIGIN}", planned.source)
     elif planned.compared:
         _write_text(planned, COMPARE, json.dumps(planned.compared), files)
-    last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
-    sent = [
-        _copy_files(planned, entries, files, options, progress)
-        for entries in (planned.data, planned.prepared, *last)
-    ]
+    parts = [planned.data, planned.prepared]
+    if planned.whole:
+        parts.append(planned.completed)
+    sent = [_copy_files(planned, entries, files, options, progress) for entries in parts]
+    if not planned.whole:
+        _check_copied(planned, [*planned.data, *planned.prepared], files)
+        for entry in planned.completed:
+            sent.append(_copy_files(planned, [entry], files, options, progress))
+            _check_visible(planned, [entry], files)
     return sum(n for n, _ in sent), sum(length for _, length in sent)
+
+
+def _check_copied(planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files) -> None:
+    """Raises VerifyFailed unless the replica has each file with its length. Costs one listing of
+    each folder.
+    """
+    difference = _difference(planned, entries, files)
+    if difference:
+        raise _verify_failed(planned, difference)
+
+
+def _check_visible(
+    planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files
+) -> None:
+    """`_check_copied` for files that readers see as soon as they exist: deletes wrong ones."""
+    difference = _difference(planned, entries, files)
+    if difference:
+        files.delete(_at(planned, difference.unlike))
+        raise _verify_failed(planned, difference)
+
+
+def _difference(
+    planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files
+) -> Difference:
+    folders = sorted({_folder(entry.path) for entry in entries})
+    listings = files.listings([f"{planned.target}/{each}".rstrip("/") for each in folders])
+    there = [
+        replace(found, path=f"{folder}/{found.path}".lstrip("/"))
+        for folder, listing in zip(folders, listings, strict=True)
+        for found in (listing.files if listing else ())
+    ]
+    return replace(compare(FileListing(tuple(entries)), FileListing(tuple(there))), extra=())
+
+
+def _verify_failed(planned: HudiReplicationPlan, difference: Difference) -> VerifyFailed:
+    return VerifyFailed(f"{planned.target} does not have what was copied to it: {difference}.")
 
 
 def _write_text(planned: HudiReplicationPlan, path: str, text: str, files: Files) -> None:
@@ -226,16 +273,20 @@ def _at(planned: HudiReplicationPlan, paths: Iterable[str]) -> list[str]:
     return [f"{planned.target}/{path}" for path in paths]
 
 
-def _delete_extra_files(planned: HudiReplicationPlan, files: Files) -> None:
-    """Deletes what an interrupted first run has left and the source no longer has: a commit that
-    was undone since would appear in the replica.
+def _check_all_files(planned: HudiReplicationPlan, files: Files) -> None:
+    """Compares a new replica with the plan, before readers see it. Deletes what an interrupted
+    first run has left and the source no longer has: a commit that was undone since would appear in
+    the replica. Raises VerifyFailed.
     """
     parts = (planned.data, planned.prepared, planned.completed, planned.cleans, planned.archived)
-    wanted = {entry.path for part in parts for entry in part}
-    wanted |= {_ORIGIN, f"{planned.archive_folder}/{VERSION}"}
-    there = files.listings([planned.target])[0]
-    extra = {entry.path for entry in there.files} - wanted if there else set()
-    files.delete(_at(planned, sorted(path for path in extra if not path.startswith(LOCKS))))
+    wanted = FileListing(tuple(entry for part in parts for entry in part))
+    listing = files.listings([planned.target])[0] or FileListing(())
+    difference = compare(wanted, listing)
+    if difference.missing or difference.unlike:
+        raise _verify_failed(planned, replace(difference, extra=()))
+    own = {_ORIGIN, f"{planned.archive_folder}/{VERSION}"}
+    extra = (path for path in difference.extra if path not in own and not path.startswith(LOCKS))
+    files.delete(_at(planned, list(extra)))
 
 
 def _copy_files(

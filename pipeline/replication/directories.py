@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 
 from pipeline.copy.copy_record import CopyRoute, RecordCopy, Share, no_records, recorded
-from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
+from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.partition_paths import Part, is_pattern, names_like
 from pipeline.falcon.paths import is_object_store, unpublishable
@@ -116,6 +116,10 @@ def _replicate_directory(
         extra = {e.path for e in staged.files} - {e.path for e in before.files} if staged else ()
         files.delete([f"{staged_copy}/{path}" for path in sorted(extra)])
         if now == before and sent is not None:
+            difference = compare(before, staged or FileListing(()))
+            if difference.missing or difference.unlike:
+                words = f"{staged_copy} does not have what was copied to it: "
+                raise ActionFailed(words + str(replace(difference, extra=())))
             lease.check()
             replace_target(files, copy, staged_copy)
             text = f"{copy.target}: {len(before.files)} files, {sent} bytes"

@@ -6,6 +6,7 @@ import pytest
 
 from conf.names import TableRef
 from pipeline.copy.staging import LEASE_SECONDS, OPEN, is_run, marker_path, new_run, open_path
+from pipeline.errors import VerifyFailed
 from pipeline.hudi.errors import PullRunning
 from pipeline.hudi.pull_lease import leased
 from tests.pipeline.copy.fakes import Effects, FakeFiles
@@ -42,6 +43,16 @@ def pull_and_lose_the_lock(files):
 def test_a_pull_that_lost_its_lock_does_not_commit(files):
     with pytest.raises(PullRunning, match="lost its lease"):
         pull_and_lose_the_lock(files)
+
+
+def replicate_and_find_a_difference(files):
+    with leased(files, TABLE):
+        raise VerifyFailed("a file is missing.")
+
+
+def test_a_difference_found_under_the_lease_keeps_its_own_code(files):
+    with pytest.raises(VerifyFailed, match="a file is missing"):
+        replicate_and_find_a_difference(files)
 
 
 def test_an_interrupted_pull_leaves_nothing(files):

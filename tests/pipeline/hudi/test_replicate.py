@@ -1,10 +1,12 @@
 """Replicas of Hudi tables: whole commits alone, and nothing sent twice."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from pipeline.copy.files import CopyOptions
+from pipeline.errors import VerifyFailed
 from pipeline.hudi.errors import NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import snapshot
@@ -100,6 +102,73 @@ def test_what_was_undone_since_a_first_run_died_is_not_left_behind(row_table, tm
     replicate(row_table, target, files)
     assert {p.name for p in (target / "p").glob("*.parquet")} == {"f_1-0-1_300.parquet"}
     assert values(target) == {"a": 3}
+
+
+class HarmfulFiles(LocalFiles):
+    """Reports every file as copied, but loses those whose path ends with `name`, or leaves them one
+    byte short.
+    """
+
+    def __init__(self, name: str, *, lost: bool):
+        super().__init__()
+        self.name, self.lost = name, lost
+
+    def _one(self, order):
+        result, target = super()._one(order), Path(order.target) / order.entry.path
+        if order.entry.path.endswith(self.name):
+            content = target.read_bytes()
+            target.unlink()
+            if not self.lost:
+                target.write_bytes(content[:-1])
+        return result
+
+
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("name", ["_200.parquet", "_300.parquet", "300.commit.requested", "commit"])
+def test_a_commit_whose_files_are_wrong_is_not_visible(row_table, tmp_path, name, lost):
+    target = tmp_path / "replica"
+    row_table.write(100, {"a": 1})
+    replicate(row_table, target, LocalFiles())
+    for instant in (200, 300):
+        row_table.write(instant, {"a": instant})
+        (row_table.timeline / f"{instant}.commit.requested").write_text("{}")
+    with pytest.raises(VerifyFailed, match=f"{'missing' if lost else 'differs'}: .*{name}"):
+        replicate(row_table, target, HarmfulFiles(name, lost=lost))
+    assert values(target) == {"a": 1}
+    replicate(row_table, target, LocalFiles())
+    assert values(target) == row_table.state
+
+
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("name", ["_100.parquet", "_200.parquet", "100_101.commit"])
+def test_a_new_replica_whose_files_are_wrong_is_no_table(row_table, tmp_path, name, lost):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"a": 2})
+    files = HarmfulFiles(name, lost=lost)
+    if name == "_100.parquet":  # not part of the newest state, so it is not copied
+        replicate(row_table, tmp_path / "replica", files)
+    else:
+        with pytest.raises(VerifyFailed, match=name):
+            replicate(row_table, tmp_path / "replica", files)
+        with pytest.raises(NotAHudiTable):
+            opened(tmp_path / "replica")
+        replicate(row_table, tmp_path / "replica", LocalFiles())
+    assert values(tmp_path / "replica") == row_table.state
+
+
+@pytest.mark.parametrize("listed", [20, 400])
+def test_the_comparison_lists_each_folder_once(fake_table, tmp_path, listed):
+    """The data of a commit costs one listing a partition, however many files it has."""
+    table, target = fake_table(version=9), tmp_path / "replica"
+    table.commit("100", [("p0", "f")])
+    replicate(table, target, LocalFiles())
+    table.commit("200", [(f"p{n}", f"f{m}") for n in range(4) for m in range(listed // 4)])
+    files, asked = LocalFiles(), []
+    listings = files.listings
+    files.listings = lambda locations: asked.extend(locations) or listings(locations)
+    replicate(table, target, files)
+    folders = [f"{target}/p{n}" for n in range(4)]
+    assert sorted(asked) == sorted([*folders, f"{target}/.hoodie/timeline"])
 
 
 def test_the_lease_of_a_first_run_is_no_other_data(row_table, tmp_path):

@@ -221,6 +221,25 @@ def test_a_broken_file_fails_the_attempt_and_shows_nothing(site: Site) -> None:
     assert again == [], "what was carried by the first attempt is not sent again"
 
 
+@pytest.mark.parametrize("left", [None, b"mor"])
+def test_a_file_that_did_not_arrive_fails_the_attempt_and_shows_nothing(
+    site: Site, left: bytes | None
+) -> None:
+    site.add(0, a="zero", b="more", _SUCCESS="")
+
+    def harm(name: str) -> None:
+        for path in [p for p in site.files.content if p.endswith("/new/b")]:
+            del site.files.content[path]
+            if left is not None:
+                site.files.write(path, left)
+
+    site.files.effects.before = harm
+    site.run(0)
+    assert site.states() == [State.READY]
+    assert ("missing: b" if left is None else "differs: b") in site.details()[0]
+    assert site.target(0) == {}
+
+
 @pytest.mark.slow
 def test_old_directories_go_by_their_names(site: Site) -> None:
     for hours in (0, 1, 49):
