@@ -34,8 +34,8 @@ def solve(
     problem: Problem, target: float, start: Iterable[int] = (), seconds: float = SECONDS
 ) -> frozenset[int] | None:
     """The solver's best copies that meet the target within `seconds`; None if it found none."""
-    model = _Model(problem, target)
-    values = list(_run(model, seconds, model.values_of(frozenset(start))).getSolution().col_value)
+    model = Model(problem, target)
+    values = list(run(model, seconds, model.values_of(frozenset(start))).getSolution().col_value)
     if len(values) != len(model.costs):
         return None
     copies = range(len(problem.prices))
@@ -45,14 +45,7 @@ def solve(
     return made
 
 
-def lower_bound(problem: Problem, target: float, seconds: float = 60.0) -> float:
-    """A price that no copies which meet the target go below, without limits."""
-    model = _Model(problem, target)
-    solver = _run(model, seconds, None)
-    return float(solver.getInfo().mip_dual_bound) * model.scale
-
-
-def _run(model: "_Model", seconds: float, start: list[float] | None) -> Any:
+def run(model: "Model", seconds: float, start: list[float] | None) -> Any:
     """The solver after its run, which begins with the columns' values in `start`."""
     highspy: Any = import_module("highspy")
     # Highs prints its name when it enables callbacks, before it can be made silent.
@@ -84,9 +77,12 @@ def _run(model: "_Model", seconds: float, start: list[float] | None) -> Any:
     return solver
 
 
-class _Model:
-    """Columns: copies, then one for each bundle and for each demand with several options. A
-    demand's column is at most its bundles'; a bundle's at most each of its copies'."""
+class Model:
+    """A problem as an integer program.
+
+    Columns: copies, then one for each bundle and for each demand with several options. A demand's
+    column is at most its bundles'; a bundle's at most each of its copies'.
+    """
 
     def __init__(self, problem: Problem, target: float) -> None:
         self.problem = problem

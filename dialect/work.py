@@ -39,8 +39,3 @@ def bounded(steps: int) -> Iterator[None]:
         yield
     finally:
         _LEFT.steps = outside
-
-
-def steps_left() -> int:
-    """How many steps this thread's analysis may still take."""
-    return _LEFT.steps

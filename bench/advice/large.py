@@ -3,7 +3,7 @@
 import time
 from random import Random
 
-from advice.exact import is_installed, lower_bound
+from advice.exact import Model, is_installed, run
 from advice.problem import Problem
 from advice.search import search
 
@@ -11,6 +11,7 @@ CLUSTERS = 3
 SHARE = 0.9
 SIZES = (100, 1_000, 10_000, 100_000)  # tables
 _BOUND = 10_000  # tables up to which the solver's bound is computed
+_SECONDS = 60.0  # for the solver
 
 
 def problem_of(tables: int, seed: int = 1) -> Problem:
@@ -34,6 +35,12 @@ def problem_of(tables: int, seed: int = 1) -> Problem:
             )
         )
     return Problem(prices, weights, options)
+
+
+def lower_bound(problem: Problem, target: float) -> float:
+    """A price that no copies which meet the target go below, without limits."""
+    model = Model(problem, target)
+    return float(run(model, _SECONDS, None).getInfo().mip_dual_bound) * model.scale
 
 
 def main() -> None:

@@ -182,11 +182,6 @@ class HmsClient:
         arguments.set(4, I16, -1)
         return list(self.call("get_partition_names_ps", arguments))
 
-    def get_partition(self, ref: TableRef, name: str) -> Partition:
-        arguments = _named(ref)
-        arguments.set(3, STRING, name)
-        return Partition(self.call("get_partition_by_name", arguments))
-
     def get_partitions(self, ref: TableRef, names: Iterable[str]) -> Iterator[Partition]:
         """The named partitions that exist, in batches and any order."""
         for batch in batches(names, BATCH):
@@ -196,13 +191,6 @@ class HmsClient:
     def get_all_partitions(self, ref: TableRef) -> Iterator[Partition]:
         """Every partition, batch by batch."""
         return self.get_partitions(ref, self.get_partition_names(ref))
-
-    def get_partitions_by_filter(self, ref: TableRef, condition: str) -> list[Partition]:
-        """Partitions by the metastore's own filter language, e.g. `ds > "1" and hr = "2"`."""
-        arguments = _named(ref)
-        arguments.set(3, STRING, condition)
-        arguments.set(4, I16, -1)
-        return [Partition(each) for each in self.call("get_partitions_by_filter", arguments)]
 
     def get_partition_facts(self, ref: TableRef, names: Iterable[str]) -> Iterator[PartitionFacts]:
         """The facts for routing of the named partitions; faster than `get_partitions`."""

@@ -62,16 +62,6 @@ def parse(text: str) -> TableUri:
     return TableUri(_table(text, *parts), _keys(text, fragment))
 
 
-def parse_template(text: str) -> tuple[str, TableUri]:
-    """`<registry>/db/table/key=value;..` as (registry, uri). Raises BadCatalogUri."""
-    scheme, separator, rest = text.strip().partition("://")
-    parts = rest.split("/")
-    if not separator or len(parts) != 4 or len(text) > _MAX_TEXT:
-        raise BadCatalogUri(f"{text!r} is not registry/database/table/key=value;key=value")
-    authority, db, name, fragment = parts
-    return f"{scheme}://{authority}", TableUri(_table(text, db, name), _keys(text, fragment))
-
-
 def is_numeric(value: str) -> bool:
     """Whether the value pattern of a key always makes a whole number."""
     digits = _VARIABLE.sub("0", value)

@@ -167,7 +167,7 @@ class Tables:
         ref = TableRef.parse(table)
         with HmsClient((self.stack.ports.metastore,)) as client:
             if partition:
-                parameters = client.get_partition(ref, partition).parameters
+                parameters = next(client.get_partitions(ref, [partition])).parameters
             else:
                 parameters = client.get_table(ref).parameters
         return {key: value for key, value in parameters.items() if key.startswith("causeway.")}
@@ -177,7 +177,7 @@ class Tables:
         ref = TableRef.parse(table)
         with HmsClient((self.stack.ports.metastore,)) as client:
             if partition:
-                uri = client.get_partition(ref, partition).location
+                uri = next(client.get_partitions(ref, [partition])).location
             else:
                 uri = client.get_table(ref).location
         return Path(unquote(urlsplit(uri).path))

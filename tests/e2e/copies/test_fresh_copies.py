@@ -39,7 +39,7 @@ class Copies:
         with HmsClient((self.stack.ports.metastore,)) as client:
             placed = read_placement(client.get_table(ref).parameters, C1)
             if partition is not None:
-                own = client.get_partition(ref, partition).parameters
+                own = next(client.get_partitions(ref, [partition])).parameters
                 placed = read_partition_placement(own, placed, partition)
         return C2 in placed.replicas().fresh
 

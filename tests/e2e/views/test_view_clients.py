@@ -182,7 +182,7 @@ def test_copies_are_handed_out_and_kept(
         part.parameters = {}
         one.alter_partition(db, "p", part)  # wipes what it knows of; the facts stay
         with real.client() as client:
-            stored = client.get_partition(ref, "ds=1").parameters
+            stored = next(client.get_partitions(ref, ["ds=1"])).parameters
         assert [copy.cluster for copy in read_placement(stored, C1).copies] == [C2]
         assert two.get_partition(db, "p", ["1"]).sd.location != away  # stale now
         one.drop_partition(db, "p", ["1"], True)

@@ -125,7 +125,7 @@ class History:
 
         def alter() -> None:
             if day:
-                part = client.get_partition(ref, f"ds={day}")
+                part = next(client.get_partitions(ref, [f"ds={day}"]))
                 client.alter_partitions(ref, [part])
             else:
                 client.alter_table(ref, client.get_table(ref))
@@ -196,7 +196,8 @@ class History:
         for (name, day), thing in self.things.items():
             ref = self._ref(name, day)
             for cluster, client in self.by.items():
-                got = client.get_partition(ref, f"ds={day}") if day else client.get_table(ref)
+                parts = client.get_partitions(ref, [f"ds={day}"])
+                got = next(parts) if day else client.get_table(ref)
                 assert thing.files.get(got.location) == thing.data, (name, day, cluster)
 
     def every_table_keeps_its_primary(self) -> None:

@@ -86,6 +86,11 @@ def table(parameters: Mapping[str, str], keys: list[tuple[str, str]] | None = No
     return made
 
 
+def partition(endpoint: Endpoint, name: str = "ds=1") -> Partition:
+    """A partition of the table, as a single one."""
+    return Partition(call(endpoint, "get_partition_by_name", named((STRING, name))))
+
+
 def named(*fields: Any) -> dict[int, Any]:
     return dict(enumerate([(STRING, "default"), (STRING, "t"), *fields], 1))
 
@@ -250,7 +255,7 @@ class TestAlter:
     def test_partitions_of_a_partitioned_table_stay_fresh(self, hms, view) -> None:
         hms.add(table(placed(), KEYS), ("ds=1", placed(Copy(C2, AWAY, "0/0"))))
         client(view[C1]).alter_table(REF, table({"comment": "x"}, KEYS))
-        assert client(view[C2]).get_partition(REF, "ds=1").location == AWAY
+        assert partition(view[C2]).location == AWAY
 
     def test_a_partition_for_itself(self, hms, view) -> None:
         copies = [placed(Copy(C2, f"{AWAY}/{number}", "0/0")) for number in (1, 2)]
@@ -326,7 +331,7 @@ class TestAlter:
         hms.add(table(placed(), KEYS), ("ds=1", placed(Copy(C2, AWAY, "0/0"))))
         event = Struct({3: (STRING, "default"), 4: (STRING, "t"), 5: (LIST, strings(["1"]))})
         call(view[C1], "fire_listener_event", {1: (STRUCT, event)})
-        assert client(view[C2]).get_partition(REF, "ds=1").location == HOME + "/ds=1"
+        assert partition(view[C2]).location == HOME + "/ds=1"
 
 
 class TestRefusals:
@@ -558,13 +563,13 @@ class TestByCluster:
 
     def test_a_partition_with_copies_from_a_client_becomes_an_exception(self, hms, view) -> None:
         hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}), ("ds=2", {}))
-        sent = client(view[C1]).get_partition(REF, "ds=1")
+        sent = partition(view[C1])
         copy = Struct({1: (STRING, C2), 2: (STRING, AWAY)})
         sent.storage.struct.set(102, SET, Items(STRUCT, [copy]))
         fields = named((LIST, Items(STRUCT, [sent.struct]))) | {CLUSTER_FIELD: (STRING, C1)}
         call(view[C1], "alter_partitions_with_environment_context_on_cluster", fields, 2)
         assert read_placement(Table(hms.tables[REF]).parameters, C1).exceptions == {"ds=1"}
-        assert client(view[C2]).get_partition(REF, "ds=1").location == AWAY
+        assert partition(view[C2]).location == AWAY
 
     def test_a_copy_is_not_published_over_a_newer_write(self, hms, view) -> None:
         hms.add(table(placed()))
