@@ -41,10 +41,9 @@ def _states(
 ) -> tuple[tuple[CopyState, ...], float | None]:
     """What each cluster has, and the time at which the first copy began to lack something."""
     found = dict.fromkeys(clusters, CopyState.ABSENT)
-    version, writing = placement.version, placement.writing
     first: float | None = None
     for copy in placement.copies:
-        if copy.of == version and not writing:
+        if placement.is_fresh(copy):
             found[copy.cluster] = CopyState.FRESH
             continue
         found[copy.cluster] = CopyState.STALE
