@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console.drawing.grid import Cell, Row, worst
-from pipeline.falcon import document
-from pipeline.falcon.errors import BadDocument
 from pipeline.falcon.model import Entity, Feed, Process, Sla
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -33,17 +31,6 @@ class Agreement:
         if instance["state"] == "SUCCEEDED" and ended is not None:
             return moment(ended) > late
         return now > late
-
-
-def read_entities(documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Entity]:
-    """The entities that can be read, by kind and name."""
-    found: dict[tuple[str, str], Entity] = {}
-    for each in documents:
-        try:
-            found[each["kind"], each["name"]] = document.read(each["document"].encode())
-        except BadDocument:
-            continue  # submitted to another release
-    return found
 
 
 def agreement_of(entity: Entity | None, schedule: ScheduleId) -> Agreement | None:

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from console import instances as shown
 from console.entity_forms import FORMS, defaults, document_of, judge
 from console.rendering import page
 from console.roles import Role, needs
@@ -53,8 +52,8 @@ async def _judged(request: Request, text: str, template: str) -> Response:
 
 async def _known(request: Request) -> EntitySet:
     """The entities that are submitted."""
-    documents = await request.app.state.sources.lifecycle.documents()
-    return EntitySet.of(shown.read_entities(documents).values())
+    known = await request.app.state.sources.lifecycle.parsed_entities()
+    return EntitySet.of(known.values())
 
 
 ROUTES = [

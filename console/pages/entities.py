@@ -15,6 +15,7 @@ from console.drawing.grid import grid
 from console.paging import changed, links
 from console.rendering import page
 from console.roles import Role, needs
+from pipeline.falcon.model import Entity
 
 DAYS = (7, 14, 31)
 LISTED = 50  # instances of a page
@@ -37,6 +38,7 @@ async def entity(request: Request) -> Response:
     )
     lifecycle = request.app.state.sources.lifecycle
     documents, entities = await lifecycle.documents(), await lifecycle.entities()
+    known = await lifecycle.parsed_entities()
     one = _find(entities, kind, name)
     now = datetime.now(UTC)
     days = days_of(query, now)
@@ -47,7 +49,7 @@ async def entity(request: Request) -> Response:
     lag = [each for each in await lifecycle.lag() if (each["kind"], each["name"]) == (kind, name)]
     log = await lifecycle.log(kind, name, query["log"]) if query.get("log") else None
     retention = await lifecycle.retention(name) if query.get("retention") else None
-    context = entity_context(one, documents, lag, found, days, now, query)
+    context = entity_context(one, documents, known, lag, found, days, now, query)
     return page(
         request, "entity.html", **context, more=more, log=log, retention=retention,
         listed=listed_context(listed, context["agreements"], now, query), link=links(query),
@@ -132,6 +134,7 @@ def list_parameters(query: Mapping[str, str]) -> list[tuple[str, str]]:
 def entity_context(
     one: Mapping[str, Any],
     documents: Sequence[Mapping[str, Any]],
+    known: Mapping[tuple[str, str], Entity],
     lag: Sequence[Mapping[str, Any]],
     found: Sequence[Mapping[str, Any]],
     days: Sequence[datetime],
@@ -139,7 +142,6 @@ def entity_context(
     query: Mapping[str, str],
 ) -> dict[str, Any]:
     """An entity: its schedules with a grid each, and its document."""
-    known = shown.read_entities(documents)
     keys = sorted({shown.schedule_of(each) for each in [*found, *lag]})
     agreements = shown.agreements_of(known, keys)
     behind = {shown.schedule_of(each): each for each in lag}

@@ -14,7 +14,7 @@ from console.drawing.grid import grid
 from console.paging import links
 from console.rendering import page
 from console.roles import Role, needs
-from pipeline.falcon.model import Kind
+from pipeline.falcon.model import Entity, Kind
 
 _RUNNING = (Kind.FEED.value, Kind.PROCESS.value)
 HOURS = 48  # that the grid shows
@@ -26,13 +26,13 @@ async def feeds(request: Request) -> Response:
     now = datetime.now(UTC)
     hours = shown.hours_before(now, HOURS)
     asked = [("start", shown.minute(hours[0])), ("end", shown.minute(now + shown.HOUR))]
-    entities, documents, lag = (
+    entities, known, lag = (
         await lifecycle.entities(),
-        await lifecycle.documents(),
+        await lifecycle.parsed_entities(),
         await lifecycle.lag(),
     )
     found, more = await lifecycle.instances(asked)
-    context = feeds_context(entities, documents, lag, found, hours, now, request.query_params)
+    context = feeds_context(entities, known, lag, found, hours, now, request.query_params)
     return page(request, "feeds.html", **context, more=more, link=links(request.query_params))
 
 
@@ -41,7 +41,7 @@ ROUTES = [Route("/feeds", feeds)]
 
 def feeds_context(
     entities: Sequence[Mapping[str, Any]],
-    documents: Sequence[Mapping[str, Any]],
+    known: Mapping[tuple[str, str], Entity],
     lag: Sequence[Mapping[str, Any]],
     found: Sequence[Mapping[str, Any]],
     hours: Sequence[datetime],
@@ -49,7 +49,6 @@ def feeds_context(
     query: Mapping[str, str],
 ) -> dict[str, Any]:
     """All feeds and processes: a line each, and their instances of the last hours as a grid."""
-    known = shown.read_entities(documents)
     search = query.get("search", "").strip().lower()
     chosen = [each for each in found if search in each["name"].lower()]
     agreements = shown.agreements_of(known, {shown.schedule_of(each) for each in [*chosen, *lag]})

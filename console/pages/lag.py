@@ -33,7 +33,7 @@ async def lag(request: Request) -> Response:
     start = now - timedelta(hours=hours)
     problems: list[str] = []
     behind = await optional(sources.lifecycle.lag(), [], problems)
-    documents = await optional(sources.lifecycle.documents(), [], problems) if behind else []
+    known = await optional(sources.lifecycle.parsed_entities(), {}, problems) if behind else {}
     copying = [("action", "replicate")]
     # An instance that ended in these hours may be older.
     span = [("start", shown.minute(start - timedelta(hours=hours)))]
@@ -53,7 +53,7 @@ async def lag(request: Request) -> Response:
     )
     tables = await optional(sources.metastore.tables(), None, problems)
     context = lag_context(
-        behind, documents, [*found, *opened], copies.get("copies", []), tables, start, now
+        behind, known, [*found, *opened], copies.get("copies", []), tables, start, now
     )
     return page(
         request, "lag.html", **context, problems=list(dict.fromkeys(problems)), more=more,
@@ -72,7 +72,7 @@ def hours_of(query: Mapping[str, str]) -> int:
 
 def lag_context(
     behind: Sequence[Mapping[str, Any]],
-    documents: Sequence[Mapping[str, Any]],
+    known: Mapping[tuple[str, str], Entity],
     found: Sequence[Mapping[str, Any]],
     copies: Sequence[Mapping[str, Any]],
     tables: TableList | None,
@@ -80,7 +80,6 @@ def lag_context(
     now: datetime,
 ) -> dict[str, Any]:
     """The curves, the worst first, what runs, the last copies, and copies that are stale now."""
-    known = shown.read_entities(documents)
     by_schedule: dict[shown.ScheduleId, dict[str, Mapping[str, Any]]] = {}
     for each in found:
         by_schedule.setdefault(shown.schedule_of(each), {})[each["instance"]] = each

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from console import instances as shown
 from console.drawing.graph import graph, sentences
 from console.lineage import DIRECTIONS, Lineage, part_of
 from console.paging import links
@@ -16,6 +15,7 @@ from console.rendering import page
 from console.roles import Role, needs
 from console.sources.metastore_client import TableList
 from console.sources.optional import optional
+from pipeline.falcon.model import Entity
 
 DAYS = (1, 7, 30)
 _EDGES = "1000"
@@ -29,10 +29,10 @@ async def lineage(request: Request) -> Response:
     since = str(time.time() - days * 86_400)
     asked = {"since": since, "limit": _EDGES}
     statements = await optional(sources.history.answer("lineage", asked), {}, problems)
-    documents = await optional(sources.lifecycle.documents(), [], problems)
+    known = await optional(sources.lifecycle.parsed_entities(), {}, problems)
     tables = await optional(sources.metastore.tables(), None, problems)
     context = lineage_context(
-        sources.metastore.clusters, tables, documents, statements.get("edges", []), query
+        sources.metastore.clusters, tables, known.values(), statements.get("edges", []), query
     )
     return page(
         request, "lineage.html", **context, problems=problems, days=days, choices=DAYS,
@@ -52,7 +52,7 @@ def days_of(query: Mapping[str, str]) -> int:
 def lineage_context(
     clusters: Sequence[str],
     tables: TableList | None,
-    documents: Iterable[Mapping[str, Any]],
+    entities: Iterable[Entity],
     statements: Iterable[Mapping[str, Any]],
     query: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def lineage_context(
     found = Lineage({cluster: number for number, cluster in enumerate(known)})
     found.add_tables(tables.tables if tables else ())
     found.add_statements(statements)
-    found.add_entities(shown.read_entities(documents).values())
+    found.add_entities(entities)
     table = query.get("table", "").strip().lower()
     direction = query.get("direction", "")
     direction = direction if direction in DIRECTIONS else DIRECTIONS[0]

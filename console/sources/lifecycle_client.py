@@ -8,7 +8,9 @@ from urllib.parse import quote, urlencode
 from conf.settings.settings import Settings
 from console.errors import SourceDown
 from console.sources.cached import Cached, within
+from console.sources.entity_reader import EntityReader
 from console.sources.http_client import call
+from pipeline.falcon.model import Entity
 from proxy.auth.thread_pool import DaemonThreads
 
 SOURCE = "the lifecycle"
@@ -31,6 +33,7 @@ class LifecycleClient:
         self._entities = Cached(partial(self._get, "/v1/entities"), _FRESH)
         documents = "/v1/entities?documents=true"
         self._documents = Cached(partial(self._get, documents), _DOCUMENTS_FRESH)
+        self._reader = EntityReader()
         self._lag = Cached(partial(self._get, "/v1/lag"), _FRESH)
 
     async def entities(self) -> list[dict[str, Any]]:
@@ -42,6 +45,10 @@ class LifecycleClient:
         """Entities with their documents, which may be those of some seconds ago."""
         found: list[dict[str, Any]] = await self._documents.get()
         return found
+
+    async def parsed_entities(self) -> dict[tuple[str, str], Entity]:
+        """The entities of `documents` that can be read, by kind and name."""
+        return self._reader.read(await self.documents())
 
     async def lag(self) -> list[dict[str, Any]]:
         """How far replications and processes are behind."""

@@ -11,9 +11,11 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement
 from conf.write_ids import new_id, with_time
 from console.errors import Refused, SourceDown
+from console.sources.entity_reader import EntityReader
 from console.sources.hudi_client import HudiClient, HudiTimeline
 from console.sources.metastore_client import NoSuchTable, TableDetails, TableList
 from console.sources.partition_states import clusters_in_order, partition_states
+from pipeline.falcon.model import Entity
 from pipeline.hudi.plan import Plan
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 
@@ -147,6 +149,9 @@ class FakeLifecycle:
     async def documents(self) -> list[dict[str, Any]]:
         self._check()
         return self.stored
+
+    async def parsed_entities(self) -> dict[tuple[str, str], Entity]:
+        return EntityReader().read(await self.documents())
 
     async def lag(self) -> list[dict[str, Any]]:
         self._check()

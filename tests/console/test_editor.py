@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from console.entity_forms import FORMS, defaults, document_of, judge
-from console.instances import read_entities
+from console.sources.entity_reader import EntityReader
 from pipeline.falcon import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Feed, Kind, Role
@@ -15,7 +15,7 @@ from tests.console.fake_places import entities
 from tests.console.fake_sources import fake_sources, open_app
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=UTC)
-KNOWN = EntitySet.of(read_entities(entities()).values())
+KNOWN = EntitySet.of(EntityReader().read(entities()).values())
 PLACES = {"source": "c1", "target": "c2", "cluster": "c1"}
 
 

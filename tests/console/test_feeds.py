@@ -11,11 +11,11 @@ from console.instances import (
     Agreement,
     agreement_of,
     hours_before,
-    read_entities,
     rows_of_schedules,
 )
 from console.pages.entities import days_of, list_parameters
-from console.sources import Sources
+from console.sources import Sources, entity_reader
+from console.sources.entity_reader import EntityReader
 from tests.console.browser import Browser, opened
 from tests.console.fake_places import behind, entities, instance
 from tests.console.fake_sources import PASSWORD, app_with_passwords, fake_sources, open_app
@@ -74,12 +74,33 @@ def test_an_agreement_is_missed(state: str, nominal: str, ended: str | None, mis
 
 
 def test_agreements_come_from_the_documents() -> None:
-    known = read_entities(entities())
+    known = EntityReader().read(entities())
     found = agreement_of(known["feed", "clicks"], ("feed", "clicks", "replicate", "c2", "c1"))
     assert found == LATE
     assert agreement_of(known["feed", "clicks"], ("feed", "clicks", "evict", "c2", "")) is None
     process = ("process", "summary", "process", "c1", "")
     assert agreement_of(known["process", "summary"], process) is None
+
+
+def test_a_document_is_parsed_again_only_after_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, parsed = entity_reader.document.read, []
+
+    def counted(data: bytes) -> Any:
+        parsed.append(data)
+        return read(data)
+
+    monkeypatch.setattr(entity_reader.document, "read", counted)
+    reader, documents = EntityReader(), entities()
+    first = reader.read(documents)
+    assert len(parsed) == len(documents)
+    assert reader.read(entities()) == first
+    assert len(parsed) == len(documents)
+    parsed.clear()
+    changed = documents[-1]["document"].replace("<process ", "<process  ")
+    again = reader.read([*documents[:-1], documents[-1] | {"document": changed}])
+    assert again.keys() == first.keys()
+    assert parsed == [changed.encode()]
+    assert reader.read([{"kind": "feed", "name": "x", "document": "<feed/>"}]) == {}
 
 
 def test_the_list_counts_failures_and_missed_agreements() -> None:

@@ -65,6 +65,7 @@ def test_entities_instances_lag_log_and_retention(ask: Ask) -> None:
         "summary",
     }
     assert all("<" in each["document"] for each in ask(lambda x: x.documents()))
+    assert ("feed", "clicks") in ask(lambda x: x.parsed_entities())
     assert {each["action"] for each in ask(lambda x: x.lag())} == {"replicate"}
     plans = ask(lambda x: x.retention("clicks"))
     assert [each["cluster"] for each in plans] == ["c1", "c2"]

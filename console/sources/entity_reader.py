@@ -1,0 +1,34 @@
+"""Feeds, processes and clusters from the documents that the lifecycle lists. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pipeline.falcon import document
+from pipeline.falcon.errors import BadDocument
+from pipeline.falcon.model import Entity
+
+
+class EntityReader:
+    """Reads lists of documents. A document that was in the list before is not parsed again."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, Entity | None] = {}  # by the text; None: it cannot be read
+
+    def read(self, documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Entity]:
+        """The entities whose documents can be read, by kind and name."""
+        before, self._parsed = self._parsed, {}
+        found: dict[tuple[str, str], Entity] = {}
+        for each in documents:
+            text = each["document"]
+            entity = before[text] if text in before else _parse(text)
+            self._parsed[text] = entity
+            if entity is not None:
+                found[each["kind"], each["name"]] = entity
+        return found
+
+
+def _parse(text: str) -> Entity | None:
+    try:
+        return document.read(text.encode())
+    except BadDocument:
+        return None  # submitted to another release
