@@ -27,7 +27,8 @@ class Request:
     `filesystems` has each cluster's default file system URI. `viewed` are the clusters whose
     metastore view hands out only locations that hold the data (D11). `clusters` are all clusters in
     the order of the settings, `down` those that no session can be opened in now: where several can
-    run the statement, another one does.
+    run the statement, another one does. `lost` is a cluster that was lost while it ran the
+    statement.
     """
 
     statement: Known | Unknown
@@ -40,6 +41,7 @@ class Request:
     viewed: frozenset[ClusterName] = frozenset()
     down: frozenset[ClusterName] = frozenset()
     clusters: tuple[ClusterName, ...] = ()
+    lost: ClusterName | None = None
 
 
 def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:

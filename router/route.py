@@ -139,6 +139,34 @@ def _apart(bounds: tuple[Bound, ...]) -> Refuse | None:
     return _refuse(BOUND_ELSEWHERE, "session", f"{first.because}, but {other.because}.", passed)
 
 
+def _after_loss(case: _Case) -> Decision | None:
+    """A read whose cluster was lost runs again in any other cluster that has all inputs: those that
+    DC-R7 tries first, then the others in the order of the settings."""
+    request, statement = case.request, case.request.statement
+    lost = request.lost
+    if lost is None or request.pinned is not None:
+        return None
+    assert isinstance(statement, Known)
+    candidates = [cluster for each in case.inputs for cluster in each.clusters()]
+    candidates += sorted(case.paths)
+    if candidates or runs_anywhere(statement):
+        candidates += request.clusters
+    considered = [_passed(lost, "lost", Obstacle(lost, Kind.DOWN))]
+    for cluster in dict.fromkeys(candidates):
+        if cluster == lost:
+            continue
+        obstacles = case.obstacles(cluster)
+        if cluster in request.down:
+            obstacles = (*obstacles, Obstacle(cluster, Kind.DOWN))
+        if not obstacles:
+            because = f"{lost} was lost while it ran the statement, and {cluster} has all inputs"
+            return _run(cluster, "lost", because, considered)
+        considered.append(_passed(cluster, "lost", *obstacles))
+    return _run(
+        lost, "lost", f"no other cluster can run the statement that {lost} lost", considered
+    )
+
+
 def _output_decides(case: _Case) -> Decision | None:
     if not case.primaries:
         return None
@@ -235,6 +263,7 @@ RULES: tuple[Callable[[_Case], Decision | None], ...] = (
     _several_primaries,
     _pinned_elsewhere,
     _bound_elsewhere,
+    _after_loss,
     _output_decides,
     _pinned,
     _inputs_decide,

@@ -37,6 +37,13 @@ class Writes(Enum):
     ALLOW = "allow"
 
 
+class LostReads(Enum):
+    """`router.lost.reads`: what follows when a cluster is lost while it runs a query."""
+
+    MOVE = "move"
+    FAIL = "fail"
+
+
 class Writers(Enum):
     """`snapshot.writers`: whether the metastore changes only through Causeway's views."""
 
@@ -118,6 +125,10 @@ class Settings:
         "INSERTs into one table that come at the same time: `serialize`, one after the other in"
         " the order in which they came; `allow`, all at once, although"
         " [Spark may lose rows](../guide/operate.md#writes-of-one-table-at-the-same-time).")
+    lost_reads: LostReads = setting("router.lost.reads", choice(LostReads), "move", RESTART,
+        "A query whose cluster is lost before its client has a row: `move`, it runs once more in"
+        " another cluster that has [all it reads](../guide/operate.md#queries-whose-cluster-is-lost),"
+        " and its client does not notice; `fail`, it fails with CW202.")
     upstream: tuple[Endpoint, ...] = setting("proxy.upstream", ENDPOINTS, "", RESTART,
         "The Thrift Servers that receive all statements, unanalysed, while no cluster is"
         " configured.")

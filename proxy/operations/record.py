@@ -97,6 +97,11 @@ class Record:
             )
         self.considered = considered
 
+    def moved(self, again: "Record") -> None:
+        """The statement ran again, in the cluster of the record `again`."""
+        self.cluster, self.rule, self.because = again.cluster, again.rule, again.because
+        self.considered = again.considered
+
     def tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What is read and what is written, by name."""
         if not isinstance(self.what, Known):

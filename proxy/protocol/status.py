@@ -18,6 +18,7 @@ _METASTORE_LOST = re.compile(
     r"org\.apache\.thrift\.transport\.TTransportException"
     r"|Could not connect to meta store using any of the URIs provided"
 )
+_STOPPED = re.compile(r"SparkContext (?:was shut down|has been shutdown)|on a stopped SparkContext")
 _STATEMENT_CLASSES = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
 
 
@@ -30,6 +31,11 @@ def failure_of(error: CausewayError) -> Failure:
 def is_metastore_lost(failure: Failure) -> bool:
     """Whether a statement failed in Spark because the cluster cannot reach the metastore."""
     return _METASTORE_LOST.search(failure.message) is not None
+
+
+def is_cluster_stopped(failure: Failure) -> bool:
+    """Whether a statement failed in Spark because its server ends."""
+    return _STOPPED.search(failure.message) is not None
 
 
 def metastore_lost(cluster: ClusterName, failure: Failure) -> ClusterWithoutMetastore:

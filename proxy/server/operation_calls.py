@@ -7,7 +7,7 @@ import asyncio
 import time
 from contextlib import suppress
 
-from proxy.errors import Failure, Rejected
+from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.protocol import replies, results
 from proxy.protocol.requests import (
     CancelOperation,
@@ -25,6 +25,7 @@ from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import no_such_operation
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation
+from proxy.statement.rerun import run_again
 from proxy.statement.statement_limits import check_result
 from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct
@@ -58,7 +59,7 @@ class OperationCalls:
                     await self._server.close_operation(owned)
                     return replies.succeeded()
                 case GetResultSetMetadata():
-                    return await self._result_metadata(call, operation)
+                    return await self._result_metadata(call, owned)
 
     async def _delay_poll(self, operation: Operation) -> None:
         """Waits before a status is answered, since most clients poll without a pause. The delay
@@ -72,14 +73,20 @@ class OperationCalls:
             async with asyncio.timeout(delay):
                 await operation.until_ended()
 
-    async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
+    async def _result_metadata(self, call: Message, owned: OwnedOperation) -> Struct | bytes:
+        operation = owned.operation
         match operation.result:
             case LocalResult(schema=bytes(schema)):
                 return replies.with_head(schema, call.name, call.seqid)
             case LocalResult(table):
                 return results.metadata_reply(table)
             case RemoteResult() as remote if operation.state is OperationState.FINISHED:
-                schema = await operation.learn_schema(remote)
+                try:
+                    schema = await operation.learn_schema(remote)
+                except ClusterLost as error:
+                    if not await self._run_again(owned, remote, error):
+                        raise
+                    return await self._result_metadata(call, owned)
                 return replies.with_head(schema, call.name, call.seqid)
             case _:
                 return results.metadata_reply(results.NO_ROWS)
@@ -103,6 +110,15 @@ class OperationCalls:
                 return await self._relay(call, request, owned, operation.result)
         raise Rejected(Failure("The operation has no result."))
 
+    async def _run_again(
+        self, owned: OwnedOperation, lost: RemoteResult, error: ClusterLost
+    ) -> bool:
+        """Whether the query has a result in another cluster now."""
+        server = self._server
+        return await run_again(
+            owned.session, owned.operation, lost, error, server.services, server.limits
+        )
+
     def _own_rows(
         self,
         call: Message,
@@ -120,10 +136,18 @@ class OperationCalls:
 
     async def _relay(
         self, call: Message, request: FetchResults, owned: OwnedOperation, remote: RemoteResult
-    ) -> bytes | None:
+    ) -> Struct | bytes | None:
         protocol, began = owned.session.state.protocol, time.perf_counter()
-        sent, rows = await relay_rows(self._client, call, request, remote, protocol)
+        try:
+            sent, rows = await relay_rows(self._client, call, request, remote, protocol)
+        except ClusterLost as error:
+            if self._client.lost or request.fetch_type == FETCH_LOG:
+                raise
+            if not await self._run_again(owned, remote, error):
+                raise
+            return await self._fetch(call, request, owned)
         if request.fetch_type != FETCH_LOG:
+            owned.operation.repeatable = None
             spent = time.perf_counter() - began
             self._server.observer.fetched(owned.operation, spent, sent, rows)
         return None

@@ -7,16 +7,28 @@ write as ended.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
+from conf.names import ClusterName
 from proxy.errors import Failure
 from proxy.operations.record import Record
 from proxy.protocol.replies import Status
-from proxy.protocol.requests import Handle
+from proxy.protocol.requests import ExecuteStatement, Handle
 from proxy.protocol.types import ENDS, OperationState
 from proxy.session.local_result import LocalResult
 from proxy.session.states import advance, shown
 from proxy.upstream.remote_result import RemoteResult
 from proxy.upstream.upstream_connection import release
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatable:
+    """A query that may run again if `cluster` is lost with its result, while its client has no row
+    of it. `changes` is the count of the session's changes when it ended."""
+
+    request: ExecuteStatement
+    cluster: ClusterName
+    changes: int
 
 
 class Operation:
@@ -31,6 +43,7 @@ class Operation:
         self.began = self.used = asyncio.get_running_loop().time()
         self.record = Record()
         self.result: LocalResult | RemoteResult | None = None
+        self.repeatable: Repeatable | None = None
         self.cancelled = False
         self.closed = False  # by its client; `working`: a statement's task still deals with it
         self.working = False

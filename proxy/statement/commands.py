@@ -69,9 +69,11 @@ class ListCopies:
 @dataclass(frozen=True, slots=True)
 class Route:
     """Load the facts and decide where the statement runs. `statement` is None where it has to be
-    analysed again, since its tables changed. -> Routed"""
+    analysed again, since its tables changed. `lost` is the cluster that was lost while it ran the
+    statement. -> Routed"""
 
     statement: Known | Unknown | None
+    lost: ClusterName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,13 @@ class DiscardResult:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepRequest:
+    """Keep what a client asked for until it has a row: `cluster` may be lost with the result."""
+
+    cluster: ClusterName
+
+
+@dataclass(frozen=True, slots=True)
 class AskSchema:
     """Ask the cluster for the schema of the result, before the client asks."""
 
@@ -284,6 +293,7 @@ Effect = (
     | ForgetFacts
     | ForgetFiles
     | DiscardResult
+    | KeepRequest
     | AskSchema
     | Report
 )

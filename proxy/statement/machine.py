@@ -13,10 +13,10 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
-from proxy.errors import ClusterDown, ClusterLost, Rejected, SessionGone, Unsettled, refusal
+from proxy.errors import ClusterDown, ClusterLost, Rejected, Unsettled, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
-from proxy.protocol.status import failure_of
+from proxy.protocol.status import failure_of, is_cluster_stopped
 from proxy.protocol.types import OperationState
 from proxy.session.session import SessionState
 from proxy.session.settings import own_settings
@@ -30,18 +30,24 @@ from proxy.statement.attempt import Attempt
 from proxy.statement.claims import check_unguarded, is_outdated
 from proxy.statement.commands import Command
 from proxy.statement.events import Event, Routed
+from proxy.statement.retries import (
+    ATTEMPTS,
+    DECISIONS,
+    did_not_start,
+    may_run_twice,
+    runs_elsewhere,
+)
 from proxy.statement.steps import TRANSITIONS, Step, step_after
 from router import decision
 
-ATTEMPTS = 3  # to run a statement after one decision
-DECISIONS = 3  # for one statement, when tables change between decision and analysis
 _NOT_ANALYSED = Unknown("no cluster is configured")
 
 
 class StatementMachine:
     """`sql` is run in the session `state`. `through` is where everything goes, not analysed, while
     no cluster is configured (DC-N1). `limited`: the cluster ends the statement after some time.
-    `is_checked` says whether all guards of a cluster check claims."""
+    `is_checked` says whether all guards of a cluster check claims. `lost`: it ran in this cluster,
+    which was lost with the result, and this is the client's error for that."""
 
     def __init__(
         self,
@@ -50,7 +56,9 @@ class StatementMachine:
         through: ClusterName | None = None,
         limited: bool = False,
         can_copy: bool = False,
+        can_move: bool = True,
         is_checked: Callable[[Cluster], bool | None] = lambda cluster: None,
+        lost: tuple[ClusterName, CausewayError] | None = None,
     ) -> None:
         self.step = Step.NEW
         self._sql = sql
@@ -58,6 +66,7 @@ class StatementMachine:
         self._through = through
         self._limited = limited
         self._can_copy = can_copy
+        self._can_move = can_move
         self._is_checked = is_checked
         self._stopped = False
         self._is_running = False  # for the client
@@ -67,6 +76,8 @@ class StatementMachine:
         self._decisions = 0
         self._attempts = 0  # after the last decision
         self._down: tuple[ClusterName, ClusterDown] | None = None  # the last that opened no session
+        # The cluster that was lost while it ran the statement, and the client's error for that.
+        self._lost: tuple[ClusterName, CausewayError | Rejected] | None = lost
         self._started: Attempt | None = None
         self._reported = False
 
@@ -130,7 +141,7 @@ class StatementMachine:
             case ev.Routed():
                 return self._decided(event)
             case ev.TurnCame(waited):
-                return [cmd.Route(None)] if waited and not self._stopped else self._enter()
+                return [self._route()] if waited and not self._stopped else self._enter()
             case ev.Recalled(table):
                 return self._enter() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
@@ -191,7 +202,7 @@ class StatementMachine:
                     return [cmd.CheckDatabase(database)]
                 case SetVariable(key, value) if own_settings.is_ours(key):
                     return self._answer(own_settings.change(state, key, value))
-        return [cmd.Route(statement)]
+        return [self._route(statement)]
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
@@ -205,6 +216,8 @@ class StatementMachine:
         self._decided_last = routed
         self._decisions += 1
         self._attempts = 0
+        if self._lost is not None and not runs_elsewhere(routed.decision, self._lost[0]):
+            raise self._lost[1]
         match routed.decision:
             case decision.RunIn(cluster) if self._down is not None and self._down[0] == cluster:
                 raise self._down[1]
@@ -217,6 +230,10 @@ class StatementMachine:
                 raise Rejected(refusal(routed.decision))
             case decision.Answer():
                 return self._answer(NO_ROWS)
+
+    def _route(self, statement: Known | Unknown | None = None) -> Command:
+        """Another decision, which knows of the cluster that was lost."""
+        return cmd.Route(statement, None if self._lost is None else self._lost[0])
 
     def _queue(self, tables: frozenset[TableRef]) -> list[Command]:
         """Waits for the turn to write these tables, unless the statement has it."""
@@ -282,6 +299,10 @@ class StatementMachine:
     def _ended(self, status: Status) -> list[Command]:
         attempt = self._attempt
         if self._through is None:
+            if status.failure is not None and is_cluster_stopped(status.failure):
+                stopped = Rejected(status.failure)
+                if self._may_move():
+                    return self._move(stopped)
             status = attempt.explained(status)
         attempt.status = status
         marks = attempt.close_mark(status)
@@ -311,7 +332,7 @@ class StatementMachine:
         if attempt.checked and self._decisions < DECISIONS and is_outdated(attempt.status):
             tables = tuple(attempt.routed.versions)
             forget = cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)
-            return [*effects, *forget, cmd.DiscardResult(), cmd.Route(None)]
+            return [*effects, *forget, cmd.DiscardResult(), self._route()]
         created = attempt.created
         if created and attempt.status.state is OperationState.FINISHED:
             return [*effects, cmd.ClaimTables(created, attempt.cluster)]
@@ -321,7 +342,10 @@ class StatementMachine:
         status = self._attempt.status
         assert status is not None
         finished = status.state is OperationState.FINISHED
-        schema = [cmd.AskSchema()] if finished else []
+        schema: list[Command] = []
+        if finished:
+            keep = [cmd.KeepRequest(self._attempt.cluster)] if self._is_movable else []
+            schema = [*keep, cmd.AskSchema()]
         return [cmd.Become(status.state, status.failure), *schema, *self._conclude()]
 
     # Failures
@@ -330,6 +354,8 @@ class StatementMachine:
         """A call failed: the attempt is repeated, or the statement fails."""
         if self.step is Step.RECALLING:
             return self._enter()
+        if self._lost is not None and self.step is Step.ROUTING:
+            return self._fail(self._lost[1])
         effects: list[Command] = []
         if self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):
             attempt, sent = self._attempt, self.step is Step.SENDING
@@ -338,6 +364,8 @@ class StatementMachine:
             effects = attempt.cut_off(error if sent else None)
         if self._may_repeat(error):
             return effects + self._enter()
+        if isinstance(error, ClusterLost) and self._may_move():
+            return effects + self._move(error)
         if isinstance(error, ClusterDown) and self.step is Step.ENTERING:
             return self._decide_again(error)
         return effects + self._fail(error)
@@ -348,7 +376,23 @@ class StatementMachine:
         if self._through is not None or self._decisions >= DECISIONS:
             return self._fail(error)
         self._down = self._cluster, error
-        return [cmd.Route(self._routed.statement)]
+        return [self._route(self._routed.statement)]
+
+    def _may_move(self) -> bool:
+        """Whether a read whose cluster was lost may run in another one: its client has no row."""
+        if self.step not in (Step.ENTERING, Step.SENDING, Step.RUNNING):
+            return False
+        return not self._stopped and self._decisions < DECISIONS and self._is_movable
+
+    @property
+    def _is_movable(self) -> bool:
+        if not self._can_move or self._through is not None or self._lost is not None:
+            return False
+        return self._state.pinned is None and may_run_twice(self._routed)
+
+    def _move(self, error: ClusterLost | Rejected) -> list[Command]:
+        self._lost = self._cluster, error
+        return [cmd.DiscardResult(), self._route(self._routed.statement)]
 
     def _send_again(self, attempt: Attempt) -> list[Command]:
         """A statement that the cluster refused at once: a client gets the error that it has when it
@@ -357,11 +401,9 @@ class StatementMachine:
         return [cmd.Execute(attempt.claim(()))]
 
     def _may_repeat(self, error: Exception) -> bool:
-        """Whether the statement certainly did not start, so that another session may run it."""
         if not isinstance(error, ClusterLost) or self._through or self._attempts >= ATTEMPTS:
             return False
-        before = self.step in (Step.ENTERING, Step.MARKING)
-        return before or (self.step is Step.SENDING and isinstance(error, SessionGone))
+        return did_not_start(self.step, error)
 
     def _fail(self, error: CausewayError | Rejected) -> list[Command]:
         if self._reported:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from conf.names import PartitionRef, TableRef
+from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import Settings, Writes
 from conf.tables import NotLoaded, TableKind
 from dialect.statement import Action, Known, Read, Unknown, Write
@@ -39,11 +39,16 @@ class StatementRouter:
         self.analysis = StatementAnalysis(snapshot, loader)
 
     async def decide(
-        self, sql: str, session: SessionState, known: Known | Unknown | None = None
+        self,
+        sql: str,
+        session: SessionState,
+        known: Known | Unknown | None = None,
+        lost: ClusterName | None = None,
     ) -> Routed:
         """What the statement is and where it runs, by the facts of now.
 
-        `known` is what `StatementAnalysis.analyse` just returned for it.
+        `known` is what `StatementAnalysis.analyse` just returned for it, `lost` the cluster that
+        was lost while it ran the statement.
 
         Raises a CausewayError when the metastore cannot be asked.
         """
@@ -59,7 +64,7 @@ class StatementRouter:
                     continue
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
-                decision = route(self._request(statement, session), facts)
+                decision = route(self._request(statement, session, lost), facts)
                 changes: Changes = {}
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
@@ -83,7 +88,9 @@ class StatementRouter:
         reads = statement.reads if isinstance(statement, Known) else ()
         return {read.table: self.snapshot.placement(read.table) for read in reads}
 
-    def _request(self, statement: Known | Unknown, session: SessionState) -> Request:
+    def _request(
+        self, statement: Known | Unknown, session: SessionState, lost: ClusterName | None
+    ) -> Request:
         topology = session.topology
         assert topology.default is not None
         return Request(
@@ -97,6 +104,7 @@ class StatementRouter:
             frozenset(self.settings.views),
             self.health.down(topology),
             tuple(topology.clusters),
+            lost,
         )
 
     async def _with_contents(self, statement: Known) -> Known:

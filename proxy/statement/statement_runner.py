@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from conf.errors import CausewayError
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
+from conf.settings.settings import LostReads
 from dialect.grammar.cluster_statements import ShowCopies
 from dialect.statement import Known
 from metastore.errors import NoSuchObject
@@ -20,7 +21,7 @@ from proxy.protocol.results import Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.session.local_result import LocalResult
-from proxy.session.operation import Operation, close_remote, nothing_runs
+from proxy.session.operation import Operation, Repeatable, close_remote, nothing_runs
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.replay.server_caches import caches_rows
 from proxy.session.settings.own_settings import no_such_database
@@ -51,7 +52,9 @@ class StatementRunner:
         request: ExecuteStatement,
         services: StatementServices,
         limits: Limits = DEFAULT,
+        lost: tuple[ClusterName, CausewayError] | None = None,
     ) -> None:
+        """`lost`: the query ran in this cluster, which was lost with its result (`rerun`)."""
         self._session = session
         self._operation = operation
         self._request = request
@@ -70,7 +73,9 @@ class StatementRunner:
             through=session.through.name if session.through else None,
             limited=bool(request.timeout),
             can_copy=services.copier is not None,
+            can_move=services.router.settings.lost_reads is LostReads.MOVE,
             is_checked=services.router.health.is_checked,
+            lost=lost,
         )
 
     async def run(self, reported: Callable[[], object]) -> None:
@@ -137,8 +142,10 @@ class StatementRunner:
                 return ev.Analysed(record.what)
             case cmd.CheckDatabase(name):
                 return ev.DatabaseChecked(await self._router.database_exists(name))
-            case cmd.Route(statement):
-                routed = await self._router.decide(self._request.statement, state, statement)
+            case cmd.Route(statement, lost):
+                if lost is not None:
+                    _log.warning("cluster %s was lost, and its read is decided again", lost)
+                routed = await self._router.decide(self._request.statement, state, statement, lost)
                 record.decided(routed.statement, routed.decision, routed.facts)
                 record.mark("decide")
                 return routed
@@ -287,6 +294,9 @@ class StatementRunner:
                 operation.becomes(state, failure)
             case cmd.Report():
                 await self._report()
+            case cmd.KeepRequest(cluster):
+                changes = self._session.state.journal.changes
+                operation.repeatable = Repeatable(self._request, cluster, changes)
             case cmd.AskSchema():
                 if isinstance(operation.result, RemoteResult):
                     asyncio.get_running_loop().call_soon(_ask_schema, operation.result)

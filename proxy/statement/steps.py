@@ -28,7 +28,8 @@ and MARKING, too.
 An attempt is repeated when the cluster certainly did not start the statement: the connection was
 lost before it was sent, or the cluster had closed the session. The statement is routed again when
 the cluster opens no session, since another one may run it, and when the guard finds that a table
-changed after the decision (CW363): nothing has run then.
+changed after the decision (CW363): nothing has run then. A query whose cluster is lost while it
+runs is routed once more, to another cluster that has all its inputs: its client has no row of it.
 
 A client that stops a statement gets its reply at once, at any step. The statement goes on to the
 next point where it can end with its mark and its session in a known state.
@@ -118,11 +119,11 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.SENDING: {
         ev.Accepted: frozenset({Step.RUNNING}),
         ev.Ended: _OVER,
-        ev.Failed: _ATTEMPT | {Step.SENDING},
+        ev.Failed: _ATTEMPT | {Step.SENDING, Step.ROUTING},
     },
     Step.RUNNING: {
         ev.Ended: _OVER | {Step.ZONING, Step.ROUTING, Step.CLAIMING, Step.LINGERING},
-        ev.Failed: _OVER | {Step.LEARNING},
+        ev.Failed: _OVER | {Step.LEARNING, Step.ROUTING},
     },
     Step.ZONING: {ev.ZoneRead: _OVER, ev.Failed: _OVER},
     Step.CLAIMING: {ev.TablesClaimed: _OVER, ev.Failed: _OVER},

@@ -80,6 +80,7 @@ class FakeCluster:
         self.fails: dict[str, str] = {}
         self.counts: dict[str, int] = {}
         self.without_columns: set[str] = set()
+        self.column = "c"  # the name of the column in its schemas
         self.numbered: set[str] = set()  # whose rows are their numbers, not `row`
         self.silent = False
         self.checks_sessions = False  # whether it answers GetInfo for its sessions alone
@@ -272,7 +273,7 @@ class FakeCluster:
                 del self.operations[guid]
                 return response(_succeeded())
             case "GetResultSetMetadata":
-                return response(_succeeded(), ttypes.TTableSchema([_text_column("c", 0)]))
+                return response(_succeeded(), ttypes.TTableSchema([_text_column(self.column, 0)]))
             case "FetchResults":
                 return self._fetch(operation, request)
         raise AssertionError(name)

@@ -56,6 +56,7 @@ class FakeMetastore:
     """Snapshot and loader in one: tables with the cluster that holds them."""
 
     primaries: dict[str, ClusterName] = field(default_factory=dict)
+    fresh: dict[str, ClusterName] = field(default_factory=dict)  # a second cluster with all of it
     databases: set[str] = field(default_factory=lambda: {"default", "sales"})
     copied: dict[str, Placement] = field(default_factory=dict)
     lagging: dict[tuple[TableRef, ClusterName], float | None] = field(default_factory=dict)
@@ -79,7 +80,8 @@ class FakeMetastore:
 
     def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
         primary = self.primaries.get(str(ref))
-        return None if primary is None else TableFacts(Replicas(primary, frozenset()))
+        fresh = frozenset({self.fresh[str(ref)]} if str(ref) in self.fresh else ())
+        return None if primary is None else TableFacts(Replicas(primary, fresh))
 
     def database_exists(self, name: str) -> bool:
         return name in self.databases

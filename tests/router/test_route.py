@@ -328,3 +328,38 @@ def test_tables_needed_are_what_is_read_and_what_exists_of_what_is_written() -> 
 def test_the_reason_names_the_default_cluster_that_is_down() -> None:
     decision = decide(select(), **C1_DOWN)
     assert decision.because == "no input decides; the default cluster C1 is down, C2 is up"
+
+
+THREE = {"clusters": (C1, C2, C3), "lost": C1}
+
+
+@pytest.mark.parametrize(
+    ("statement", "request_", "expected"),
+    [
+        (select("t11"), {}, C2),  # it has the copy
+        (select("t11", "t31"), {}, C1),  # no other cluster has both: nothing moves
+        (select("t12"), {}, C1),
+        (select("t11"), {"down": frozenset({C2})}, C1),
+        (select("t31"), {}, C3),  # what changed meanwhile
+        (select("t11"), {"pinned": C1}, C1),
+        (select("t11"), {"bounds": (Bound(C1, "it uses temporary table x"),)}, C1),
+        (select(), {}, C2),
+        (select(), {"down": frozenset({C2})}, C3),
+        (Known("list_jar"), {}, C1),
+        (Known("select", paths_read=("s3a://bucket/x",)), {}, C1),
+    ],
+)
+def test_a_read_that_a_cluster_lost_runs_where_all_its_inputs_are(
+    statement: Known, request_: dict[str, object], expected: ClusterName
+) -> None:
+    assert outcome(decide(statement, **THREE | request_)) == expected
+
+
+def test_the_reason_names_the_cluster_that_was_lost() -> None:
+    decision = decide(select("t11"), **THREE)
+    assert isinstance(decision, RunIn)
+    assert decision.because == "C1 was lost while it ran the statement, and C2 has all inputs"
+    assert [(each.cluster, each.chosen) for each in decision.considered] == [
+        (C1, False),
+        (C2, True),
+    ]

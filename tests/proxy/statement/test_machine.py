@@ -7,6 +7,7 @@ import pytest
 
 from conf.errors import Blame, CausewayError
 from conf.names import TableRef
+from conf.settings.restrictions import Code
 from dialect.catalog_commands import ShowDatabases
 from dialect.grammar.cluster_statements import (
     ClusterCommand,
@@ -18,6 +19,7 @@ from dialect.grammar.cluster_statements import (
     ShowStatements,
     UseCluster,
 )
+from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import (
     ChangeFunction,
     CreateTempTable,
@@ -133,7 +135,8 @@ def test_a_read() -> None:
     book = book >> Analysed(READ) << cmd.Route(READ) >> routed(READ) << ENTER_READ
     book = book >> Entered(checked=False) << cmd.Execute()
     book = book >> Accepted() << RUNNING << cmd.WaitForEnd()
-    assert (book >> FINISHED << DONE << cmd.AskSchema() << cmd.Report()).is_over
+    book = book >> FINISHED << DONE << cmd.KeepRequest(EAST) << cmd.AskSchema() << cmd.Report()
+    assert book.is_over
 
 
 def test_a_read_that_fails() -> None:
@@ -178,7 +181,7 @@ def test_a_select_of_literals_is_sent_to_its_end(limited: bool) -> None:
         assert book.due == [cmd.Execute()]
         return
     book = book << RUNNING << cmd.Execute(at_once=True) >> FINISHED
-    assert (book << DONE << cmd.AskSchema() << cmd.Report()).is_over
+    assert (book << DONE << cmd.KeepRequest(EAST) << cmd.AskSchema() << cmd.Report()).is_over
 
 
 def test_a_select_of_literals_that_is_refused_is_sent_again_for_its_error() -> None:
@@ -307,9 +310,16 @@ def test_a_write_that_cannot_wait_fails() -> None:
 def test_a_cluster_that_is_lost_before_the_statement_is_sent_is_tried_three_times(
     lost: ClusterLost,
 ) -> None:
+    """And then another one, if it is a query."""
     book = analysed(READ) << cmd.Route(READ) >> routed(READ)
     for _ in range(3):
         book = book << ENTER_READ >> Failed(lost)
+    book = book << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    assert (book >> routed(READ) << error(lost) << cmd.Report()).is_over
+    shown = Known("metadata_read", READ.reads)
+    book = analysed(shown) << cmd.Route(shown) >> routed(shown)
+    for _ in range(3):
+        book = book << cmd.EnterCluster(EAST, shown, {TABLE: 1}) >> Failed(lost)
     assert (book << error(lost) << cmd.Report()).is_over
 
 
@@ -340,9 +350,90 @@ def test_clusters_that_open_no_session_are_tried_three_times_in_all() -> None:
     assert (book >> Failed(DOWN) << error(DOWN) << cmd.Report()).is_over
 
 
-def test_a_read_that_may_have_been_sent_is_not_sent_again() -> None:
-    assert (sent() >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
-    assert (running() >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
+# Reads whose cluster is lost while it runs them
+
+IN_WEST = RunIn(WEST, "lost", "east was lost while it ran the statement")
+STOPPED = Failure("Job 3 cancelled because SparkContext was shut down")
+
+
+@pytest.mark.parametrize(
+    ("book", "event"),
+    [
+        (sent(), Failed(LOST)),
+        (running(), Failed(LOST)),
+        (running(), Ended(Status(OperationState.ERROR, STOPPED))),
+    ],
+)
+def test_a_read_whose_cluster_is_lost_runs_in_another_one(book: Playbook, event: Event) -> None:
+    was_running = book.machine.step is Step.RUNNING
+    book = book >> event << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
+    book = book >> Entered(checked=False) << cmd.Execute() >> Accepted()
+    book = (book if was_running else book << RUNNING) << cmd.WaitForEnd()
+    assert (book >> FINISHED << DONE << cmd.AskSchema() << cmd.Report()).is_over
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        routed(READ, REFUSE),
+        routed(READ),  # nowhere but in the cluster that was lost
+        Failed(MetastoreDown("It does not answer.")),
+    ],
+)
+def test_a_read_that_no_other_cluster_can_run_fails_for_its_own_reason(answer: Event) -> None:
+    book = running() >> Failed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    assert (book >> answer << error(LOST) << cmd.Report()).is_over
+    ended = Ended(Status(OperationState.ERROR, STOPPED))
+    book = running() >> ended << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    assert (book >> answer << error(STOPPED) << cmd.Report()).is_over
+
+
+def test_a_read_moves_once() -> None:
+    other = ClusterLost("The connection to cluster west broke.")
+    book = running() >> Failed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
+    book = book >> Entered(checked=False) << cmd.Execute() >> Accepted() << cmd.WaitForEnd()
+    assert (book >> Failed(other) << error(other) << cmd.Report()).is_over
+
+
+def test_a_read_that_moved_knows_what_was_lost_when_it_is_decided_again() -> None:
+    book = running() >> Failed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
+    book = book >> Failed(DOWN) << cmd.Route(READ, lost=EAST)
+    assert (book >> routed(READ) << error(LOST) << cmd.Report()).is_over
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        replace(READ, functions=frozenset({"reflect"})),
+        replace(READ, functions=frozenset({COMPUTED})),
+        replace(READ, code=frozenset({Code.SCRIPT})),
+        Known("metadata_read", READ.reads),
+        UNKNOWN,
+    ],
+)
+def test_what_may_have_effects_does_not_move(what: Known | Unknown) -> None:
+    assert (running(what) >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
+
+
+def test_a_pinned_read_does_not_move() -> None:
+    state = session()
+    state.pinned = EAST
+    book = analysed(READ, state=state) << cmd.Route(READ) >> routed(READ) << ENTER_READ
+    book = book >> Entered(checked=False) << cmd.Execute() >> Failed(LOST) << error(LOST)
+    assert (book << cmd.Report()).is_over
+
+
+def test_a_read_does_not_move_where_the_operator_says_so() -> None:
+    book = decided(READ, can_move=False) >> Entered(checked=False) << cmd.Execute()
+    assert (book >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
+
+
+def test_a_read_that_its_client_stopped_does_not_move() -> None:
+    book = running() >> Stopped() << cmd.CancelInCluster()
+    assert (book >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
 
 
 def test_a_write_that_may_have_been_sent_keeps_its_mark() -> None:

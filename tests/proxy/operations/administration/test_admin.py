@@ -123,6 +123,8 @@ def test_calls_to_a_server_that_hangs_end_in_time() -> None:
         client, other = await site.client(), await site.client()
         site.one.sleeping.add("SELECT long")
         site.two.sleeping.add("SELECT long")
+        for each in (client, other):  # no other cluster may have it
+            await each.operation("USE CLUSTER east")
         running = await client.operation("SELECT long", run_async=True)
         fetching = await other.operation("SELECT a")
         await other.on("GetResultSetMetadata", fetching)  # nothing is due any more
@@ -170,6 +172,7 @@ def test_a_reply_that_stops_in_its_midst_ends_in_time(slow: float) -> None:
 def test_calls_to_a_server_that_a_reload_removed_end_in_time() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
+        await client.operation("USE CLUSTER east")  # no other cluster may have it
         fetching = await client.operation("SELECT a")
         await client.on("GetResultSetMetadata", fetching)
         hanging, other = sorted((site.one, site.two), key=lambda each: not each.sessions)

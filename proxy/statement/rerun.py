@@ -1,0 +1,69 @@
+"""Runs a query again whose cluster was lost after the query ended, and before its client had a row.
+
+The rows are made anew in another cluster, so a client that has the schema of the first result gets
+them only if the second result has the same one.
+"""
+
+from conf.errors import CausewayError
+from proxy.errors import ClusterLost
+from proxy.limits import Limits
+from proxy.protocol.messages import decode_message
+from proxy.protocol.types import OperationState
+from proxy.session.operation import Operation, Repeatable, close_remote
+from proxy.session.user_session import UserSession
+from proxy.statement.services import StatementServices
+from proxy.statement.statement_runner import StatementRunner
+from proxy.upstream.remote_result import RemoteResult
+
+
+async def run_again(
+    session: UserSession,
+    operation: Operation,
+    lost: RemoteResult,
+    error: ClusterLost,
+    services: StatementServices,
+    limits: Limits,
+) -> bool:
+    """Whether the operation has a result in another cluster instead of the `lost` one.
+
+    The session has to be as it was when the query ended: otherwise the same text may mean another
+    query.
+    """
+    async with operation.learning:
+        if operation.result is not lost:
+            return isinstance(operation.result, RemoteResult)  # another call of the client did it
+        kept, operation.repeatable = operation.repeatable, None
+        if kept is None or not _is_as_it_was(session, operation, kept):
+            return False
+        again = Operation(operation.handle, operation.kind)  # no client sees it
+        where = kept.cluster, error
+        await StatementRunner(session, again, kept.request, services, limits, where).run(_nothing)
+        if operation.closed or not await _has_schema_of(lost, again):
+            close_remote(again)
+            return False
+        operation.result = again.result
+        operation.record.moved(again.record)
+    return True
+
+
+def _is_as_it_was(session: UserSession, operation: Operation, kept: Repeatable) -> bool:
+    state = session.state
+    has_rows = operation.record.first_row is not None
+    return not has_rows and state.pinned is None and state.journal.changes == kept.changes
+
+
+async def _has_schema_of(lost: RemoteResult, again: Operation) -> bool:
+    result = again.result
+    if again.state is not OperationState.FINISHED or not isinstance(result, RemoteResult):
+        return False
+    if lost.schema is None:
+        return True
+    try:
+        schema = await again.learn_schema(result)
+    except CausewayError:
+        return False
+    return decode_message(schema).body == decode_message(lost.schema).body
+
+
+def _nothing() -> None:
+    """The operation that the client sees was reported when it ended."""
