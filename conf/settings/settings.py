@@ -127,8 +127,9 @@ class Settings:
         " [Spark may lose rows](../guide/operate.md#writes-of-one-table-at-the-same-time).")
     lost_reads: LostReads = setting("router.lost.reads", choice(LostReads), "move", RESTART,
         "A query whose cluster is lost before its client has a row: `move`, it runs once more in"
-        " another cluster that has [all it reads](../guide/operate.md#queries-whose-cluster-is-lost),"
-        " and its client does not notice; `fail`, it fails with CW202.")
+        " another cluster that has [all it reads]"
+        "(../guide/operate.md#queries-whose-cluster-is-lost), and its client does not notice;"
+        " `fail`, it fails with CW202.")
     upstream: tuple[Endpoint, ...] = setting("proxy.upstream", ENDPOINTS, "", RESTART,
         "The Thrift Servers that receive all statements, unanalysed, while no cluster is"
         " configured.")
