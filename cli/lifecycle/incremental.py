@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pipeline.copy.endpoints import read_endpoints
+from pipeline.copy.endpoints import read_endpoints, session_settings
 from pipeline.copy.files import CopyOptions
 from pipeline.errors import BadEndpoints
 from pipeline.hudi.changes import EARLIEST
@@ -65,10 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     copying = actions.add_parser("replicate", help="copy a table's new commits to its replica")
     copying.add_argument("source", help="base path or URI of the Hudi table")
     copying.add_argument("target", help="base path or URI of the replica")
-    copying.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
-        help="Spark setting; Spark copies the files",
-    )  # fmt: skip
+    _add_access(copying, "Spark setting; Spark copies the files")
 
 
 def _add_access(command: argparse.ArgumentParser, conf_help: str) -> None:
@@ -168,8 +165,8 @@ def _pull(args: argparse.Namespace) -> int:
     key = tuple(args.key.split(",")) if args.key else DEFAULT_KEY
     source = _absolute(args.source)
     if _needs_spark(args):
-        if args.hadoop_conf:
-            reason = "is for sources that are read without Spark; use --conf spark.hadoop.KEY=VALUE"
+        if args.hadoop_conf and "/" not in args.target:
+            reason = "is not for tables of a metastore; use --conf spark.hadoop.KEY=VALUE"
             raise BadEndpoints(f"--hadoop-conf {reason}.")
         done = _pull_with_spark(source, mode, key, args)
     else:
@@ -187,13 +184,14 @@ def _replicate(args: argparse.Namespace) -> int:
     from pipeline.spark.session import open_session
     from pipeline.spark.spark_files import SparkFiles
 
+    endpoints = _endpoints(args)
     spark = open_session(conf=dict(args.conf))
     try:
         source, target = _uri(args.source), _uri(args.target)
-        storage, files = storage_for(spark, target), SparkFiles(spark)
+        storage, files = storage_for(spark, target, endpoints), SparkFiles(spark, endpoints)
         check_target(source, target, storage)
         with leased(files, target) as check_lease:
-            table = open_table(source, storage_for(spark, source))
+            table = open_table(source, storage_for(spark, source, endpoints))
             planned = plan_replication(table, target, storage)
             check_lease()
             done = run_replication(planned, files, CopyOptions())
@@ -208,7 +206,9 @@ def _pull_with_spark(
 ) -> PullResult:
     from pipeline.hudi.spark_target import pull_into, session
 
-    with session(dict(args.conf), metastore="/" not in args.target) as spark:
+    # Hudi writes with the settings of the session, and Spark's tasks read with them.
+    conf = dict(args.conf) | session_settings(_endpoints(args), [source, args.target])
+    with session(conf, metastore="/" not in args.target) as spark:
         return pull_into(
             spark, source, args.target, mode, key, args.since, args.until, _moved_from(args)
         )

@@ -1,12 +1,17 @@
 """Hadoop settings of each endpoint: `AUTHORITY=CONF_DIR,...,*=CONF_DIR` (FA-R10)."""
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pipeline.errors import BadEndpoints
 
 ANY = "*"
+_S3A, _S3_SCHEMES = "fs.s3a.", ("s3", "s3a", "s3n")
+_OF_BUCKETS = f"{_S3A}bucket."
+_NOT_OF_BUCKETS = f"{_S3A}impl"  # S3A ignores it among the settings of a bucket
+_DEFAULT = "fs.defaultFS"
 
 
 def read_endpoints(text: str, base: Path = Path()) -> Mapping[str, Mapping[str, str]]:
@@ -24,6 +29,42 @@ def read_endpoints(text: str, base: Path = Path()) -> Mapping[str, Mapping[str, 
             raise BadEndpoints(f"{authority.strip()} is named twice.")
         found[authority.strip()] = _read_folder(base / folder.strip())
     return found
+
+
+def session_settings(
+    endpoints: Mapping[str, Mapping[str, str]], locations: Iterable[str]
+) -> dict[str, str]:
+    """Spark settings (`spark.hadoop.KEY`) with which all of a session reaches these URIs, for code
+    that takes no settings for each endpoint: Hudi's writer.
+
+    Those of S3A are set for the bucket alone. The default file system stays that of the session.
+    Raises BadEndpoints if two locations need different values of one setting.
+    """
+    found: dict[str, str] = {}
+    for location in locations:
+        uri = urlsplit(location)
+        settings = endpoints.get(uri.netloc, endpoints.get(ANY, {})) if uri.netloc else {}
+        if uri.scheme in _S3_SCHEMES:
+            settings = _of_bucket(uri.netloc, settings)
+        for key, value in settings.items():
+            if key != _DEFAULT and found.setdefault(f"spark.hadoop.{key}", value) != value:
+                raise BadEndpoints(
+                    f"{key} differs between the settings of {location} and of the other table, and"
+                    " one Spark session writes to one and reads the other."
+                )
+    return found
+
+
+def _of_bucket(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of S3A as settings of one bucket. The bucket's own ones come before others."""
+
+    def is_general(key: str) -> bool:
+        return key.startswith(_S3A) and not key.startswith((_OF_BUCKETS, _NOT_OF_BUCKETS))
+
+    named = {
+        f"{_OF_BUCKETS}{bucket}.{k[len(_S3A) :]}": v for k, v in settings.items() if is_general(k)
+    }
+    return named | {key: value for key, value in settings.items() if not is_general(key)}
 
 
 def _read_folder(folder: Path) -> Mapping[str, str]:

@@ -190,9 +190,13 @@ def _spark_schema(schema: pa.Schema) -> StructType:
     return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
 
-def storage_for(spark: SparkSession, path: str) -> HudiStorage:
-    """Reads files of this machine directly, all others through the session's Hadoop."""
-    return LocalStorage() if is_local(path) else HadoopStorage(spark)
+def storage_for(
+    spark: SparkSession, path: str, endpoints: Mapping[str, Mapping[str, str]] | None = None
+) -> HudiStorage:
+    """Reads files of this machine directly, all others through the session's Hadoop. `endpoints`
+    as in HadoopStorage.
+    """
+    return LocalStorage() if is_local(path) else HadoopStorage(spark, endpoints)
 
 
 class HadoopStorage:
