@@ -28,8 +28,9 @@ from metastore.client.notifying_client import notifying_client
 from metastore.errors import NoSuchObject
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
-from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.filter import parse_filter

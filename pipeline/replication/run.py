@@ -9,8 +9,9 @@ from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.open_formats import why_not_copied
 from pipeline.copy.copy_catalog import data_location
-from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, Files
 from pipeline.copy.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed

@@ -20,8 +20,9 @@ from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, data_location
-from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.lease import open_markers, run_markers
 from pipeline.copy.plan import plan_copy

@@ -3,7 +3,8 @@
 import pytest
 
 from pipeline.copy import plan
-from pipeline.copy.copy_job import CopyJob, CopyReport
+from pipeline.copy.copy_job import CopyJob
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, Publish, Round, Step, Sweep, step_lines
 from pipeline.copy.run import SecondaryCopies

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.copy.copy_job import CopyReport
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.staging import LEASE_SECONDS, OPEN
 from pipeline.errors import (
     AnotherCopyRuns,

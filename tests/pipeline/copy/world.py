@@ -8,7 +8,8 @@ from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by

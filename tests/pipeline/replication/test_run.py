@@ -15,7 +15,8 @@ from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
 from metastore.view.fact_edits import HIDDEN_FACTS
 from pipeline.copy.copy_catalog import ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import step_lines
 from pipeline.copy.staging import LEASE_SECONDS

@@ -1,0 +1,55 @@
+"""The report of a run: which objects it copied, and what it sent."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.copy.copy_record import Share
+from pipeline.copy.plan import PlannedCopy
+from pipeline.copy.sweep import SweepResult
+from pipeline.errors import CopyError
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedObject:
+    """A published copy: the cluster of its source, the version that it has, and its size."""
+
+    primary: str
+    version: str
+    files: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class CopyReport:
+    """What a run did. `gone` are objects that were dropped; `bytes_sent` went over the network;
+    `failed` has the error of each object that could not be copied; `copied` has each object that is
+    published; `sent` has the bytes that went over the network for each object.
+    """
+
+    run: str = ""
+    published: list[str] = field(default_factory=list)
+    fresh: int = 0
+    gone: list[str] = field(default_factory=list)
+    files_sent: int = 0
+    files_kept: int = 0
+    bytes_sent: int = 0
+    seconds: float = 0.0
+    failed: dict[str, CopyError] = field(default_factory=dict)
+    swept: SweepResult = field(default_factory=SweepResult)
+    copied: dict[str, CopiedObject] = field(default_factory=dict)
+    sent: Counter[str] = field(default_factory=Counter)
+
+    def shares(self, items: Sequence[PlannedCopy], source: str) -> dict[str, Share]:
+        """What was copied from each cluster; `source` is that of objects whose plan names none."""
+        shares: dict[str, Share] = {}
+        for item in items:
+            share = shares.setdefault(item.primary or source, Share())
+            share.sent += self.sent[item.name]
+            if (error := self.failed.get(item.name)) is not None:
+                share.errors.append(str(error))
+            if (done := self.copied.get(item.name)) is not None:
+                share.objects.append((item.name, done.version))
+                share.files = (share.files or 0) + done.files
+                share.bytes = (share.bytes or 0) + done.bytes
+        return shares
