@@ -5,11 +5,9 @@ all others by export and import between metastores. The registry, write and exec
 of the cluster entities say where everything is.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from conf.names import ClusterName, TableRef
@@ -19,16 +17,14 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
-from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, data_location
+from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, FileListing, Files
-from pipeline.copy.lease import open_markers, run_markers
 from pipeline.copy.plan import plan_copy
-from pipeline.copy.run import run_copy, used_by
+from pipeline.copy.run import run_copy
 from pipeline.copy.staging import staging_of
-from pipeline.copy.sweep import Used, sweep_staging
 from pipeline.errors import (
     ActionFailed,
     InputsGone,
@@ -49,21 +45,15 @@ from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_w
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import run_process
 from pipeline.replication.directories import PathCopy, replicate_path
-from pipeline.replication.plan import STAGING, base_of, new_location
-from pipeline.replication.replica_catalog import used_locations
 from pipeline.replication.run import read_replication, run_replication
-from pipeline.retention.directories import PathHome, evict_paths
-from pipeline.retention.plan import RetentionPlan, plan_retention
-from pipeline.retention.run import candidates, run_retention
-from pipeline.scheduler.actions import hudi_eviction, tables
+from pipeline.retention.plan import RetentionPlan
+from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.evictions import Evictions
 from pipeline.scheduler.actions.exchanges import Exchanges
 from pipeline.scheduler.actions.path_partitions import PathPartitions
 from pipeline.scheduler.actions.task_places import (
     TableCopy,
-    TableHome,
-    copies_root,
     copy_of,
-    home_of,
     output_paths,
     places_of,
     process_run,
@@ -252,102 +242,21 @@ class ClusterActions:
     def _objects(self, client: HmsClient, copy: TableCopy) -> ObjectCatalog:
         return ObjectCatalog(client, self.default or copy.source.name, self.publishing)
 
+    @property
+    def _evictions(self) -> Evictions:
+        return Evictions(
+            self.files, self._metastore, _require_owner, self._partitions, self.storage,
+            self.default, self.publishing, self.limits.grace,
+        )  # fmt: skip
+
     def evict(self, task: Task, lease: WorkLease) -> str:
         """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
         with self._blaming_spark():
-            return self._evicted(task, lease)
-
-    def _evicted(self, task: Task, lease: WorkLease) -> str:
-        home = home_of(task)
-        if isinstance(home, PathHome):
-            assert isinstance(task.entity, Feed)
-            withdraw = self._partitions(task.entity, home.cluster, task.owner).withdraw
-            return evict_paths(self.files(), home, task.now, task.is_needed, lease, withdraw)
-        return self._evict(home, task, lease)
-
-    def _evict(self, home: TableHome, task: Task, lease: WorkLease) -> str:
-        with self._metastore(home.cluster, task.owner) as client:
-            objects = ObjectCatalog(client, self.default or home.primary, self.publishing)
-            self._sweep(home, client, objects, lease)
-            plan = self._retention(home, client, objects, task)
-            if plan is None:
-                return f"there is no table {home.policy.table} yet"
-            for line in plan.head():
-                lease.log(line)
-            table = client.get_table(plan.table)
-            if is_hudi(table):
-                return self._evict_hudi(table, plan, home, client, task.owner, lease)
-            done = run_retention(
-                plan, client, objects, self.files(), partial(_log_events, lease), lease.check
-            )
-        return (
-            f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
-            f" dropped, {plan.kept} kept, {len(plan.needed)} still needed"
-        )
-
-    def _evict_hudi(
-        self,
-        table: metastore.Table,
-        plan: RetentionPlan,
-        home: TableHome,
-        client: HmsClient,
-        owner: str,
-        lease: WorkLease,
-    ) -> str:
-        if hudi_eviction.follows(table, home):
-            return f"{plan.table} is a replica: it loses partitions with its source"
-        if plan.evictions:
-            hudi_eviction.check_idle(table, self.storage)
-            hudi_eviction.drop_partitions(client, plan, home.cluster, owner, lease)
-        return f"{len(plan.evictions)} partitions of {plan.table} dropped, {plan.kept} kept"
-
-    def _sweep(
-        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, lease: WorkLease
-    ) -> None:
-        """Deletes replaced versions and what interrupted copies left, in two passes. The copies of
-        instances leave it to evictions, since it looks at all earlier copies of the table. Of a
-        table that does not exist, only open runs have files that no reader needs: they were to
-        create it when the metastore was down.
-        """
-        name, ref, read = home.cluster.name, home.policy.table, run_markers
-        if name == home.primary:
-            try:
-                base = base_of(data_location(client.get_table(ref)))
-            except NoSuchObject:
-                database = client.get_database(ref.db).location
-                base, read = home.location or new_location(database, ref), open_markers
-            staging = f"{base}/{STAGING}"
-            used: Used = lambda _: used_locations(client, ref)  # noqa: E731
-        else:
-            staging = staging_of(copies_root(home.cluster), ref)
-            used = partial(used_by, objects, name)
-        lease.check()
-        grace = self.limits.grace
-        swept = sweep_staging(self.files(), used, staging, time.time, grace, read=read)
-        lease.log(f"swept {staging}: {swept.deleted} deleted, {swept.condemned} newly unused")
+            return self._evictions.run(task, lease)
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:
         """What `evict` would drop now; None if the table does not exist."""
-        home = home_of(task)
-        if isinstance(home, PathHome):
-            return None
-        with self._metastore(home.cluster, task.owner) as client:
-            objects = ObjectCatalog(client, self.default or home.primary)
-            return self._retention(home, client, objects, task)
-
-    def _retention(
-        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, task: Task
-    ) -> RetentionPlan | None:
-        try:
-            table = _require_owner(client, home.policy.table, task.owner)
-        except ActionFailed:
-            return None
-        policy = home.policy.for_keys(kinds_of(table.partition_keys))
-        if is_hudi(table) and isinstance(task.entity, Feed):
-            policy = hudi_eviction.policy_of(policy, task.entity)
-            if hudi_eviction.follows(table, home):
-                return plan_retention(policy, (), task.now)
-        return plan_retention(policy, candidates(objects, policy), task.now)
+        return self._evictions.plan(task)
 
     def _context(self, lease: WorkLease) -> JobContext:
         """The context of a copy. Each event and progress checks the lease."""
@@ -363,17 +272,6 @@ class ClusterActions:
 
 def _no_spark() -> "SparkSession":
     raise ActionFailed("this server has no Spark", final=True)
-
-
-_TOGETHER = 20  # events of an entry: the log keeps a bounded number of entries
-
-
-def _log_events(lease: WorkLease, events: Sequence[Mapping[str, object]]) -> None:
-    """Logs many events of one kind by few entries, each of which is a transaction of the store."""
-    lease.check()
-    lines = [" ".join(f"{key}={value}" for key, value in event.items()) for event in events]
-    for first in range(0, len(lines), _TOGETHER):
-        lease.log("\n".join(lines[first : first + _TOGETHER]))
 
 
 def _hudi_summary(done: HudiReplicationResult | None, copy: TableCopy) -> str:
