@@ -12,7 +12,7 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -138,6 +138,7 @@ class _Command:
     objects: ObjectCatalog
     _files: "SparkFiles | None" = None
     record: RecordCopy = no_records
+    absent: tuple[str, ...] = ()  # partitions that the filter names and the table lacks
 
     @property
     def files(self) -> "SparkFiles":
@@ -171,7 +172,8 @@ class _Command:
             self._show_plan(plan)
             return 0
         report = self._carry_out(plan) if plan.items else CopyReport(fresh=plan.fresh)
-        self._tell(as_json(report), in_words(report, plan))
+        words = [in_words(report, plan), *_absent_in_words(self.absent)]
+        self._tell(as_json(report) | {"absent": self.absent}, "\n".join(words))
         return 1 if report.failed else 0
 
     def _plan(self, ref: TableRef, cluster: ClusterName) -> CopyPlan:
@@ -194,6 +196,10 @@ class _Command:
                 raise NotCopyable(f"{table.ref} has no partitions to choose from.")
             wanted = parse_filter(self.args.partition, table.keys)
             names = [name for name in names if wanted.accepts(spec_of(name))]
+            self.absent = wanted.absent(map(spec_of, names))
+            if self.absent and not names:
+                some = _some(self.absent)
+                raise NotCopyable(f"{table.ref} has no partition that is named: {some}.")
         return self.objects.objects(table, names)
 
     def _carry_out(self, plan: CopyPlan) -> CopyReport:
@@ -215,6 +221,8 @@ class _Command:
                 )
             bad += len(found.findings)
             self._tell(dataclasses.asdict(found) | {"cluster": cluster}, _found(found, cluster))
+        for line in () if self.args.json else _absent_in_words(self.absent):
+            print(line, flush=True)
         return 1 if bad else 0
 
     def sweep(self, ref: TableRef | None) -> int:
@@ -274,10 +282,15 @@ class _Command:
         return root or default_root(self.settings.topology.clusters[cluster].filesystem)
 
     def _show_plan(self, plan: CopyPlan) -> None:
-        about = {"table": str(plan.ref), "cluster": plan.cluster, "fresh": plan.fresh}
+        about: dict[str, object] = {
+            "table": str(plan.ref),
+            "cluster": plan.cluster,
+            "fresh": plan.fresh,
+        }
         items = [dataclasses.asdict(item) | {"why": item.why.value} for item in plan.items]
         steps = list(step_lines(plan.steps))
-        self._tell(about | {"items": items, "steps": steps}, "\n".join(plan.lines()))
+        about |= {"items": items, "steps": steps, "absent": self.absent}
+        self._tell(about, "\n".join([*plan.lines(), *_absent_in_words(self.absent)]))
 
     def _emit(self, event: Mapping[str, object]) -> None:
         if self.args.json:
@@ -303,6 +316,17 @@ def in_words(report: CopyReport, plan: CopyPlan) -> str:
     ]
     lines += [str(error) for error in report.failed.values()]
     return "\n".join(lines)
+
+
+def _absent_in_words(absent: Sequence[str]) -> Iterator[str]:
+    if absent:
+        noun = "partition is" if len(absent) == 1 else "partitions are"
+        yield f"warning: {len(absent)} named {noun} not in the table: {_some(absent)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def _found(found: Verification, cluster: ClusterName) -> str:

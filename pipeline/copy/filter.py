@@ -6,10 +6,11 @@ sort as text. Hive's default partition name is NULL, for which every comparison 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from conf.names import partition_name
 from conf.partitions import PartitionKey
 from pipeline.errors import BadFilter
 
@@ -20,9 +21,12 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z_]\w*|`[^`]+`)|(?P<sign><=|>=|<>|!=|==|[=<>(),]))"
 )
 _MOST_DEPTH = 100
+_MOST_NAMED = 10_000  # partitions that a filter names; of more, absent ones are not reported
 
 Row = Mapping[str, str]  # values of one partition by key, in lower case
 Condition = Callable[[Row], bool | None]  # None is unknown, as in SQL
+Named = tuple[Mapping[str, str], ...]  # alternatives: the values that `=` or `in` demand of keys
+_NO_NAMES: Named = ({},)
 
 _SIGNS: dict[str, Callable[[int], bool]] = {
     "=": lambda order: order == 0,
@@ -38,22 +42,73 @@ _SIGNS: dict[str, Callable[[int], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class PartitionFilter:
-    """A parsed filter. `text` is the user's own."""
+    """A parsed filter. `text` is the user's own, `named` the values of partitions that it names by
+    `=` and `in`.
+    """
 
     text: str
     condition: Condition
+    named: Named
+    keys: Sequence[PartitionKey]
 
     def accepts(self, spec: Sequence[tuple[str, str]]) -> bool:
         """Whether a partition's (key, value) pairs satisfy it."""
         return self.condition(dict(spec)) is True
 
+    def absent(self, accepted: Iterable[Sequence[tuple[str, str]]]) -> tuple[str, ...]:
+        """The names of the partitions that the filter names and that are not among the `accepted`
+        ones; with the keys that it names, in the table's order.
+        """
+        rows = [dict(spec) for spec in accepted]
+        present: dict[tuple[str, ...], set[tuple[object, ...]]] = {}
+        missing: dict[str, None] = {}
+        for values in filter(None, self.named):
+            keys = tuple(key.name for key in self.keys if key.name in values)
+            if keys not in present:
+                present[keys] = {self._values(keys, row) for row in rows}
+            if self._values(keys, values) not in present[keys]:
+                missing[partition_name((key, values[key]) for key in keys)] = None
+        return tuple(missing)
+
+    def _values(self, names: Sequence[str], row: Row) -> tuple[object, ...]:
+        kinds = {key.name: key.type for key in self.keys}
+        return tuple(
+            _number(row[name]) if kinds[name].startswith(_NUMERIC) else row[name] for name in names
+        )
+
 
 def parse_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
     """Raises BadFilter, which names the error. Every name must be one of `keys`."""
     parser = _Parser(text, {key.name: key.type for key in keys})
-    condition = parser.either(0)
+    parsed = parser.either(0)
     parser.end()
-    return PartitionFilter(text, condition)
+    return PartitionFilter(text, parsed.condition, parsed.named, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    condition: Condition
+    named: Named = _NO_NAMES
+
+    def __or__(self, other: "_Parsed") -> "_Parsed":
+        return _Parsed(_or(self.condition, other.condition), self.named + other.named)
+
+    def __and__(self, other: "_Parsed") -> "_Parsed":
+        return _Parsed(_and(self.condition, other.condition), _both_named(self.named, other.named))
+
+    def negated(self) -> "_Parsed":
+        return _Parsed(_not(self.condition))
+
+
+def _both_named(left: Named, right: Named) -> Named:
+    if len(left) * len(right) > _MOST_NAMED:
+        return _NO_NAMES
+    pairs = ((one, other) for one in left for other in right)
+    return tuple(
+        {**one, **other}
+        for one, other in pairs
+        if all(one[key] == other[key] for key in one.keys() & other.keys())
+    )
 
 
 class _Parser:
@@ -84,54 +139,59 @@ class _Parser:
         if self._at < len(self._tokens):
             raise BadFilter(f"unexpected {self._peek()[1]!r}.")
 
-    def either(self, depth: int) -> Condition:
+    def either(self, depth: int) -> _Parsed:
         condition = self._both(depth)
         while self._take("or"):
-            condition = _or(condition, self._both(depth))
+            condition |= self._both(depth)
         return condition
 
-    def _both(self, depth: int) -> Condition:
+    def _both(self, depth: int) -> _Parsed:
         condition = self._single(depth)
         while self._take("and"):
-            condition = _and(condition, self._single(depth))
+            condition &= self._single(depth)
         return condition
 
-    def _single(self, depth: int) -> Condition:
+    def _single(self, depth: int) -> _Parsed:
         if depth > _MOST_DEPTH:
             raise BadFilter("brackets are nested too deeply.")
         if self._take("not"):
-            return _not(self._single(depth + 1))
+            return self._single(depth + 1).negated()
         if self._take("("):
             condition = self.either(depth + 1)
             self._expect(")")
             return condition
         return self._comparison()
 
-    def _comparison(self) -> Condition:
+    def _comparison(self) -> _Parsed:
         key = self._key()
         kind = self._keys[key]
         if self._take("not"):
-            return _not(self._listed(key, kind))
+            return self._listed(key, kind).negated()
         _, sign = self._peek()
         if sign in _SIGNS:
             self._next()
-            return _compare(key, kind, sign, self._value())
+            value = self._value()
+            named = ({key: value},) if sign in ("=", "==") else _NO_NAMES
+            return _Parsed(_compare(key, kind, sign, value), named)
         return self._listed(key, kind)
 
-    def _listed(self, key: str, kind: str) -> Condition:
+    def _listed(self, key: str, kind: str) -> _Parsed:
         if self._take("in"):
             self._expect("(")
-            condition = _compare(key, kind, "=", self._value())
+            values = [self._value()]
+            condition = _compare(key, kind, "=", values[0])
             while self._take(","):
-                condition = _or(condition, _compare(key, kind, "=", self._value()))
+                values.append(self._value())
+                condition = _or(condition, _compare(key, kind, "=", values[-1]))
             self._expect(")")
-            return condition
+            return _Parsed(condition, tuple({key: value} for value in values))
         if self._take("between"):
             low = self._value()
             self._expect("and")
-            return _and(_compare(key, kind, ">=", low), _compare(key, kind, "<=", self._value()))
+            high = self._value()
+            return _Parsed(_and(_compare(key, kind, ">=", low), _compare(key, kind, "<=", high)))
         if self._take("like"):
-            return _matches(key, _like(self._value()))
+            return _Parsed(_matches(key, _like(self._value())))
         raise BadFilter(f"expected a comparison after {key!r} instead of {self._peek()[1]!r}.")
 
     def _key(self) -> str:

@@ -16,6 +16,7 @@ from conf.topology import Cluster, Topology
 from database.history.history_store import HistoryStore
 from metastore.view.inbound.ownership import Orphan
 from metastore.view.server.orphans_store import OrphanLog
+from pipeline.errors import NotCopyable
 from tests.pipeline.copy.world import C1, C2, T, World
 from tests.telemetry.receivers import receiver
 
@@ -78,3 +79,40 @@ def test_what_was_copied_is_in_the_history_and_the_traces(
     assert (found["table"], found["from"], found["to"]) == ("db.t", "C1", "C2")
     assert (found["run"], found["sent"]) == (report["run"], report["bytes_sent"])
     assert there.spans["copy db.t C1 C2"].trace_id.hex() == found["trace"] == found["copy"]
+
+
+def command(world: World, *words: str) -> copy._Command:
+    topology = Topology({n: Cluster(n, f"hdfs://{n}", ()) for n in (C1, C2)}, default=C1)
+    parser = argparse.ArgumentParser()
+    copy.configure(parser)
+    args = parser.parse_args([*words, "--to", "C2", "--conf", "any"])
+    return copy._Command(args, Settings(topology=topology), world.objects, world.files)
+
+
+@pytest.mark.parametrize("option", [[], ["--plan"]])
+def test_the_summary_names_partitions_that_the_table_lacks(
+    capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    world = World()
+    world.add("1", a="rows")
+    named = "ds in ('0', '1', '2', '3', '4')"
+    assert command(world, "db.t", "--partition", named, *option).make(T) == 0
+    warning = "warning: 4 named partitions are not in the table: ds=0, ds=2, ds=3 and 1 more"
+    assert capsys.readouterr().out.splitlines()[-1] == warning
+    assert command(world, "db.t", "--partition", named, *option, "--json").make(T) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["absent"] == ["ds=0", "ds=2", "ds=3", "ds=4"]
+
+
+def test_named_partitions_none_of_which_exists_are_an_error() -> None:
+    world = World()
+    world.add("1", a="rows")
+    with pytest.raises(NotCopyable, match="no partition that is named: ds=2"):
+        command(world, "db.t", "--partition", "ds = '2'").make(T)
+
+
+def test_a_range_without_partitions_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World()
+    world.add("1", a="rows")
+    assert command(world, "db.t", "--partition", "ds > '5'").make(T) == 0
+    assert "0 copied" in capsys.readouterr().out

@@ -62,3 +62,28 @@ def test_a_spec_as_a_filter_accepts_itself_alone(value: str) -> None:
     parsed = parse_filter(filter_of((("ds", value),)), keys)
     assert parsed.accepts((("ds", value),)) is (value != NULL_NAME)
     assert not parsed.accepts((("ds", value + "x"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("ds in ('a', 'b', 'c')", ("ds=b", "ds=c")),
+        ("ds = 'a' or ds = 'b' or ds = 'b'", ("ds=b",)),
+        ("ds in ('a', 'b') and hr in (1, '02')", ("ds=a/hr=02", "ds=b/hr=1", "ds=b/hr=02")),
+        ("hr = '01'", ()),  # as numbers
+        ("ds in ('a', 'b') and hr >= 1", ("ds=b",)),
+        ("ds = 'b' and ds = 'c' or ds >= 'a'", ()),
+        *((text, ()) for text in ("ds >= 'a'", "ds not in ('b', 'c')", "not ds = 'b'")),
+        ("ds like 'b%' or ds <> 'b'", ()),
+    ],
+)
+def test_partitions_that_are_named_and_absent(text: str, absent: tuple[str, ...]) -> None:
+    there = (("ds", "a"), ("hr", "1"), ("region", "eu"))
+    parsed = parse_filter(text, KEYS)
+    assert parsed.absent([there] if parsed.accepts(there) else []) == absent
+
+
+def test_a_filter_that_names_too_many_partitions_reports_none() -> None:
+    numbers = ", ".join(map(str, range(101)))
+    parsed = parse_filter(f"hr in ({numbers}) and ds in ({numbers})", KEYS)
+    assert parsed.absent([]) == ()
