@@ -11,18 +11,52 @@ from typing import Any
 
 from console.marked_text import Piece, pieces
 from console.shown import count, seconds
+from router.rule_names import rule_name
 
 Document = Mapping[str, Any]
 _WORST = ("absent", "stale", "fresh", "primary")
 _RULES = (
-    (("DC-R3",), "Outputs have one primary", "All tables that it writes have the same primary."),
-    (("DC-R2",), "The pin is the output's primary", "USE CLUSTER names where it writes."),
-    (("session",), "Objects of the session", "Temporary views and the like live in one cluster."),
-    (("DC-R4", "DC-R5"), "It writes a table", "It runs in the primary, which needs all inputs."),
-    (("DC-U1",), "The session is pinned", "USE CLUSTER decides, if that cluster has all inputs."),
-    (("DC-R7", "D4"), "Its inputs decide", "The first primary of an input that has all inputs."),
-    (("D3", "D11"), "Nothing decides", "It runs in the default cluster."),
-)  # fmt: skip
+    (
+        ("several-primaries",),
+        "Outputs have one primary",
+        "All tables that it writes have the same primary.",
+    ),
+    (
+        ("pinned-elsewhere",),
+        "The pin is the output's primary",
+        "USE CLUSTER names where it writes.",
+    ),
+    (
+        ("session",),
+        "Objects of the session",
+        "Temporary views and the like live in one cluster.",
+    ),
+    (
+        ("lost",),
+        "Its cluster was lost",
+        "A query runs again in another cluster that has all inputs.",
+    ),
+    (
+        ("output", "output-lacks-inputs"),
+        "It writes a table",
+        "It runs in the primary, which needs all inputs.",
+    ),
+    (
+        ("pin",),
+        "The session is pinned",
+        "USE CLUSTER decides, if that cluster has all inputs.",
+    ),
+    (
+        ("inputs", "default-first"),
+        "Its inputs decide",
+        "The first primary of an input that has all inputs.",
+    ),
+    (
+        ("default", "new-table"),
+        "Nothing decides",
+        "It runs in the default cluster.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +100,8 @@ class Matrix:
 def rule_rows(rule: str) -> list[RuleRow]:
     """The router's rules in their order, with the one that decided; none for a statement that no
     rule decided."""
-    at = next((n for n, (ids, *_) in enumerate(_RULES) if rule in ids), None)
+    rule = rule_name(rule)  # statements of earlier versions have its id
+    at = next((n for n, (names, *_) in enumerate(_RULES) if rule in names), None)
     if at is None:
         return []
     return [

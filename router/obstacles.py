@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from conf.names import ClusterName, TableRef
+from router.rule_names import rule_name
 
 NAMED = 3  # partitions in an obstacle
 
@@ -70,7 +71,7 @@ class Considered:
         """As JSON has it."""
         return {
             "cluster": self.cluster,
-            "rule": self.rule,
+            "rule": rule_name(self.rule),
             "chosen": self.chosen,
             "obstacles": [each.document() for each in self.obstacles],
         }

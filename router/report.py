@@ -10,8 +10,9 @@ from dialect.statement import AllPartitions, Known, Read, Unknown, Write
 from router.decision import Answer, Decision, Refuse, RunIn
 from router.obstacles import Considered
 from router.request import Facts
+from router.rule_names import rule_name
 
-OWN = Answer("DC-U1", "the statement is Causeway's own")
+OWN = Answer("own", "the statement is Causeway's own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,11 @@ def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) 
         writes = tuple(dict.fromkeys(name for each in statement.writes for name in _write(each)))
     match decision:
         case RunIn(cluster, rule, because, considered):
-            return Report("run", cluster, rule, because, reads, writes, None, considered)
+            return Report("run", cluster, rule_name(rule), because, reads, writes, None, considered)
         case Answer(rule, because):
-            return Report("answer", None, rule, because, reads, writes)
+            return Report("answer", None, rule_name(rule), because, reads, writes)
         case Refuse(code, _, rule, because, _, considered):
-            return Report("refuse", None, rule, because, reads, writes, code, considered)
+            return Report("refuse", None, rule_name(rule), because, reads, writes, code, considered)
         case _:
             assert_never(decision)
 

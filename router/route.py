@@ -73,8 +73,8 @@ def _unknown(request: Request, statement: Unknown) -> Decision:
         return _refuse(BOUND_ELSEWHERE, "session", f"{because}: {statement.why}.", passed)
     if pinned is not None and not statement.writing and pinned in request.viewed:
         because = f"not understood ({statement.why}), writes nothing, session is pinned"
-        return _run(pinned, "D11", because)
-    return _refuse(NOT_UNDERSTOOD, "D11", f"The statement is not understood: {statement.why}.")
+        return _run(pinned, "unknown", because)
+    return _refuse(NOT_UNDERSTOOD, "unknown", f"The statement is not understood: {statement.why}.")
 
 
 def _several_primaries(case: _Case) -> Decision | None:

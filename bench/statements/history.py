@@ -117,7 +117,7 @@ def _record(number: int) -> Record:
     record = Record("ann", "ann", "127.0.0.1", "reports", "s", "default", f"{number:032x}")
     record.text = StatementText.of(f"SELECT name, city FROM shops WHERE shop = {number}")
     record.what = Known("select", reads=(Read(TableRef("sales", "shops")),))
-    record.rule, record.cluster, record.because = "DC-R7", "east", "sales.shops is in east"
+    record.rule, record.cluster, record.because = "inputs", "east", "sales.shops is in east"
     for phase in ("analyse", "decide", "connect", "execute"):
         record.mark(phase)
     record.end(OperationState.FINISHED, None)
@@ -217,7 +217,7 @@ def _lacking(number: int) -> list[dict[str, object]]:
     return [
         Considered(
             name,
-            "DC-R7",
+            "inputs",
             False,
             tuple(Obstacle(name, Kind.ABSENT, table) for table in tables[: each + 1]),
         ).document()

@@ -15,6 +15,7 @@ from proxy.protocol.types import OperationState
 from router.decision import Answer, Decision
 from router.obstacles import Considered
 from router.request import Facts
+from router.rule_names import rule_name
 
 MAX_ERROR = 16 << 10  # characters
 MAX_OBSTACLES = 20
@@ -89,7 +90,7 @@ class Record:
     def decided(self, statement: Known | Unknown, decision: Decision, facts: Facts) -> None:
         """Keeps the decision, of each cluster at most `MAX_OBSTACLES` obstacles."""
         self.what, self.facts = statement, facts
-        self.rule, self.because = decision.rule, decision.because[:MAX_ERROR]
+        self.rule, self.because = rule_name(decision.rule), decision.because[:MAX_ERROR]
         considered = () if isinstance(decision, Answer) else decision.considered
         if any(len(each.obstacles) > MAX_OBSTACLES for each in considered):
             considered = tuple(

@@ -10,13 +10,13 @@ from router.report import Report
     ("result", "text"),
     [
         (
-            Report("run", "east", "DC-R7", "it has all", ("a.t@ds=1",), ("a.u",)),
-            "run in east (DC-R7): it has all\nreads   a.t@ds=1\nwrites  a.u",
+            Report("run", "east", "inputs", "it has all", ("a.t@ds=1",), ("a.u",)),
+            "run in east (inputs): it has all\nreads   a.t@ds=1\nwrites  a.u",
         ),
-        (Report("answer", None, "DC-U1", "ours"), "answered by Causeway (DC-U1): ours"),
+        (Report("answer", None, "pin", "ours"), "answered by Causeway (pin): ours"),
         (
-            Report("refuse", None, "DC-R7", "none has", ("a.t",), (), "CW104"),
-            "refused with CW104 (DC-R7): none has\nreads   a.t",
+            Report("refuse", None, "inputs", "none has", ("a.t",), (), "CW104"),
+            "refused with CW104 (inputs): none has\nreads   a.t",
         ),
     ],
 )

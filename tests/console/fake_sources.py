@@ -170,7 +170,7 @@ def obstacle(cluster: str, table: str, kind: str = "absent", **more: Any) -> dic
 
 
 def considered(cluster: str, *obstacles: dict[str, Any], chosen: bool = False) -> dict[str, Any]:
-    rule = {"cluster": cluster, "rule": "DC-R7", "chosen": chosen}
+    rule = {"cluster": cluster, "rule": "inputs", "chosen": chosen}
     return rule | {"obstacles": list(obstacles)}
 
 
@@ -192,7 +192,7 @@ def statement(number: str, **fields: Any) -> dict[str, Any]:
         "fingerprint": "f1",
         "database": "default",
         "cluster": "",
-        "rule": "DC-R7",
+        "rule": "inputs",
         "because": "No cluster has all inputs.",
         "considered": [
             considered("east", obstacle("east", "s.visits")),
@@ -240,7 +240,7 @@ def explained(decision: str = "refuse", cluster: str | None = None, **more: Any)
     return {
         "decision": decision,
         "cluster": cluster,
-        "rule": "DC-R7",
+        "rule": "inputs",
         "because": "because of the test",
         "reads": ["s.orders", "s.visits"],
         "writes": [],

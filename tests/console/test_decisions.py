@@ -69,15 +69,28 @@ def test_running_statements_have_their_tables_as_names() -> None:
 
 
 def test_the_rules_are_those_of_the_router_in_order() -> None:
-    rows = rule_rows("DC-U1")
+    rows = rule_rows("pin")
     assert len(rows) == len(RULES)
-    assert [each.outcome for each in rows] == ["passed"] * 4 + ["decided"] + ["not reached"] * 2
-    assert rows[4].rule == "DC-U1"
+    assert [each.outcome for each in rows] == ["passed"] * 5 + ["decided"] + ["not reached"] * 2
+    assert rows[5].rule == "pin"
     assert rule_rows("") == []
 
 
 @pytest.mark.parametrize(
-    "rule", ["DC-R2", "DC-R3", "DC-R4", "DC-R5", "DC-R7", "DC-U1", "D3", "D4", "D11", "session"]
+    "rule",
+    [
+        "pinned-elsewhere",
+        "several-primaries",
+        "output-lacks-inputs",
+        "output",
+        "inputs",
+        "pin",
+        "new-table",
+        "default-first",
+        "default",
+        "session",
+        "lost",
+    ],
 )
 def test_every_rule_of_the_router_has_a_row(rule: str) -> None:
     assert [each.rule for each in rule_rows(rule) if each.outcome == "decided"] == [rule]

@@ -19,7 +19,7 @@ from tests.console.fake_sources import (
     statement,
 )
 
-RUNS = {"cluster": "east", "code": "", "refused": False, "rule": "DC-R7", "error": ""}
+RUNS = {"cluster": "east", "code": "", "refused": False, "rule": "inputs", "error": ""}
 
 
 def running(number: str, **fields: Any) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def test_where_offers_the_copies_that_would_free_a_refused_statement() -> None:
 
 def test_a_refusal_that_no_copy_frees_leads_to_no_copies() -> None:
     sources: Any = fake_sources()
-    sources.history.statements = [statement("a", code="CW101", considered=[], rule="D11")]
+    sources.history.statements = [statement("a", code="CW101", considered=[], rule="default")]
     assert "See the copies that free it" not in browser_of(sources).get("/statements/a").text
 
 

@@ -142,19 +142,20 @@ class Tables:
         assert status == 0, f"table assign {table} {words}"
 
     def copy(self, table: str, cluster: ClusterName, partition: str | None = None) -> Path:
-        """Copy the files as they are now and publish them as the copy of `cluster`.
-
-        Tasks of a statement that failed may still write: the table has their mark for some seconds.
-        """
-        end = time.monotonic() + 30
-        while self._is_written_directly(table) and time.monotonic() < end:
-            time.sleep(0.2)
+        """Copy the files as they are now and publish them as the copy of `cluster`."""
         source = self.location(table, partition)
         target = self.stack.layout.warehouse(cluster) / "copies" / f"{next(_numbers)}"
         shutil.copytree(source, target)
         words = ["--partition", partition] if partition else []
         self.assign(table, *words, "--copy", f"{cluster}={target.as_uri()}")
         return target
+
+    def await_tasks(self, table: str) -> None:
+        """Waits until no task writes the table past the proxy. Spark's tasks of a statement that
+        failed may go on for some seconds, also in the folder of a table that was made again."""
+        end = time.monotonic() + 60
+        while self._is_written_directly(table) and time.monotonic() < end:
+            time.sleep(0.2)
 
     def _is_written_directly(self, table: str) -> bool:
         with HmsClient((self.stack.ports.metastore,)) as client:

@@ -122,7 +122,7 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
         ),
         (
             decide(Unknown("odd", writing=False), pinned=C2, viewed=frozenset({C2})),
-            [chosen(C2, "D11")],
+            [chosen(C2, "unknown")],
         ),
         (decide(Unknown("odd")), []),
     ],

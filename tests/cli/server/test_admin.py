@@ -27,7 +27,7 @@ STATEMENT = {
     "user": "ann",
     "state": "RUNNING",
     "seconds": 1.5,
-    "rule": "DC-R5",
+    "rule": "output",
     "code": "",
     "cluster": "east",
     "text": "INSERT INTO t SELECT 1",
@@ -92,7 +92,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
     ("words", "shown"),
     [
         (["sessions"], ["SESSION", "abababababab", "10.0.0.1", "3 s", "east", "SELECT 1"]),
-        (["statements"], ["cdcdcdcdcdcd", "RUNNING", "1.500", "DC-R5", "INSERT INTO t SELECT 1"]),
+        (["statements"], ["cdcdcdcdcdcd", "RUNNING", "1.500", "output", "INSERT INTO t SELECT 1"]),
         (["clusters"], ["down, drained, claims not checked", "h:1", "no answer in time"]),
         (["cache"], ["tables: 7"]),
         (["reload"], ["changed: nothing", "needs a restart: proxy.audit.file"]),

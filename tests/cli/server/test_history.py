@@ -23,7 +23,7 @@ def settings(folder: Path, store: str = "") -> list[str]:
 
 def test_lines_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "history.db"
-    slow = row(2, "sales.orders", text="SELECT\n  2", seconds=30.0, rule="DC-R5", cluster="east")
+    slow = row(2, "sales.orders", text="SELECT\n  2", seconds=30.0, rule="output", cluster="east")
     HistoryStore(str(store)).put([row(1), slow, row(3, code="CW104")], {})
     options = settings(tmp_path, str(store))
     assert main(["history", *options, "--limit", "2"]) == 0
@@ -31,7 +31,7 @@ def test_lines_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert head.split()[:5] == ["TIME", "STATEMENT", "USER", "STATE", "SECONDS"]
     assert refused.split()[6:8] == ["-", "CW104"]
     assert ran.split()[1:] == [
-        *("00000002", "ann", "FINISHED", "30.000", "east", "DC-R5", "-", "SELECT", "2")
+        *("00000002", "ann", "FINISHED", "30.000", "east", "output", "-", "SELECT", "2")
     ]
     cursor = more.split()[-1]
     assert main(["history", *options, "--before", cursor]) == 0

@@ -168,7 +168,7 @@ def test_beeline(
     lines = done.stdout.splitlines()
     assert [line.split("\t")[0] for line in lines[:3]] == ["c1", "c2", "c3"]
     assert "7" in lines
-    assert any(line.startswith(f"run\t{C2}\tDC-R7") for line in lines)
+    assert any(line.startswith(f"run\t{C2}\tinputs") for line in lines)
 
 
 # byte by byte

@@ -256,7 +256,7 @@ def test_what_needs_no_table_runs_elsewhere_while_the_default_cluster_is_down(si
         assert rows(cursor, "SELECT 1") == [(1,)]
         (explained,) = rows(cursor, "EXPLAIN CLUSTER SELECT 1")
         because = f"no input decides; the default cluster {C1} is down, {C2} is up"
-        assert explained[:4] == ("run", C2, "D11", because)
+        assert explained[:4] == ("run", C2, "default", because)
     assert ("default",) in rows(new, "SHOW DATABASES")
     with RawClient(site.listen) as client:  # a metadata call: GetTypeInfo
         client.result("GetTypeInfo", metadata_call("GetTypeInfo", client.open(), Struct({})))

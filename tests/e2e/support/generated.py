@@ -162,6 +162,8 @@ def make_written(stack: Stack) -> None:
     )
     run_sql(stack, f"USE CLUSTER {C2}", *_filled(f"{WRITTEN}.w4", _PLAIN))
     tables = Tables(stack)
+    for name in ("w1", "w2"):
+        tables.await_tasks(f"{WRITTEN}.{name}")
     tables.copy(f"{WRITTEN}.w1", C2)
     tables.copy(f"{WRITTEN}.w2", C2, "ds=a/hr=1")
 

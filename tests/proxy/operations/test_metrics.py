@@ -9,12 +9,12 @@ from proxy.operations.metrics import COPIES, FAMILIES, Metrics, copy_lags, merge
 
 def test_counters_and_histograms() -> None:
     metrics = Metrics()
-    metrics.count("causeway_decisions_total", "DC-R5", 'ea"st\n')
+    metrics.count("causeway_decisions_total", "output", 'ea"st\n')
     metrics.count("causeway_sent_bytes_total", by=1_000_000)
     for seconds in (0.0004, 0.001, 0.3, 1000):
         metrics.observe("connect", seconds)
     lines = text(metrics.samples()).splitlines()
-    assert 'causeway_decisions_total{cluster="ea\\"st\\n",rule="DC-R5"} 1.0' in lines
+    assert 'causeway_decisions_total{cluster="ea\\"st\\n",rule="output"} 1.0' in lines
     assert "causeway_sent_bytes_total 1e+06" in lines
     assert 'causeway_phase_seconds_bucket{le="0.0005",phase="connect"} 1.0' in lines
     assert 'causeway_phase_seconds_bucket{le="0.001",phase="connect"} 2.0' in lines
@@ -59,7 +59,7 @@ def test_the_counts_of_a_statement_take_microseconds() -> None:
         began = time.process_time()
         for _ in range(1_000):
             metrics.count("causeway_statements_total", "FINISHED")
-            metrics.count("causeway_decisions_total", "DC-R5", "east")
+            metrics.count("causeway_decisions_total", "output", "east")
             for phase in ("analyse", "decide", "connect", "execute", "fetch"):
                 metrics.observe(phase, 0.003)
             metrics.count("causeway_sent_bytes_total", by=1_000)

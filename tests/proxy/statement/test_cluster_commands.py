@@ -49,9 +49,9 @@ def test_show_clusters() -> None:
 
 
 def test_explain() -> None:
-    report = Report("run", "east", "DC-R7", "why", ("d.a", "d.b@ds=1"), ("d.c",))
+    report = Report("run", "east", "inputs", "why", ("d.a", "d.b@ds=1"), ("d.c",))
     assert commands.explain(report).rows == (
-        ("run", "east", "DC-R7", "why", "d.a, d.b@ds=1", "d.c", None),
+        ("run", "east", "inputs", "why", "d.a, d.b@ds=1", "d.c", None),
     )
 
 

@@ -221,10 +221,10 @@ def test_sessions_and_statements_are_listed_and_killed() -> None:
         assert len(site.one.operations) == 1
         (statement,) = site.admin.statements()
         assert statement["reads"] == ("default.e",)
-        assert (statement["rule"], statement["cluster"]) == ("DC-R7", "east")
+        assert (statement["rule"], statement["cluster"]) == ("inputs", "east")
         assert statement["because"] == "east is a primary cluster of an input and has them all"
         (considered,) = statement["considered"]
-        assert considered == {"cluster": "east", "rule": "DC-R7", "chosen": True, "obstacles": []}
+        assert considered == {"cluster": "east", "rule": "inputs", "chosen": True, "obstacles": []}
         assert (statement["user"], statement["address"]) == ("ann", "127.0.0.1")
         assert statement["state"] == "RUNNING"
         (session,) = site.admin.sessions()
@@ -252,7 +252,7 @@ def test_metrics_count_statements_errors_and_rows() -> None:
         site.metastore.lagging = {(TableRef("default", "e"), ClusterName("west")): None}
         result = text(site.admin.samples()).splitlines()
         assert 'causeway_copy_lag_seconds{cluster="west",table="default.e"} 0.0' in result
-        assert 'causeway_decisions_total{cluster="east",rule="DC-R7"} 1.0' in result
+        assert 'causeway_decisions_total{cluster="east",rule="inputs"} 1.0' in result
         assert 'causeway_errors_total{code="CW104"} 1.0' in result
         assert 'causeway_statements_total{state="FINISHED"} 1.0' in result
         assert 'causeway_phase_seconds_count{phase="execute"} 1.0' in result
@@ -442,8 +442,8 @@ def test_a_statement_is_explained_without_running_it() -> None:
         found = await site.admin.ask("explain", "sql=SELECT+*+FROM+e+JOIN+w")
         assert (found["decision"], found["code"]) == ("refuse", "CW104")
         assert [(each["cluster"], each["rule"]) for each in found["considered"]] == [
-            ("east", "DC-R7"),
-            ("west", "DC-R7"),
+            ("east", "inputs"),
+            ("west", "inputs"),
         ]
         ((obstacle,), _) = (each["obstacles"] for each in found["considered"])
         assert (obstacle["table"], obstacle["kind"]) == ("default.w", "absent")

@@ -169,7 +169,7 @@ def test_each_statement_has_one_line(tmp_path: Path) -> None:
     assert read["address"] == "127.0.0.1"
     assert read["by"] == read["user"]
     assert (read["reads"], read["writes"]) == (["default.e"], [])
-    assert (read["rule"], read["cluster"], read["state"]) == ("DC-R7", "east", "FINISHED")
+    assert (read["rule"], read["cluster"], read["state"]) == ("inputs", "east", "FINISHED")
     assert read["rows"] == 7
     assert read["bytes"] > 7000
     steps = {"analyse", "decide", "connect", "execute", "first_row", "fetch"}

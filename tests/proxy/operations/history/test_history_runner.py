@@ -76,7 +76,7 @@ def test_each_statement_that_ended_is_kept(url: str) -> None:
     assert (read["application"], read["database"]) == ("reports", "sales")
     assert used["database"] == "default"
     assert read["text"] == "SELECT * FROM default.e"
-    assert (read["rule"], read["cluster"], read["state"]) == ("DC-R7", "east", "FINISHED")
+    assert (read["rule"], read["cluster"], read["state"]) == ("inputs", "east", "FINISHED")
     assert read["because"]
     assert [each["cluster"] for each in read["considered"]] == ["east"]
     assert read["reads"] == [{"table": "default.e", "partitions": None, "first": []}]
