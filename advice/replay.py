@@ -15,7 +15,7 @@ from dialect.statement import Known, Namespace, Needs, Unknown
 from router.decision import Refuse, RunIn
 from router.errors import NOT_UNDERSTOOD
 from router.needs import Input, inputs, output_primaries, path_clusters
-from router.request import Facts, Request, tables_needed
+from router.request import Facts, Request, is_copyable, tables_needed
 from router.route import route
 
 Option = tuple[ClusterName, frozenset[Part]]
@@ -115,13 +115,8 @@ def _options(
     for cluster in dict.fromkeys(tried or [request.default]):
         if paths <= {cluster}:
             parts = frozenset().union(*(_parts(each, cluster, stock, at) for each in found))
-            if all(_is_copyable(facts, part.table) for part in parts):
+            if all(is_copyable(facts, part.table) for part in parts):
                 yield cluster, parts
-
-
-def _is_copyable(facts: Facts, table: TableRef) -> bool:
-    known = facts[table]
-    return known is None or known.copyable
 
 
 def _parts(read: Input, cluster: ClusterName, stock: Stock, at: float | None) -> frozenset[Part]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from conf.names import ClusterName, TableRef
 from conf.sizes import size_text
 from router.needs import Input
-from router.request import Facts
+from router.request import Facts, is_copyable
 
 MOST = 3  # statements in a message
 RATE = 100_000_000  # bytes a second, for an estimate
@@ -68,7 +68,7 @@ def _needed(read: Input, facts: Facts, cluster: ClusterName) -> Iterator[CopyNee
     if not lacking:
         return
     known, placed = facts[read.table], read.placed
-    if known is not None and not known.copyable:
+    if not is_copyable(facts, read.table):
         yield None
         return
     size = None if known is None else known.size

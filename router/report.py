@@ -45,13 +45,14 @@ def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) 
         named = (name for read in statement.reads for name in _read(read, facts.get(read.table)))
         reads = tuple(dict.fromkeys(named))
         writes = tuple(dict.fromkeys(name for each in statement.writes for name in _write(each)))
+    rule = rule_name(decision.rule)
     match decision:
-        case RunIn(cluster, rule, because, considered):
-            return Report("run", cluster, rule_name(rule), because, reads, writes, None, considered)
-        case Answer(rule, because):
-            return Report("answer", None, rule_name(rule), because, reads, writes)
-        case Refuse(code, _, rule, because, _, considered):
-            return Report("refuse", None, rule_name(rule), because, reads, writes, code, considered)
+        case RunIn(cluster, _, because, considered):
+            return Report("run", cluster, rule, because, reads, writes, None, considered)
+        case Answer(_, because):
+            return Report("answer", None, rule, because, reads, writes)
+        case Refuse(code, _, _, because, _, considered):
+            return Report("refuse", None, rule, because, reads, writes, code, considered)
         case _:
             assert_never(decision)
 

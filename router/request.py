@@ -44,6 +44,12 @@ class Request:
     lost: ClusterName | None = None
 
 
+def is_copyable(facts: Facts, table: TableRef) -> bool:
+    """Whether copies of the table can be made; nothing is against it where the table is missing."""
+    known = facts[table]
+    return known is None or known.copyable
+
+
 def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:
     """The tables whose facts `route` looks up."""
     if isinstance(statement, Unknown):
