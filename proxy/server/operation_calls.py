@@ -147,7 +147,6 @@ class OperationCalls:
                 raise
             return await self._fetch(call, request, owned)
         if request.fetch_type != FETCH_LOG:
-            owned.operation.repeatable = None
             spent = time.perf_counter() - began
             self._server.observer.fetched(owned.operation, spent, sent, rows)
         return None

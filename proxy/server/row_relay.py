@@ -5,7 +5,7 @@ from proxy.protocol import replies, results
 from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import FetchResults
 from proxy.protocol.row_count import rows_in
-from proxy.protocol.types import COLUMNS_SINCE
+from proxy.protocol.types import COLUMNS_SINCE, FETCH_LOG
 from proxy.server.client_connection import ClientConnection
 from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct
@@ -32,6 +32,7 @@ async def relay_rows(
             length = len(data)
         data = replies.with_head(data, call.name, call.seqid)
         begun, sent = True, length
+        remote.delivered |= request.fetch_type != FETCH_LOG
         return client.wrap(length) + data
 
     try:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from conf.names import ClusterName
 from proxy.errors import Failure
 from proxy.operations.record import Record
 from proxy.protocol.replies import Status
@@ -23,11 +22,10 @@ from proxy.upstream.upstream_connection import release
 
 @dataclass(frozen=True, slots=True)
 class Repeatable:
-    """A query that may run again if `cluster` is lost with its result, while its client has no row
-    of it. `changes` is the count of the session's changes when it ended."""
+    """A query that may run again if its cluster is lost with its result, while its client has no
+    row of it. `changes` is the count of the session's changes when it ended."""
 
     request: ExecuteStatement
-    cluster: ClusterName
     changes: int
 
 

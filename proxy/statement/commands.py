@@ -244,9 +244,7 @@ class DiscardResult:
 
 @dataclass(frozen=True, slots=True)
 class KeepRequest:
-    """Keep what a client asked for until it has a row: `cluster` may be lost with the result."""
-
-    cluster: ClusterName
+    """Keep the client's request: the query may run again if its cluster is lost with the result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,11 +298,10 @@ class StatementMachine:
 
     def _ended(self, status: Status) -> list[Command]:
         attempt = self._attempt
+        failure = status.failure
+        if failure is not None and is_cluster_stopped(failure) and self._may_move():
+            return self._move(Rejected(failure))
         if self._through is None:
-            if status.failure is not None and is_cluster_stopped(status.failure):
-                stopped = Rejected(status.failure)
-                if self._may_move():
-                    return self._move(stopped)
             status = attempt.explained(status)
         attempt.status = status
         marks = attempt.close_mark(status)
@@ -341,12 +340,11 @@ class StatementMachine:
     def _finish(self) -> list[Command]:
         status = self._attempt.status
         assert status is not None
-        finished = status.state is OperationState.FINISHED
-        schema: list[Command] = []
-        if finished:
-            keep = [cmd.KeepRequest(self._attempt.cluster)] if self._is_movable else []
-            schema = [*keep, cmd.AskSchema()]
-        return [cmd.Become(status.state, status.failure), *schema, *self._conclude()]
+        become = cmd.Become(status.state, status.failure)
+        if status.state is not OperationState.FINISHED:
+            return [become, *self._conclude()]
+        keep = [cmd.KeepRequest()] if self._is_movable else []
+        return [become, *keep, cmd.AskSchema(), *self._conclude()]
 
     # Failures
 

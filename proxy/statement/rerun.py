@@ -1,7 +1,7 @@
-"""Runs a query again whose cluster was lost after the query ended, and before its client had a row.
+"""Runs a query again in another cluster when the first one was lost with the result.
 
-The rows are made anew in another cluster, so a client that has the schema of the first result gets
-them only if the second result has the same one.
+Its client must have no row yet. A client that has the schema of the first result gets the rows of
+the second one only if both have the same schema.
 """
 
 from conf.errors import CausewayError
@@ -33,23 +33,26 @@ async def run_again(
         if operation.result is not lost:
             return isinstance(operation.result, RemoteResult)  # another call of the client did it
         kept, operation.repeatable = operation.repeatable, None
-        if kept is None or not _is_as_it_was(session, operation, kept):
+        if kept is None or lost.delivered or not _is_as_it_was(session, kept):
             return False
         again = Operation(operation.handle, operation.kind)  # no client sees it
-        where = kept.cluster, error
-        await StatementRunner(session, again, kept.request, services, limits, where).run(_nothing)
-        if operation.closed or not await _has_schema_of(lost, again):
+        where = lost.upstream.cluster, error
+        runner = StatementRunner(session, again, kept.request, services, limits, where)
+        try:
+            await runner.run(_nothing)
+            if operation.closed or not await _has_schema_of(lost, again):
+                return False
+            lost.close()
+            operation.result, again.result = again.result, None
+            operation.record.moved(again.record)
+            return True
+        finally:
             close_remote(again)
-            return False
-        operation.result = again.result
-        operation.record.moved(again.record)
-    return True
 
 
-def _is_as_it_was(session: UserSession, operation: Operation, kept: Repeatable) -> bool:
+def _is_as_it_was(session: UserSession, kept: Repeatable) -> bool:
     state = session.state
-    has_rows = operation.record.first_row is not None
-    return not has_rows and state.pinned is None and state.journal.changes == kept.changes
+    return state.pinned is None and state.journal.changes == kept.changes
 
 
 async def _has_schema_of(lost: RemoteResult, again: Operation) -> bool:

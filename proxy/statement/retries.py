@@ -2,6 +2,7 @@
 did not start there, in another one if it is a query that changes nothing.
 """
 
+from conf.names import ClusterName
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known
 from proxy.errors import ClusterLost, SessionGone
@@ -38,6 +39,6 @@ def may_run_twice(routed: Routed) -> bool:
     )
 
 
-def runs_elsewhere(decision: Decision, lost: str) -> bool:
+def runs_elsewhere(decision: Decision, lost: ClusterName) -> bool:
     """Whether the decision is for another cluster than the one that was lost."""
     return isinstance(decision, RunIn) and decision.cluster != lost

@@ -294,9 +294,9 @@ class StatementRunner:
                 operation.becomes(state, failure)
             case cmd.Report():
                 await self._report()
-            case cmd.KeepRequest(cluster):
+            case cmd.KeepRequest():
                 changes = self._session.state.journal.changes
-                operation.repeatable = Repeatable(self._request, cluster, changes)
+                operation.repeatable = Repeatable(self._request, changes)
             case cmd.AskSchema():
                 if isinstance(operation.result, RemoteResult):
                     asyncio.get_running_loop().call_soon(_ask_schema, operation.result)

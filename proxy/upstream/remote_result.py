@@ -22,13 +22,15 @@ LEARNING_PAUSES = (0.1, 0.5, 2.0, 5.0, 10.0, *repeat(15.0, 20))
 @dataclass(slots=True)
 class RemoteResult:
     """A result that a cluster keeps. `schema` is its reply to GetResultSetMetadata, once known:
-    before the end of a statement it may be a false one.
+    before the end of a statement it may be a false one. `delivered`: its client has at least a part
+    of a reply with rows.
     """
 
     upstream: UpstreamSession
     operation: RemoteOperation
     reader: ReadAhead
     schema: bytes | None = None
+    delivered: bool = False
     _asked: asyncio.Future[bytes | None] | None = None
 
     @classmethod

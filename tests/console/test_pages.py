@@ -198,7 +198,7 @@ def test_where_offers_the_copies_that_would_free_a_refused_statement() -> None:
 
 def test_a_refusal_that_no_copy_frees_leads_to_no_copies() -> None:
     sources: Any = fake_sources()
-    sources.history.statements = [statement("a", code="CW101", considered=[], rule="default")]
+    sources.history.statements = [statement("a", code="CW101", considered=[], rule="unknown")]
     assert "See the copies that free it" not in browser_of(sources).get("/statements/a").text
 
 

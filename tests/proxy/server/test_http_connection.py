@@ -9,7 +9,7 @@ from conf.settings.transports import Transport, Transports
 from proxy.auth.authenticator import NoAuthentication
 from proxy.errors import AuthRejected
 from proxy.limits import Limits
-from tests.proxy.fakes import World, column_length, error_of, play, until
+from tests.proxy.fakes import EAST, World, column_length, error_of, play, until
 from tests.proxy.web import PATH, basic, post, read_reply, web
 from thriftcodec.values import CALL, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
@@ -95,6 +95,32 @@ def test_a_disconnect_during_a_fetch_keeps_the_session_usable() -> None:
             result = await again.on("FetchResults", operation, orientation=4, rows=2)
             assert column_length(result) == 2
             assert [call for _, call, _ in world.west.log].count("OpenSession") == 1
+
+    play(scenario)
+
+
+def test_a_result_is_not_made_again_after_a_part_of_a_reply() -> None:
+    async def scenario(world: World) -> None:
+        world.metastore.fresh["default.w"] = EAST
+        world.west.counts["SELECT * FROM w"] = 5000
+        world.west.stalls_after = 400_000
+        async with web(world.http) as client:
+            await client.open()
+            await client.operation("SELECT * FROM e")  # a session is open in the other cluster
+            operation = await client.operation("SELECT * FROM w")
+            await client.send(
+                "FetchResults", Struct({1: (STRUCT, operation), 2: (8, 0), 3: (10, 5000)})
+            )
+            await client.reader.readexactly(1000)
+            await world.west.stop()
+            with contextlib.suppress(ConnectionError):
+                await client.reader.read(-1)
+        async with web(world.http) as again:
+            again.session = client.session
+            failure = error_of(await again.on("FetchResults", operation))
+            assert failure is not None
+            assert failure.message.startswith("[CW202]")
+        assert world.east.statements == ["SELECT * FROM e"]
 
     play(scenario)
 

@@ -135,7 +135,7 @@ def test_a_read() -> None:
     book = book >> Analysed(READ) << cmd.Route(READ) >> routed(READ) << ENTER_READ
     book = book >> Entered(checked=False) << cmd.Execute()
     book = book >> Accepted() << RUNNING << cmd.WaitForEnd()
-    book = book >> FINISHED << DONE << cmd.KeepRequest(EAST) << cmd.AskSchema() << cmd.Report()
+    book = book >> FINISHED << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.Report()
     assert book.is_over
 
 
@@ -181,7 +181,7 @@ def test_a_select_of_literals_is_sent_to_its_end(limited: bool) -> None:
         assert book.due == [cmd.Execute()]
         return
     book = book << RUNNING << cmd.Execute(at_once=True) >> FINISHED
-    assert (book << DONE << cmd.KeepRequest(EAST) << cmd.AskSchema() << cmd.Report()).is_over
+    assert (book << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.Report()).is_over
 
 
 def test_a_select_of_literals_that_is_refused_is_sent_again_for_its_error() -> None:
