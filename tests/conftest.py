@@ -21,8 +21,7 @@ from pipeline.spark.jar import SPARK_MAJOR
 # With the first compiler alone it has 48 MB for compiled code, not 240. A server of the shared
 # stack fills them in 20 minutes, and then Spark stops.
 _QUICK = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-    " -XX:+UseSerialGC -XX:MetaspaceSize=256m"
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:MetaspaceSize=256m"
 )
 # To verify the classes that a Spark loads takes a sixth of its start. The guard changes classes as
 # they are loaded: the tests of the guard, of `causeway up` and of Spark 4 verify them.
