@@ -414,6 +414,8 @@ def test_a_copy_that_is_published_during_a_direct_write_is_not_read(
     writer.start()
     while not copies.marks(table):
         sleep(0.05)
+    while not (tables.location(table) / "_temporary").exists():
+        sleep(0.05)  # OVERWRITE deletes the folder after the mark, and makes it again
     with pytest.raises(AssertionError):
         tables.copy(table, C2)  # the command refuses it
     copies.publish(table, tables.location(table))
