@@ -28,6 +28,13 @@ PATHS = (
     *("/feeds/feed/clicks", "/new?kind=cluster", "/new?kind=feed", "/new?kind=process"),
     *("/lineage", "/lineage?table=s.daily", "/hudi", "/hudi/s.trips?since=earliest"),
 )
+# Types into the document as soon as the console has replaced it.
+_TYPE_AT_ONCE = """() => new MutationObserver((_, observer) => {
+  observer.disconnect();
+  const text = document.getElementById("xml");
+  text.value = "<feed";
+  text.dispatchEvent(new Event("input", { bubbles: true }));
+}).observe(document.getElementById("document"), { childList: true })"""
 
 
 @dataclass(slots=True)
@@ -154,6 +161,14 @@ def test_a_form_is_checked_while_one_types(window: Window) -> None:
     assert "<frequency>days(3)</frequency>" in document.input_value()
     document.fill("<feed")
     page.get_by_text("Not valid").wait_for()
+
+
+def test_a_document_is_checked_from_the_moment_in_which_it_appears(window: Window) -> None:
+    page = window.page
+    window.open("/new?kind=feed")
+    page.evaluate(_TYPE_AT_ONCE)
+    page.get_by_label("Every").fill("days(3)")
+    page.get_by_text("Not valid").wait_for(timeout=20_000)
 
 
 def test_times_are_in_the_zone_of_the_viewer(window: Window) -> None:
