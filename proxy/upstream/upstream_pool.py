@@ -74,18 +74,25 @@ class UpstreamPool:
         """The session setting that names the user, on connections that log in as a service."""
         return {PROXY_USER: user} if self.credentials.of(cluster.name).login.is_service else {}
 
-    def _add(self, endpoint: Endpoint, by: int) -> None:
+    def _add(self, endpoint: Endpoint, user: str, by: int) -> None:
         self._counts[endpoint] += by
         self._counters.add(_key(endpoint), by)
+        if user == _CHECKER:
+            self._counters.add(_checks_key(endpoint), by)
 
     def _of_all(self, endpoint: Endpoint) -> int:
         """Connections of all workers to the endpoint."""
         return self._counters.count(_key(endpoint))
 
     def load(self, endpoint: Endpoint) -> int:
-        """Connections of all workers to the endpoint, without this worker's idle ones."""
-        idle = sum(len(each) for (where, _), each in self._idle.items() if where == endpoint)
-        return self._of_all(endpoint) - idle
+        """Connections of all workers to the endpoint, without those of health checks and without
+        this worker's idle ones."""
+        idle = sum(
+            len(each)
+            for (where, user), each in self._idle.items()
+            if where == endpoint and user != _CHECKER
+        )
+        return self._of_all(endpoint) - self._counters.count(_checks_key(endpoint)) - idle
 
     def held(self, endpoint: Endpoint) -> int:
         """Connections of this worker to the endpoint."""
@@ -137,7 +144,7 @@ class UpstreamPool:
 
         Raises as `_open`, and OSError where those before it found the endpoint down.
         """
-        slot = self._slot(cluster, endpoint)
+        slot = self._slot(cluster, endpoint, user)
         try:
             turn = self._openings[endpoint].turn(cluster, self.limits.call)
             has_waited = await block.enter_async_context(turn)
@@ -189,15 +196,15 @@ class UpstreamPool:
     async def _open(
         self, cluster: ClusterName, endpoint: Endpoint, user: str
     ) -> UpstreamConnection:
-        return await self._connect(cluster, endpoint, user, self._slot(cluster, endpoint))
+        return await self._connect(cluster, endpoint, user, self._slot(cluster, endpoint, user))
 
-    def _slot(self, cluster: ClusterName, endpoint: Endpoint) -> _Slot:
+    def _slot(self, cluster: ClusterName, endpoint: Endpoint, user: str) -> _Slot:
         """A place for one more connection. Raises TooMany."""
         if self._of_all(endpoint) >= self.limits.endpoint_connections:
             self._close_idle(endpoint)
         if self._of_all(endpoint) >= self.limits.endpoint_connections:
             raise TooMany(f"Cluster {cluster} has all the connections that it can serve.")
-        return _Slot(partial(self._add, endpoint))
+        return _Slot(partial(self._add, endpoint, user))
 
     async def _connect(
         self, cluster: ClusterName, endpoint: Endpoint, user: str, slot: _Slot
@@ -272,6 +279,10 @@ class UpstreamPool:
 
 def _key(endpoint: Endpoint) -> str:
     return f"endpoint\0{endpoint}"
+
+
+def _checks_key(endpoint: Endpoint) -> str:
+    return f"checks\0{endpoint}"
 
 
 def _reason(error: Exception) -> str:

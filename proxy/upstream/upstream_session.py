@@ -17,7 +17,15 @@ from conf.logs.log_fields import extra, log_fields
 from conf.names import ClusterName
 from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
-from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
+from proxy.errors import (
+    ClusterDown,
+    ClusterLost,
+    Failure,
+    Rejected,
+    SessionGone,
+    TooMany,
+    WireError,
+)
 from proxy.protocol.cluster_calls import (
     RemoteOperation,
     RemoteSession,
@@ -37,6 +45,7 @@ from proxy.protocol.replies import (
 )
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import rows_in
+from proxy.protocol.status import is_cluster_stopped
 from proxy.protocol.types import ENDS, OperationState, Orientation
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
@@ -49,6 +58,7 @@ _CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
 _LARGE = 256 << 10  # characters of a statement; the call of a larger one is made in a thread
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
+_STOPPED = "its SparkContext has stopped"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
 
@@ -107,6 +117,13 @@ class UpstreamSession:
                 except ClusterLost:
                     if len(tried) == len(cluster.hs2):
                         raise
+                except Rejected as error:
+                    if not is_cluster_stopped(error.failure):
+                        raise
+                    pool.health.mark_down(endpoint, _STOPPED)
+                    if len(tried) == len(cluster.hs2):
+                        reason = f"Cluster {cluster.name} is down ({endpoint}: {_STOPPED})."
+                        raise ClusterDown(reason) from error
                 else:
                     upstream = cls(pool, cluster.name, endpoint, user, main, session, protocol)
                     if claims:
@@ -209,7 +226,14 @@ class UpstreamSession:
         if failure.message.startswith(_GONE):
             self.drop()
             return SessionGone(f"Cluster {self.cluster} closed the session.")
+        self._leave_if_stopped(failure)
         return Rejected(failure)
+
+    def _leave_if_stopped(self, failure: Failure | None) -> None:
+        """Drops the session of a server that answers, but can run nothing any more."""
+        if failure is not None and is_cluster_stopped(failure):
+            self._pool.health.mark_down(self.endpoint, _STOPPED)
+            self.drop()
 
     async def reply(
         self,
@@ -289,6 +313,7 @@ class UpstreamSession:
                 break
             await asyncio.sleep(pause)
             status = await self.poll(operation)
+        self._leave_if_stopped(status.failure)
         return status
 
     def ask(self, *pipelined: PipelinedCall) -> None:

@@ -91,6 +91,7 @@ class FakeCluster:
         self.opens: asyncio.Event | None = None  # until it is set OpenSession is not answered
         self.opening = 0  # sessions for which OpenSession is not answered yet
         self.most_opening = 0  # the largest number of these at the same time
+        self.refuses = ""  # the error with which it refuses new sessions
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
@@ -287,6 +288,8 @@ class FakeCluster:
         return self._open_session(client, request)
 
     def _open_session(self, client: _Connection, request: Any) -> Any:
+        if self.refuses:
+            return ttypes.TOpenSessionResp(_failed(self.refuses), request.client_protocol)
         self.protocols.append(request.client_protocol)
         self.configurations.append(dict(request.configuration or {}))
         identifier = _identifier()

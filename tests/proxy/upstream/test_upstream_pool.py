@@ -1,5 +1,6 @@
 """Connections to clusters are counted, and reused by their own user alone."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -8,6 +9,7 @@ import uvloop
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, TooMany
 from proxy.limits import Limits
+from proxy.operations.workers.counters import LocalCounters
 from proxy.upstream.health_runner import check_all
 from proxy.upstream.upstream_connection import UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
@@ -16,10 +18,12 @@ from tests.proxy.fakes import EAST, until
 
 
 def with_lines(
-    use: Callable[[UpstreamPool, FakeCluster], Awaitable[None]], limits: Limits | None = None
+    use: Callable[[UpstreamPool, FakeCluster], Awaitable[None]],
+    limits: Limits | None = None,
+    counters: LocalCounters | None = None,
 ) -> None:
     async def main() -> None:
-        fake, pool = FakeCluster(EAST), UpstreamPool(limits or Limits())
+        fake, pool = FakeCluster(EAST), UpstreamPool(limits or Limits(), counters=counters)
         await fake.start()
         try:
             await use(pool, fake)
@@ -144,6 +148,27 @@ def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
         assert condition.up
 
     with_lines(use, Limits(connect=1.0))
+
+
+def test_a_health_check_is_no_load() -> None:
+    """Neither one of this worker nor one of another worker, while it runs and afterwards."""
+
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
+        fake.hangs_at = "GetInfo"
+        check = asyncio.ensure_future(pool.check(EAST, fake.endpoint))
+        await until(lambda: bool(fake.log))
+        loads = [worker.load(fake.endpoint) for worker in (pool, other)]
+        check.cancel()
+        fake.hangs_at = ""
+        await check_all(pool, [Cluster(EAST, "file:/e", (fake.endpoint,))])
+        loads += [worker.load(fake.endpoint) for worker in (pool, other)]
+        await connect(pool, Cluster(EAST, "file:/e", (fake.endpoint,)))
+        loads += [worker.load(fake.endpoint) for worker in (pool, other)]
+        assert loads == [0, 0, 0, 0, 1, 1]
+
+    counters = LocalCounters()
+    other = UpstreamPool(Limits(), counters=counters)
+    with_lines(use, counters=counters)
 
 
 def test_an_endpoint_without_room_is_not_ill() -> None:
