@@ -1,6 +1,7 @@
 """`causeway copy`: make and refresh secondary copies, compare them with their primaries, clean up.
 
     causeway copy sales.orders --partition "ds >= '2024-01-01'" --to C2 [--plan]
+    causeway copy sales.orders --partition-names FILE --to C2
     causeway copy verify sales.orders [--to C2]
     causeway copy sweep [sales.orders] [--to C2] [--leftovers FILE]
 
@@ -33,14 +34,14 @@ from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
-from pipeline.copy.filter import parse_filter
+from pipeline.copy.filter import parse_filter, parse_names
 from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
 from pipeline.copy.plan import CopyPlan, plan_copy, step_lines
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.staging import default_root, staging_of
 from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging
 from pipeline.copy.verify import Verification, verify_copies
-from pipeline.errors import NotCopyable
+from pipeline.errors import BadFilter, NotCopyable
 from pipeline.replication.replica_sweep import sweep_replicas
 
 if TYPE_CHECKING:
@@ -61,7 +62,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--to", metavar="CLUSTER", help="the cluster that gets the copy")
     add("--from", dest="source", metavar="CLUSTER", help="fail unless this is the primary cluster")
-    add("--partition", metavar="FILTER", help="only these partitions, e.g. \"ds >= '2024-01-01'\"")
+    chosen = parser.add_mutually_exclusive_group().add_argument
+    chosen(
+        "--partition", metavar="FILTER", help="only these partitions, e.g. \"ds >= '2024-01-01'\""
+    )
+    chosen(
+        "--partition-names",
+        metavar="FILE",
+        help="only the partitions in FILE, named as by SHOW PARTITIONS (-: standard input)",
+    )
     add("--plan", action="store_true", help="print the steps without executing them")
     add("--again", action="store_true", help="copy also what has a fresh copy")
     add(
@@ -131,6 +140,15 @@ def parse_bytes(text: str) -> int:
     return int(float(number) * _UNITS[unit])
 
 
+def _read_names(file: str) -> str:
+    """The text of the file, of standard input for `-`. Raises BadFilter."""
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFilter(f"the list of partitions cannot be read: {error}.") from None
+
+
 @dataclasses.dataclass(slots=True)
 class _Command:
     args: argparse.Namespace
@@ -191,10 +209,14 @@ class _Command:
 
     def _chosen(self, table: TableState) -> list[DataObject]:
         names = self.objects.names(table)
-        if self.args.partition is not None:
+        condition, listed = self.args.partition, self.args.partition_names
+        if condition is not None or listed is not None:
             if not table.partitioned:
                 raise NotCopyable(f"{table.ref} has no partitions to choose from.")
-            wanted = parse_filter(self.args.partition, table.keys)
+            if listed is None:
+                wanted = parse_filter(condition, table.keys)
+            else:
+                wanted = parse_names(_read_names(listed), table.keys)
             names = [name for name in names if wanted.accepts(spec_of(name))]
             self.absent = wanted.absent(map(spec_of, names))
             if self.absent and not names:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,51 +12,71 @@ from typing import Any
 
 from cli.errors import CopyFailed
 from conf.logs.log_fields import environment
-from conf.names import TableRef
-from pipeline.copy.filter import filter_of
+from conf.names import TableRef, partition_name
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
 _ERROR = 2000  # last characters of a failed child's error output
+_ABSENT = 3  # partitions that the table lacks, in a summary
+_CAUSEWAY = (sys.executable, "-m", "cli.main")
 
 
 @dataclass(frozen=True, slots=True)
 class Copier:
-    """Makes copies with the settings in `target`; a few at the same time, the others wait."""
+    """Makes copies with the settings in `target`; a few at the same time, the others wait.
+
+    `command` starts a child, which has `grace` seconds to end when it is terminated.
+    """
 
     target: Path
+    command: Sequence[str] = _CAUSEWAY
+    grace: float = 10.0
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def __call__(
-        self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
+        self,
+        table: TableRef,
+        partitions: Sequence[Sequence[tuple[str, str]]],
+        source: str,
+        target: str,
     ) -> str:
-        """A line that summarises the copy. Raises CopyFailed; a cancelled child is terminated."""
-        arguments = [
-            "copy",
-            str(table),
-            "--conf",
-            str(self.target),
-            "--from",
-            source,
-            "--to",
-            target,
-        ]
-        if partition:
-            arguments += ["--partition", filter_of(partition)]
+        """Copies the table, or those of its partitions that have the (key, value) pairs of any of
+        `partitions`, and returns a line that summarises the copy.
+
+        Raises CopyFailed. When it is cancelled, the child has ended before it returns. The names of
+        the partitions go to the child's standard input, which takes any number of them: one
+        argument of a command has a limit of 128 KiB.
+        """
+        arguments = ["copy", str(table), "--from", source, "--to", target, "--json"]
+        arguments += ["--conf", str(self.target)]
+        if partitions:
+            arguments += ["--partition-names", "-"]
+        names = "".join(f"{partition_name(each)}\n" for each in partitions)
         async with self.turns:
             child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "cli.main", *arguments, "--json"),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=environment(),
+                *self.command, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment()
             )
             try:
-                out, problem = await child.communicate()
+                out, problem = await child.communicate(names.encode())
             finally:
-                if child.returncode is None:
-                    with suppress(ProcessLookupError):
-                        child.terminate()
+                await self._end(child)
         return result(child.returncode or 0, out.decode(), problem.decode())
+
+    async def _end(self, child: Process) -> None:
+        """Terminates the child if it runs, and kills it if it goes on."""
+        if child.returncode is not None:
+            return
+        try:
+            for stop in (child.terminate, child.kill):
+                with suppress(ProcessLookupError):
+                    stop()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self.grace):
+                        await child.wait()
+                        return
+        finally:
+            if child.returncode is None:  # this wait was cancelled, too
+                with suppress(ProcessLookupError):
+                    child.kill()
 
 
 def result(status: int, out: str, problem: str) -> str:
@@ -66,9 +87,12 @@ def result(status: int, out: str, problem: str) -> str:
         errors = [line for line in problem.splitlines() if line.startswith("causeway: ")]
         reasons = failed[:1] or [line.removeprefix("causeway: ") for line in errors[-1:]]
         raise CopyFailed(reasons[0] if reasons else problem[-_ERROR:] or f"status {status}")
+    absent = report.get("absent") or ()
     return (
         f"{len(report['published'])} copied, {report['fresh']} fresh,"
         f" {report['bytes_sent']} bytes in {report['files_sent']} files"
+        + (f"; not in the table: {', '.join(absent[:_ABSENT])}" if absent else "")
+        + (f" and {len(absent) - _ABSENT} more" if len(absent) > _ABSENT else "")
     )
 
 

@@ -18,6 +18,8 @@ _FIRST_WORD = re.compile(r"\s*+(\w++)", re.ASCII)
 _DIGITS = 9  # of a limit
 _SEARCHED = 256 << 10  # characters, some ms; a longer text is not searched
 
+PartitionValues = tuple[tuple[str, str], ...]  # (key, value) pairs, of some keys or of all
+
 
 @dataclass(frozen=True, slots=True)
 class UseCluster:
@@ -70,15 +72,15 @@ class ShowCopies:
 
 @dataclass(frozen=True, slots=True)
 class CopyTable:
-    """`ALTER TABLE t [PARTITION (k='v', ..)] COPY source TO target`.
+    """`ALTER TABLE t [PARTITION (k='v', ..), PARTITION (..), ..] COPY source TO target`.
 
-    `database` is None where the table's name has none; `partition` may name fewer keys than
-    the table has.
+    `database` is None where the table's name has none. `partitions` has the (key, value) pairs of
+    each clause, which may name fewer keys than the table has; without a clause it is empty.
     """
 
     database: str | None
     table: str
-    partition: tuple[tuple[str, str], ...]
+    partitions: tuple[PartitionValues, ...]
     source: str
     target: str
 
@@ -179,17 +181,29 @@ def _copy(cursor: TokenCursor) -> CopyTable | None:
     parts = cursor.names()
     if len(parts) > 2:
         return None
-    spec = partition_spec(cursor) if cursor.take("PARTITION") else ()
+    partitions = _partitions(cursor)
     if not cursor.take("COPY"):
         return None
     source = _cluster(cursor)
     cursor.expect("TO")
     target = _cluster(cursor)
-    if not cursor.done or any(value is None for _, value in spec):
+    if not cursor.done:
         return None
     database = parts[0] if len(parts) == 2 else None
-    pairs = tuple((key, value or "") for key, value in spec)
-    return CopyTable(database, parts[-1], pairs, source, target)
+    return CopyTable(database, parts[-1], partitions, source, target)
+
+
+def _partitions(cursor: TokenCursor) -> tuple[PartitionValues, ...]:
+    """The pairs of each PARTITION clause. Raises NotUnderstood for a clause without keys, and for
+    a key without a value or with two."""
+    found: list[PartitionValues] = []
+    while cursor.take(",", "PARTITION") if found else cursor.take("PARTITION"):
+        spec = partition_spec(cursor)
+        pairs = tuple((key, value) for key, value in spec if value is not None)
+        if not pairs or len(dict(pairs)) < len(spec):
+            raise NotUnderstood("each key of a partition has one value")
+        found.append(pairs)
+    return tuple(found)
 
 
 def _cluster(cursor: TokenCursor) -> str:

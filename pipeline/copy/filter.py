@@ -2,15 +2,22 @@
 
 The operators are comparisons, `in`, `not in`, `between`, `like` (with % and _), `and`, `or`, `not`
 and brackets. A key of a numeric type is compared as a number, any other as text; dates in ISO form
-sort as text. Hive's default partition name is NULL, for which every comparison is unknown.
+sort as text. Hive's default partition name is NULL, for which every comparison is unknown, except
+that `=`, `<>` and `in` with that very name select its partition, as in Hive. A list of partitions'
+names is a filter, too.
+
+A filter may have many thousands of parts, so the parts of an `or`, of an `and` and of a list are
+evaluated in a loop: nested calls would reach Python's limit of recursion.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import reduce
+from itertools import chain
 
-from conf.names import partition_name
+from conf.names import parse_partition_name, partition_name
 from conf.partitions import PartitionKey
 from pipeline.errors import BadFilter
 
@@ -25,14 +32,12 @@ _MOST_NAMED = 10_000  # partitions that a filter names; of more, absent ones are
 
 Row = Mapping[str, str]  # values of one partition by key, in lower case
 Condition = Callable[[Row], bool | None]  # None is unknown, as in SQL
+Keys = tuple[PartitionKey, ...]
 Named = tuple[Mapping[str, str], ...]  # alternatives: the values that `=` or `in` demand of keys
 _NO_NAMES: Named = ({},)
 
-_SIGNS: dict[str, Callable[[int], bool]] = {
-    "=": lambda order: order == 0,
-    "==": lambda order: order == 0,
-    "!=": lambda order: order != 0,
-    "<>": lambda order: order != 0,
+_EQUAL, _DIFFERENT = ("=", "=="), ("!=", "<>")
+_ORDERS: dict[str, Callable[[int], bool]] = {
     "<": lambda order: order < 0,
     "<=": lambda order: order <= 0,
     ">": lambda order: order > 0,
@@ -60,21 +65,15 @@ class PartitionFilter:
         ones; with the keys that it names, in the table's order.
         """
         rows = [dict(spec) for spec in accepted]
-        present: dict[tuple[str, ...], set[tuple[object, ...]]] = {}
+        present: dict[Keys, set[tuple[object, ...]]] = {}
         missing: dict[str, None] = {}
         for values in filter(None, self.named):
-            keys = tuple(key.name for key in self.keys if key.name in values)
+            keys = _keys_of(values, self.keys)
             if keys not in present:
-                present[keys] = {self._values(keys, row) for row in rows}
-            if self._values(keys, values) not in present[keys]:
-                missing[partition_name((key, values[key]) for key in keys)] = None
+                present[keys] = {_comparable(keys, row) for row in rows}
+            if _comparable(keys, values) not in present[keys]:
+                missing[partition_name((key.name, values[key.name]) for key in keys)] = None
         return tuple(missing)
-
-    def _values(self, names: Sequence[str], row: Row) -> tuple[object, ...]:
-        kinds = {key.name: key.type for key in self.keys}
-        return tuple(
-            _number(row[name]) if kinds[name].startswith(_NUMERIC) else row[name] for name in names
-        )
 
 
 def parse_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
@@ -85,19 +84,86 @@ def parse_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
     return PartitionFilter(text, parsed.condition, parsed.named, keys)
 
 
+def parse_names(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
+    """The filter that accepts the partitions in a list of names, one a line, as SHOW PARTITIONS
+    prints them. A name selects all partitions that have its values; it may lack keys of the table.
+    Raises BadFilter."""
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    named = tuple(_named(line, keys) for line in lines if line)
+    if not named:
+        raise BadFilter("the list of partitions is empty.")
+    wanted: dict[Keys, set[tuple[object, ...]]] = {}
+    for values in named:
+        with_keys = _keys_of(values, keys)
+        wanted.setdefault(with_keys, set()).add(_comparable(with_keys, values))
+    lists = tuple(wanted.items())
+    return PartitionFilter(
+        text,
+        lambda row: any(_comparable(some, row) in values for some, values in lists),
+        named,
+        keys,
+    )
+
+
+def _named(name: str, keys: Sequence[PartitionKey]) -> Mapping[str, str]:
+    """The values in the name of a partition by key. Raises BadFilter."""
+    try:
+        pairs = parse_partition_name(name)
+    except ValueError:
+        raise BadFilter(f"{name!r} is not the name of a partition.") from None
+    values = dict(pairs)
+    known = [each.name for each in keys]
+    for key in values:
+        _check_key(key, key, known)
+    if len(values) < len(pairs):
+        raise BadFilter(f"{name!r} has two values of a key.")
+    return values
+
+
+def _check_key(name: str, text: str, known: Iterable[str]) -> None:
+    """Raises BadFilter, with the user's own `text`, if the table has no key of that name."""
+    if name not in known:
+        names = ", ".join(known) or "the table has none"
+        raise BadFilter(f"{text!r} is not a partition key ({names}).")
+
+
+def _keys_of(values: Mapping[str, str], keys: Sequence[PartitionKey]) -> Keys:
+    """Those of the table's keys that have a value, in its order."""
+    return tuple(key for key in keys if key.name in values)
+
+
+def _comparable(keys: Keys, row: Row) -> tuple[object, ...]:
+    """The values of the keys, equal exactly if they name the same partitions: 09 and 9 of a number
+    do."""
+    return tuple(_as_number_or_text(row[key.name], key.type) for key in keys)
+
+
+def _as_number_or_text(text: str, kind: str) -> Decimal | str:
+    number = _number(text) if kind.startswith(_NUMERIC) else None
+    return text if number is None else number
+
+
 @dataclass(frozen=True, slots=True)
 class _Parsed:
     condition: Condition
     named: Named = _NO_NAMES
 
-    def __or__(self, other: "_Parsed") -> "_Parsed":
-        return _Parsed(_or(self.condition, other.condition), self.named + other.named)
-
-    def __and__(self, other: "_Parsed") -> "_Parsed":
-        return _Parsed(_and(self.condition, other.condition), _both_named(self.named, other.named))
-
     def negated(self) -> "_Parsed":
         return _Parsed(_not(self.condition))
+
+
+def _any_of(parts: Sequence[_Parsed]) -> _Parsed:
+    if len(parts) == 1:
+        return parts[0]
+    named = tuple(chain.from_iterable(each.named for each in parts))
+    return _Parsed(_or([each.condition for each in parts]), named)
+
+
+def _all_of(parts: Sequence[_Parsed]) -> _Parsed:
+    if len(parts) == 1:
+        return parts[0]
+    named = reduce(_both_named, (each.named for each in parts))
+    return _Parsed(_and([each.condition for each in parts]), named)
 
 
 def _both_named(left: Named, right: Named) -> Named:
@@ -140,16 +206,16 @@ class _Parser:
             raise BadFilter(f"unexpected {self._peek()[1]!r}.")
 
     def either(self, depth: int) -> _Parsed:
-        condition = self._both(depth)
+        parts = [self._both(depth)]
         while self._take("or"):
-            condition |= self._both(depth)
-        return condition
+            parts.append(self._both(depth))
+        return _any_of(parts)
 
     def _both(self, depth: int) -> _Parsed:
-        condition = self._single(depth)
+        parts = [self._single(depth)]
         while self._take("and"):
-            condition &= self._single(depth)
-        return condition
+            parts.append(self._single(depth))
+        return _all_of(parts)
 
     def _single(self, depth: int) -> _Parsed:
         if depth > _MOST_DEPTH:
@@ -168,28 +234,28 @@ class _Parser:
         if self._take("not"):
             return self._listed(key, kind).negated()
         _, sign = self._peek()
-        if sign in _SIGNS:
+        if sign in _EQUAL or sign in _DIFFERENT:
             self._next()
-            value = self._value()
-            named = ({key: value},) if sign in ("=", "==") else _NO_NAMES
-            return _Parsed(_compare(key, kind, sign, value), named)
+            equal = _in_list(key, kind, [self._value()])
+            return equal if sign in _EQUAL else equal.negated()
+        if sign in _ORDERS:
+            self._next()
+            return _Parsed(_compare(key, kind, sign, self._value()))
         return self._listed(key, kind)
 
     def _listed(self, key: str, kind: str) -> _Parsed:
         if self._take("in"):
             self._expect("(")
             values = [self._value()]
-            condition = _compare(key, kind, "=", values[0])
             while self._take(","):
                 values.append(self._value())
-                condition = _or(condition, _compare(key, kind, "=", values[-1]))
             self._expect(")")
-            return _Parsed(condition, tuple({key: value} for value in values))
+            return _in_list(key, kind, values)
         if self._take("between"):
             low = self._value()
             self._expect("and")
             high = self._value()
-            return _Parsed(_and(_compare(key, kind, ">=", low), _compare(key, kind, "<=", high)))
+            return _Parsed(_and([_compare(key, kind, ">=", low), _compare(key, kind, "<=", high)]))
         if self._take("like"):
             return _Parsed(_matches(key, _like(self._value())))
         raise BadFilter(f"expected a comparison after {key!r} instead of {self._peek()[1]!r}.")
@@ -197,9 +263,7 @@ class _Parser:
     def _key(self) -> str:
         kind, text = self._next()
         name = text.strip("`").lower()
-        if kind != "word" or name not in self._keys:
-            known = ", ".join(self._keys) or "the table has none"
-            raise BadFilter(f"{text!r} is not a partition key ({known}).")
+        _check_key(name if kind == "word" else "", text, self._keys)
         return name
 
     def _value(self) -> str:
@@ -227,12 +291,35 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def _in_list(key: str, kind: str, values: Sequence[str]) -> _Parsed:
+    """Whether the key has one of the values."""
+    is_number = kind.startswith(_NUMERIC)
+    wanted: set[Decimal | str] = {
+        _wanted_number(key, value) if is_number and value != NULL_NAME else value
+        for value in values
+    }
+
+    def is_listed(row: Row) -> bool | None:
+        text = row[key]
+        if text == NULL_NAME:
+            return True if text in wanted else None
+        found = _number(text) if is_number else text
+        return None if found is None else found in wanted
+
+    return _Parsed(is_listed, tuple({key: value} for value in values))
+
+
+def _wanted_number(key: str, value: str) -> Decimal:
+    number = _number(value)
+    if number is None:
+        raise BadFilter(f"{key} is a number, {value!r} is not.")
+    return number
+
+
 def _compare(key: str, kind: str, sign: str, value: str) -> Condition:
-    holds = _SIGNS[sign]
+    holds = _ORDERS[sign]
     if kind.startswith(_NUMERIC):
-        wanted = _number(value)
-        if wanted is None:
-            raise BadFilter(f"{key} is a number, {value!r} is not.")
+        wanted = _wanted_number(key, value)
 
         def numeric(row: Row) -> bool | None:
             found = _number(row[key])
@@ -249,9 +336,10 @@ def _compare(key: str, kind: str, sign: str, value: str) -> Condition:
 
 def _number(text: str) -> Decimal | None:
     try:
-        return Decimal(text)
+        number = Decimal(text)
     except InvalidOperation:
         return None
+    return None if number.is_nan() else number  # NaN cannot be compared
 
 
 def _matches(key: str, pattern: re.Pattern[str]) -> Condition:
@@ -266,24 +354,30 @@ def _like(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-def _and(left: Condition, right: Condition) -> Condition:
-    def both(row: Row) -> bool | None:
-        first, second = left(row), right(row)
-        if first is False or second is False:
-            return False
-        return None if first is None or second is None else True
+def _and(parts: Sequence[Condition]) -> Condition:
+    def all_hold(row: Row) -> bool | None:
+        unknown = False
+        for part in parts:
+            found = part(row)
+            if found is False:
+                return False
+            unknown |= found is None
+        return None if unknown else True
 
-    return both
+    return all_hold
 
 
-def _or(left: Condition, right: Condition) -> Condition:
-    def either(row: Row) -> bool | None:
-        first, second = left(row), right(row)
-        if first is True or second is True:
-            return True
-        return None if first is None or second is None else False
+def _or(parts: Sequence[Condition]) -> Condition:
+    def one_holds(row: Row) -> bool | None:
+        unknown = False
+        for part in parts:
+            found = part(row)
+            if found is True:
+                return True
+            unknown |= found is None
+        return None if unknown else False
 
-    return either
+    return one_holds
 
 
 def _not(inner: Condition) -> Condition:
@@ -292,12 +386,3 @@ def _not(inner: Condition) -> Condition:
         return None if found is None else not found
 
     return negated
-
-
-def filter_of(spec: Sequence[tuple[str, str]]) -> str:
-    """The filter that selects the partition with these (key, value) pairs."""
-    return " and ".join(f"`{key}` = '{_escaped(value)}'" for key, value in spec)
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "\\'")

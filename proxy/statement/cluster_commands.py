@@ -32,6 +32,7 @@ _STATEMENT = (
     *("rows", "error"),
 )
 PARTITIONS_SHOWN = 10_000  # of one table by SHOW COPIES
+PARTITIONS_COPIED = 1_000  # clauses of one COPY
 
 
 def begin(
@@ -42,7 +43,8 @@ def begin(
 ) -> Table | cmd.Call:
     """The result of a command that the session alone answers; for any other, the call that does.
 
-    Raises UnknownCluster, and NotUnderstoodCommand where this proxy makes no copies.
+    Raises UnknownCluster, and NotUnderstoodCommand for a COPY of too many partitions, or where this
+    proxy makes no copies.
     """
     match command:
         case UseCluster(name):
@@ -60,7 +62,7 @@ def begin(
         case ShowCopies():
             return cmd.ListCopies(command)
         case CopyTable() if can_copy:
-            return cmd.Copy(command)
+            return copy(command)
     raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
 
 
@@ -77,6 +79,18 @@ def reset_cluster(session: SessionState) -> Table:
     """DC-U2."""
     session.pinned = None
     return NO_ROWS
+
+
+def copy(command: CopyTable) -> cmd.Call:
+    """Raises NotUnderstoodCommand for more than PARTITIONS_COPIED clauses."""
+    count = len(command.partitions)
+    if count > PARTITIONS_COPIED:
+        raise NotUnderstoodCommand(
+            f"COPY names {count:,} partitions, and one statement copies {PARTITIONS_COPIED:,} at"
+            " most: name fewer keys, leave PARTITION out to copy the whole table, or use several"
+            " statements."
+        )
+    return cmd.Copy(command)
 
 
 def show_clusters(

@@ -16,9 +16,15 @@ class Copier(Protocol):
     """Makes secondary copies (`cli.server.copier`)."""
 
     async def __call__(
-        self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
+        self,
+        table: TableRef,
+        partitions: Sequence[Sequence[tuple[str, str]]],
+        source: str,
+        target: str,
     ) -> str:
-        """One line on what was done. Raises CausewayError; ends its work when cancelled."""
+        """Copies the table, or its partitions that have the (key, value) pairs of any of
+        `partitions`, and returns one line on what was done. Raises CausewayError; ends its work
+        when cancelled."""
         ...
 
 

@@ -222,7 +222,7 @@ class StatementRunner:
         assert copier is not None
         command = copy.command
         ref = command.ref(self._session.state.namespace().database)
-        summary = await copier(ref, command.partition, command.source, command.target)
+        summary = await copier(ref, command.partitions, command.source, command.target)
         self._router.snapshot.invalidate([ref])
         return ev.Copied(summary)
 

@@ -73,7 +73,7 @@ def test_the_statement_of_a_copy_is_of_the_grammar() -> None:
     east, west = ClusterName("east-1"), ClusterName("w.e`st")
     copy = Copy(TableRef("s", "o`ne"), east, west, (("day", "it's \\ 1"),))
     assert parse(copy.sql, in_use=True) == CopyTable(
-        "s", "o`ne", (("day", "it's \\ 1"),), "east-1", "w.e`st"
+        "s", "o`ne", ((("day", "it's \\ 1"),),), "east-1", "w.e`st"
     )
 
 

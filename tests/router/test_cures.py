@@ -118,4 +118,4 @@ def test_copy_understands_the_statement(name: str, value: str) -> None:
     wanted = CopyNeeded(
         TableRef("my db", "t-1"), (("ds", value),), ClusterName(name), ClusterName("to"), None
     )
-    assert parse(str(wanted), True) == CopyTable("my db", "t-1", (("ds", value),), name, "to")
+    assert parse(str(wanted), True) == CopyTable("my db", "t-1", ((("ds", value),),), name, "to")

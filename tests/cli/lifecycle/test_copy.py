@@ -1,7 +1,9 @@
 """`causeway copy` over fakes; more runs in tests/e2e/copies/test_copy.py."""
 
 import argparse
+import io
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from conf.topology import Cluster, Topology
 from database.history.history_store import HistoryStore
 from metastore.view.inbound.ownership import Orphan
 from metastore.view.server.orphans_store import OrphanLog
-from pipeline.errors import NotCopyable
+from pipeline.errors import BadFilter, NotCopyable
 from tests.pipeline.copy.world import C1, C2, T, World
 from tests.telemetry.receivers import receiver
 
@@ -116,3 +118,28 @@ def test_a_range_without_partitions_is_no_error(capsys: pytest.CaptureFixture[st
     world.add("1", a="rows")
     assert command(world, "db.t", "--partition", "ds > '5'").make(T) == 0
     assert "0 copied" in capsys.readouterr().out
+
+
+def test_the_partitions_in_a_list_are_copied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, listed = World(), "ds=1\nds=3\nds=5\n"
+    for day in ("1", "2", "3"):
+        world.add(day, a=f"rows of {day}")
+    (tmp_path / "names").write_text(listed)
+    for file in ("-", str(tmp_path / "names")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(listed.encode())))
+        assert command(world, "db.t", "--partition-names", file, "--json").make(T) == 0
+        result = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert result["absent"] == ["ds=5"]
+    assert sorted(world.fresh()) == ["ds=1", "ds=3"]
+
+
+@pytest.mark.parametrize("data", [b"ds=\xff", None], ids=["not UTF-8", "no file"])
+def test_a_list_that_cannot_be_read_is_an_error(tmp_path: Path, data: bytes | None) -> None:
+    world, file = World(), tmp_path / "names"
+    world.add("1", a="rows")
+    if data is not None:
+        file.write_bytes(data)
+    with pytest.raises(BadFilter, match="cannot be read"):
+        command(world, "db.t", "--partition-names", str(file)).make(T)

@@ -35,7 +35,11 @@ OURS = [
     ("explain CLUSTER Extended\nselect 1", ExplainCluster("select 1", extended=True)),
     (
         "alter table A.b partition (ds='x', hr=11) copy C1 to c2",
-        CopyTable("a", "b", (("ds", "x"), ("hr", "11")), "C1", "c2"),
+        CopyTable("a", "b", ((("ds", "x"), ("hr", "11")),), "C1", "c2"),
+    ),
+    (
+        "alter table b partition (ds='x'), partition (ds='y', hr=1) copy C1 to c2",
+        CopyTable(None, "b", ((("ds", "x"),), (("ds", "y"), ("hr", "1"))), "C1", "c2"),
     ),
     ("ALTER TABLE t COPY C1 TO `C2`;", CopyTable(None, "t", (), "C1", "C2")),
 ]
@@ -61,6 +65,11 @@ THEIRS = [
     "select 'use cluster'",
     "-- use cluster\nselect 1",
     "alter table t partition (ds) copy c1 to c2",
+    "alter table t partition () copy c1 to c2",
+    "alter table t partition (ds='a', ds='b') copy c1 to c2",
+    "alter table t partition (ds='a'), copy c1 to c2",
+    "alter table t partition (ds='a') partition (ds='b') copy c1 to c2",
+    "alter table t, partition (ds='a') copy c1 to c2",
     "alter table t copy c1",
     "alter table t rename to copy",
     "use cluster 'unclosed",

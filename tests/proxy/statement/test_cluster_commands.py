@@ -9,9 +9,11 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement
 from conf.topology import Cluster, Endpoint, Topology
 from conf.write_ids import new_id, with_time
-from proxy.errors import UnknownCluster
+from dialect.grammar.cluster_statements import CopyTable
+from proxy.errors import NotUnderstoodCommand, UnknownCluster
 from proxy.session.session import SessionState
 from proxy.statement import cluster_commands as commands
+from proxy.statement.commands import Copy as CopyCall
 from router.report import Report
 from router.table_states import Presence, TableState
 
@@ -115,3 +117,12 @@ def test_show_statements() -> None:
     found = {name: name for name in names} | {"seconds": 0.5, "rows": None, "user": "ann"}
     row = ("statement", "time", "text", "state", "0.5", "cluster", "rule", "because", "code")
     assert commands.show_statements([found]).rows == ((*row, None, "error"),)
+
+
+def test_a_copy_names_a_thousand_partitions_at_most() -> None:
+    session = SessionState.opened("ann", 5, {}, TOPOLOGY)
+    days = tuple((("ds", str(day)),) for day in range(1_001))
+    most, more = (CopyTable("d", "t", some, "west", "east") for some in (days[1:], days))
+    assert commands.begin(most, session, lambda _: None, can_copy=True) == CopyCall(most)
+    with pytest.raises(NotUnderstoodCommand, match=r"1,001 partitions.* 1,000 at most"):
+        commands.begin(more, session, lambda _: None, can_copy=True)
