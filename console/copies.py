@@ -1,10 +1,11 @@
-"""The statement that copies a table, and what a copy is about. Pure."""
+"""What a copy that the console starts is about. Pure."""
 
 from dataclasses import dataclass
 
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from conf.topology import Topology
 from console.errors import Refused
+from router.cures import Spec, copy_statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,24 +15,25 @@ class Copy:
     table: TableRef
     source: ClusterName
     target: ClusterName
-    partition: tuple[tuple[str, str], ...] = ()
+    partitions: tuple[Spec, ...] = ()
 
     @property
     def sql(self) -> str:
         """The statement that makes the copy (docs/reference/sql.md)."""
-        values = ", ".join(f"{_name(key)} = {_text(value)}" for key, value in self.partition)
-        part = f" PARTITION ({values})" if values else ""
-        names = f"{_name(self.table.db)}.{_name(self.table.name)}"
-        return f"ALTER TABLE {names}{part} COPY {_name(self.source)} TO {_name(self.target)}"
+        return copy_statement(self.table, self.partitions, self.source, self.target)
 
     @property
-    def partition_name(self) -> str:
-        """The name of the partition, as Hive escapes it; empty for the whole table."""
-        return partition_name(self.partition)
+    def partition_names(self) -> str:
+        """The names of the partitions, as Hive escapes them, one a line; empty for the whole
+        table."""
+        return "\n".join(map(partition_name, self.partitions))
 
     @property
     def title(self) -> str:
-        named = "".join(f" {key}={value}" for key, value in self.partition)
+        """Names the copy in lists."""
+        named = f" {len(self.partitions)} partitions"
+        if len(self.partitions) < 2:
+            named = "".join(f" {key}={value}" for spec in self.partitions for key, value in spec)
         return f"{self.table}{named} to {self.target}"
 
 
@@ -39,28 +41,12 @@ def copy_of(form: dict[str, str], topology: Topology) -> Copy:
     """The copy that a form describes. Raises Refused for names that cannot be."""
     try:
         table = TableRef.parse(form.get("table", ""))
+        lines = (line.removesuffix("\r") for line in form.get("partitions", "").split("\n"))
+        partitions = tuple(parse_partition_name(line) for line in lines if line)
     except ValueError as error:
         raise Refused(str(error)) from None
     source, target = form.get("source", ""), form.get("target", "")
     for each in (source, target):
         if each not in topology:
             raise Refused(f"There is no cluster {each!r}.")
-    return Copy(table, ClusterName(source), ClusterName(target), _partition(form))
-
-
-def _partition(form: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """The values in the name of a partition; none for the whole table. Raises Refused."""
-    name = form.get("partition", "")
-    try:
-        return parse_partition_name(name) if name else ()
-    except ValueError as error:
-        raise Refused(str(error)) from None
-
-
-def _name(text: str) -> str:
-    """A quoted name; backquotes in it are doubled."""
-    return "`" + text.replace("`", "``") + "`"
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return Copy(table, ClusterName(source), ClusterName(target), partitions)

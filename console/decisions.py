@@ -11,6 +11,7 @@ from typing import Any
 
 from console.marked_text import Piece, pieces
 from console.shown import count, seconds
+from router.obstacles import SHOWN
 from router.rule_names import rule_name
 
 Document = Mapping[str, Any]
@@ -135,7 +136,7 @@ def obstacle_words(obstacle: Document) -> str:
         case "absent" | "stale" as kind:
             if partitions is None:
                 return f"{table} is {'not there' if kind == 'absent' else 'stale'}"
-            names = ", ".join(obstacle["first"]) + (", …" if partitions > 3 else "")
+            names = ", ".join(obstacle["first"][:SHOWN]) + (", …" if partitions > SHOWN else "")
             lacks = "lacks" if kind == "absent" else "is stale in"
             return f"{table} {lacks} {count(partitions, 'partition')} ({names})"
         case "path":

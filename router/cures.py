@@ -1,15 +1,18 @@
-"""The statements that would copy what a refused statement lacks. Only for the refusal's message."""
+"""The copies that would let a refused statement run, and the statements that make them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from conf.names import ClusterName, TableRef
+from conf.partitions import PlacedPartitions, Replicas
 from conf.sizes import size_text
 from router.needs import Input
+from router.obstacles import NAMED
 from router.request import Facts, is_copyable
 
-MOST = 3  # statements in a message
+STATEMENTS = 3  # in a message
 RATE = 100_000_000  # bytes a second, for an estimate
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -18,32 +21,46 @@ Spec = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class CopyNeeded:
-    """A table, or one partition of it, that is to be copied. `size` in bytes is None where the
+    """A table, or these partitions of it, that is to be copied. `size` in bytes is None where the
     metastore has no statistics of it."""
 
     table: TableRef
-    partition: Spec
+    partitions: tuple[Spec, ...]
     source: ClusterName
     target: ClusterName
     size: float | None
 
     def __str__(self) -> str:
-        """The statement (DC-P1)."""
-        values = ", ".join(f"{_name(key)} = {_text(value)}" for key, value in self.partition)
-        part = f" PARTITION ({values})" if values else ""
-        table = f"{_name(self.table.db)}.{_name(self.table.name)}"
-        return f"ALTER TABLE {table}{part} COPY {_name(self.source)} TO {_name(self.target)}"
+        return copy_statement(self.table, self.partitions, self.source, self.target)
+
+
+def copy_statement(
+    table: TableRef, partitions: Iterable[Spec], source: ClusterName, target: ClusterName
+) -> str:
+    """The statement that copies the table, or these partitions of it (DC-P1)."""
+    specs = (
+        ", ".join(f"{_name(key)} = {_text(value)}" for key, value in spec) for spec in partitions
+    )
+    clauses = ", ".join(f"PARTITION ({spec})" for spec in specs)
+    names = f"{_name(table.db)}.{_name(table.name)}"
+    what = f"{names} {clauses}".rstrip()
+    return f"ALTER TABLE {what} COPY {_name(source)} TO {_name(target)}"
+
+
+def copies_needed(
+    inputs: Iterable[Input], facts: Facts, cluster: ClusterName
+) -> list[CopyNeeded] | None:
+    """The copies with which the cluster has all inputs: one for each table and cluster to copy
+    from, with every partition that is read and that the cluster lacks. Empty if it lacks nothing;
+    None if it lacks a table that cannot be copied."""
+    return _copies(inputs, facts, cluster, sys.maxsize)
 
 
 def cure(inputs: Sequence[Input], facts: Facts, clusters: Iterable[ClusterName]) -> str:
     """What to say about copies that let the statement run in one of the clusters: the fewest, of
-    the fewest bytes; empty if more than MOST would be needed, or no copy can help."""
-    ways = []
-    for cluster in clusters:
-        needed = [copy for each in inputs for copy in _needed(each, facts, cluster)]
-        if needed and None not in needed:
-            ways.append([copy for copy in needed if copy is not None])
-    ways = [way for way in ways if len(way) <= MOST]
+    the fewest bytes; empty if more than STATEMENTS would be needed, or no copy can help."""
+    ways = [way for each in clusters if (way := _copies(inputs, facts, each, NAMED))]
+    ways = [way for way in ways if len(way) <= STATEMENTS]
     if not ways:
         return ""
     way = min(ways, key=_rank)
@@ -62,33 +79,66 @@ def _cost(way: Sequence[CopyNeeded]) -> str:
     return f" -- {size_text(size)}, about {seconds} s at {size_text(RATE)}/s"
 
 
-def _needed(read: Input, facts: Facts, cluster: ClusterName) -> Iterator[CopyNeeded | None]:
-    """The copies of an input that the cluster lacks; None: no statement copies them."""
-    lacking = {each for each in read.replicas if not each.readable_in(cluster)}
-    if not lacking:
-        return
-    known, placed = facts[read.table], read.placed
-    if not is_copyable(facts, read.table):
-        yield None
-        return
-    size = None if known is None else known.size
-    if placed is None:
-        (replicas,) = lacking
-        yield CopyNeeded(read.table, (), replicas.primary, cluster, size)
-        return
-    groups = {number for number, each in enumerate(placed.replicas) if each in lacking}
-    rows = sorted(row for row in read.rows if placed.groups[row] in groups)
-    if len(rows) <= MOST:
-        share = None if size is None else size / max(len(placed.partitions), 1)
-        for row in rows:
-            source = placed.replicas[placed.groups[row]].primary
-            yield CopyNeeded(read.table, placed.partitions.spec(row), source, cluster, share)
-        return
-    primaries = {each.primary for each in placed.replicas}
-    if len(primaries) > 1:
-        yield None  # the statement copies from one cluster
-        return
-    yield CopyNeeded(read.table, (), primaries.pop(), cluster, size)
+def _copies(
+    inputs: Iterable[Input], facts: Facts, cluster: ClusterName, listed: int
+) -> list[CopyNeeded] | None:
+    """`copies_needed`, but where a copy has more than `listed` partitions, one of the whole table;
+    None if the table has primaries in several clusters, since a statement copies from one."""
+    found: list[CopyNeeded] = []
+    for read in inputs:
+        lacking = {each for each in read.replicas if not each.readable_in(cluster)}
+        if not lacking:
+            continue
+        if not is_copyable(facts, read.table):
+            return None
+        known = facts[read.table]
+        size = None if known is None else known.size
+        if read.placed is None:
+            sources = {each.primary for each in lacking}
+        else:
+            rows = _rows_by_source(read.rows, read.placed, lacking)
+            if max(map(len, rows.values())) <= listed:
+                found += _of_partitions(read.table, read.placed, rows, cluster, size)
+                continue
+            sources = {each.primary for each in read.placed.replicas}
+        if len(sources) > 1:
+            return None
+        found.append(CopyNeeded(read.table, (), sources.pop(), cluster, size))
+    return found
+
+
+def _rows_by_source(
+    rows: Iterable[int], placed: PlacedPartitions, lacking: set[Replicas]
+) -> dict[ClusterName, list[int]]:
+    """Those of the rows that are to be copied, ascending, by their primary."""
+    sources = [each.primary if each in lacking else None for each in placed.replicas]
+    found: dict[ClusterName, list[int]] = {}
+    for row in sorted(rows):
+        source = sources[placed.groups[row]]
+        if source is not None:
+            found.setdefault(source, []).append(row)
+    return found
+
+
+def _of_partitions(
+    table: TableRef,
+    placed: PlacedPartitions,
+    rows: dict[ClusterName, list[int]],
+    cluster: ClusterName,
+    size: int | None,
+) -> list[CopyNeeded]:
+    """A copy for each source. A partition has the average share of the table's `size`."""
+    share = None if size is None else size / max(len(placed.partitions), 1)
+    return [
+        CopyNeeded(
+            table,
+            tuple(map(placed.partitions.spec, each)),
+            source,
+            cluster,
+            None if share is None else share * len(each),
+        )
+        for source, each in rows.items()
+    ]
 
 
 def _name(text: str) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 from conf.names import ClusterName, TableRef
 from router.rule_names import rule_name
 
-NAMED = 3  # partitions in an obstacle
+NAMED = 8  # partitions in an obstacle, and in a statement that copies them
+SHOWN = 3  # of these in a sentence
 
 
 class Kind(StrEnum):
@@ -85,5 +86,5 @@ def words(obstacle: Obstacle) -> str:
     if obstacle.partitions is None:
         return f"{obstacle.table} is {word}"
     count = f"{obstacle.partitions} partition" + ("s" if obstacle.partitions != 1 else "")
-    more = ", .." if obstacle.partitions > len(obstacle.first) else ""
-    return f"{obstacle.table} has {count} {word}: {', '.join(obstacle.first)}{more}"
+    more = ", .." if obstacle.partitions > SHOWN else ""
+    return f"{obstacle.table} has {count} {word}: {', '.join(obstacle.first[:SHOWN])}{more}"

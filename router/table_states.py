@@ -14,7 +14,7 @@ from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import NONE, Known, PartitionPredicate, Unknown
-from router.obstacles import NAMED
+from router.obstacles import SHOWN
 from router.request import Facts, wanted_partitions
 
 
@@ -129,7 +129,7 @@ def _of_partitions(
     kinds = [presence(replicas, cluster) for replicas in placed.replicas]
     counts = Counter(kinds[placed.groups[row]] for row in rows)
     lacking = (row for row in rows if kinds[placed.groups[row]] in _LACKING)
-    first = (placed.partitions.spec(row) for row in islice(lacking, NAMED))
+    first = (placed.partitions.spec(row) for row in islice(lacking, SHOWN))
     return TableState(
         table,
         cluster,

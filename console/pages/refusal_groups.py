@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from router.obstacles import NAMED
+
 _LACKING = ("absent", "stale")
 _DAY = 86_400.0
 Document = Mapping[str, Any]
@@ -24,6 +26,11 @@ class Lack:
     kind: str
     partitions: int | None = None
     first: tuple[str, ...] = ()
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The names of all its partitions; empty if not all are known."""
+        return self.first if self.partitions == len(self.first) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +139,4 @@ def _wider(one: Lack, other: Lack) -> Lack:
         return one if one.partitions is None else other
     names = tuple(dict.fromkeys(one.first + other.first))
     count = max(one.partitions, other.partitions, len(names))
-    return Lack(one.table, one.kind, count, names[:3])
+    return Lack(one.table, one.kind, count, names[:NAMED])

@@ -169,8 +169,11 @@ def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> li
         primary = next(
             (x for (table, _), x in states.items() if table == lack.table and _is_primary(x)), None
         )
-        partition = lack.first[0] if lack.partitions == 1 and lack.first else ""
-        form = {"table": lack.table, "target": way.cluster, "partition": partition}
+        form = {
+            "table": lack.table,
+            "target": way.cluster,
+            "partitions": "\n".join(lack.listed),
+        }
         copy = primary and copy_of(form | {"source": primary["cluster"]}, topology)
         steps.append(
             Step(

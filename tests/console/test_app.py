@@ -144,7 +144,7 @@ def test_actions_and_log_ins_are_in_the_audit_log(tmp_path: Path) -> None:
         ("login", "olga", True),
         ("administration", "olga", True),
     ]
-    assert lines[2]["argument"] == "ALTER TABLE `s`.`t` COPY `east` TO `west`"
+    assert lines[2]["argument"] == "ALTER TABLE s.t COPY east TO west"
 
 
 def test_every_answer_has_the_headers_of_safety() -> None:

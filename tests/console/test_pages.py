@@ -192,7 +192,7 @@ def test_where_offers_the_copies_that_would_free_a_refused_statement() -> None:
     sources.proxies.explained = {"SELECT * FROM s.orders": explained()}
     text = browser_of(sources).get("/where?sql=s.orders").text
     assert "It would be refused with CW104" in text
-    assert "COPY `west` TO `east`" in text
+    assert "COPY west TO east" in text
     assert text.count('hx-post="/copies"') == 2
 
 

@@ -6,7 +6,7 @@ from conf.names import ClusterName, TableRef
 from console.copies import Copy
 from console.pages.refusal_groups import Lack, Way, grouped
 from dialect.grammar.cluster_statements import CopyTable, parse
-from tests.console.browser import Browser
+from tests.console.browser import Browser, opened
 from tests.console.fake_sources import (
     considered,
     explained,
@@ -71,10 +71,9 @@ def test_different_partitions_of_one_table_are_one_group_with_the_names_of_both(
 
 def test_the_statement_of_a_copy_is_of_the_grammar() -> None:
     east, west = ClusterName("east-1"), ClusterName("w.e`st")
-    copy = Copy(TableRef("s", "o`ne"), east, west, (("day", "it's \\ 1"),))
-    assert parse(copy.sql, in_use=True) == CopyTable(
-        "s", "o`ne", ((("day", "it's \\ 1"),),), "east-1", "w.e`st"
-    )
+    days = ((("day", "it's \\ 1"),), (("day", "2"),))
+    copy = Copy(TableRef("s", "o`ne"), east, west, days)
+    assert parse(copy.sql, in_use=True) == CopyTable("s", "o`ne", days, "east-1", "w.e`st")
 
 
 def test_the_page_offers_both_ways_with_the_bytes() -> None:
@@ -83,8 +82,8 @@ def test_the_page_offers_both_ways_with_the_bytes() -> None:
     sources.history.statements = [one]  # type: ignore[attr-defined]
     sources.proxies.explained = {one["text"]: explained()}  # type: ignore[attr-defined]
     text = Browser(open_app(sources)).get("/refusals").text
-    assert "ALTER TABLE `s`.`visits` COPY `west` TO `east`" in text
-    assert "ALTER TABLE `s`.`orders` COPY `east` TO `west`" in text
+    assert "ALTER TABLE s.visits COPY west TO east" in text
+    assert "ALTER TABLE s.orders COPY east TO west" in text
     assert "4.2 MB" in text
     assert text.count('<form hx-post="/copies"') == 2
     assert 'href="/statements/a1b2c3d4e5f6a7"' in text
@@ -113,8 +112,8 @@ def test_a_table_that_was_copied_meanwhile_needs_no_second_copy() -> None:
     sources.history.statements = [one]  # type: ignore[attr-defined]
     sources.proxies.explained = {one["text"]: explained(tables=tables)}  # type: ignore[attr-defined]
     text = Browser(open_app(sources)).get("/refusals").text
-    assert "COPY `west` TO `east`" in text
-    assert "`visits`" not in text
+    assert "ALTER TABLE s.other COPY west TO east" in text
+    assert "ALTER TABLE s.visits" not in text
 
 
 def test_the_page_says_why_the_state_now_is_not_known() -> None:
@@ -133,12 +132,10 @@ def test_the_button_copies_as_the_user_and_shows_the_state() -> None:
     sources = fake_sources()
     browser = Browser(open_app(sources))
     browser.csrf = browser.app.state.access.session(None).csrf
-    form = {"table": "s.visits", "source": "west", "target": "east", "partition": "day=2026-01-01"}
+    form = {"table": "s.visits", "source": "west", "target": "east", "partitions": "day=2026-01-01"}
     text = browser.post("/copies", form).text
     [run] = sources.sql.started  # type: ignore[attr-defined]
-    assert (
-        run.sql == "ALTER TABLE `s`.`visits` PARTITION (`day` = '2026-01-01') COPY `west` TO `east`"
-    )
+    assert run.sql == "ALTER TABLE s.visits PARTITION (day = '2026-01-01') COPY west TO east"
     assert run.user == browser.app.state.access.session(None).user
     assert f'hx-get="/copies/{run.name}"' in text
     assert f"copy-{run.name}" in browser.get("/refusals").text
@@ -157,16 +154,36 @@ def test_one_partition_is_copied_alone_whatever_its_value() -> None:
     assert 'value="day=a%2Fb %25"' in text
     assert "This copies the whole table" not in text
     browser.csrf = browser.app.state.access.session(None).csrf
-    form = {"table": "s.visits", "source": "west", "target": "east", "partition": "day=a%2Fb %25"}
+    form = {"table": "s.visits", "source": "west", "target": "east", "partitions": "day=a%2Fb %25"}
     browser.post("/copies", form)
     [run] = sources.sql.started  # type: ignore[attr-defined]
-    assert "PARTITION (`day` = 'a/b %') COPY" in run.sql
-    assert browser.post("/copies", form | {"partition": "nonsense"}).status == 409
+    assert "PARTITION (day = 'a/b %') COPY" in run.sql
+    assert browser.post("/copies", form | {"partitions": "nonsense"}).status == 409
 
 
-def test_the_page_says_that_a_copy_of_some_partitions_is_one_of_the_table() -> None:
+def test_the_button_copies_all_partitions_that_are_known() -> None:
     sources = fake_sources()
-    lack = obstacle("east", "s.visits", partitions=2, first=["day=1", "day=2"])
+    days = [f"day={day}" for day in range(8)]
+    lack = obstacle("east", "s.visits", partitions=8, first=days)
+    one = statement("a", considered=[considered("east", lack)])
+    sources.history.statements = [one]  # type: ignore[attr-defined]
+    sources.proxies.explained = {one["text"]: explained()}  # type: ignore[attr-defined]
+    browser = opened(open_app(sources))
+    text = browser.get("/refusals").text
+    names = "\n".join(days)
+    assert f'name="partitions" value="{names}"' in text
+    assert "This copies the whole table" not in text
+    form = {"table": "s.visits", "source": "west", "target": "east"}
+    sent = browser.post("/copies", form | {"partitions": names.replace("\n", "\r\n")}).text
+    [run] = sources.sql.started  # type: ignore[attr-defined]
+    clauses = ", ".join(f"PARTITION (day = '{day}')" for day in range(8))
+    assert run.sql == f"ALTER TABLE s.visits {clauses} COPY west TO east"
+    assert "s.visits 8 partitions to east" in sent
+
+
+def test_the_page_says_that_a_copy_of_many_partitions_is_one_of_the_table() -> None:
+    sources = fake_sources()
+    lack = obstacle("east", "s.visits", partitions=9, first=[f"day={day}" for day in range(8)])
     one = statement("a", considered=[considered("east", lack)])
     sources.history.statements = [one]  # type: ignore[attr-defined]
     sources.proxies.explained = {one["text"]: explained()}  # type: ignore[attr-defined]

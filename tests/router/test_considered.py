@@ -133,17 +133,19 @@ def test_the_clusters_considered(decision: Decision, considered: list[Considered
 
 
 def test_obstacles_of_partitions_have_the_number_and_the_first_names() -> None:
-    days = {"p": partitioned(*((str(day), HOME) for day in range(5)))}
+    days = {"p": partitioned(*((str(day), HOME) for day in range(9)))}
     decision = decide(Known("select", (Read(ref("p")),)), days, pinned=C2)
     assert isinstance(decision, Refuse)
     ((obstacle,),) = (each.obstacles for each in decision.considered)
-    assert obstacle == Obstacle(C2, Kind.ABSENT, ref("p"), 5, ("ds=0", "ds=1", "ds=2"))
+    names = [f"ds={day}" for day in range(8)]
+    assert obstacle == Obstacle(C2, Kind.ABSENT, ref("p"), 9, tuple(names))
+    assert words(obstacle) == "default.p has 9 partitions missing: ds=0, ds=1, ds=2, .."
     assert obstacle.document() == {
         "cluster": "C2",
         "kind": "absent",
         "table": "default.p",
-        "partitions": 5,
-        "first": ["ds=0", "ds=1", "ds=2"],
+        "partitions": 9,
+        "first": names,
         "other": None,
     }
 
@@ -192,7 +194,7 @@ def _is_true(obstacle: Obstacle, request: Request, facts: dict[TableRef, TableFa
         for row in sorted(rows)
         if not placed.replicas[placed.groups[row]].readable_in(obstacle.cluster)
     ]
-    first = tuple(f"ds={placed.partitions.row(row)[0]}" for row in lacking[:3])
+    first = tuple(f"ds={placed.partitions.row(row)[0]}" for row in lacking[:8])
     return (obstacle.partitions, obstacle.first) == (len(lacking), first)
 
 

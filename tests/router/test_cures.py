@@ -14,7 +14,7 @@ from conf.partitions import (
 )
 from dialect.grammar.cluster_statements import CopyTable, parse
 from dialect.statement import Action, Known, Read, Write
-from router.cures import CopyNeeded, cure
+from router.cures import CopyNeeded, copies_needed, cure
 from router.decision import Refuse, RunIn
 from router.needs import inputs
 from router.request import Facts, Request
@@ -45,31 +45,32 @@ def hint(known: Facts, statement: Known = JOIN, pinned: ClusterName | None = Non
 
 
 def test_the_hint_names_the_cheapest_copy_with_its_bytes_and_seconds() -> None:
-    assert hint(facts(5)).endswith(
+    assert hint(facts(9)).endswith(
         " For example: ALTER TABLE sample.visits COPY west TO east"
         " -- 4.0 GB, about 40 s at 100.0 MB/s"
     )
-    assert hint(facts(5, users=1000)).endswith(
+    assert hint(facts(9, users=1000)).endswith(
         "ALTER TABLE sample.users COPY east TO west -- 1.0 kB, about 1 s at 100.0 MB/s"
     )
 
 
-def test_a_few_partitions_are_copied_one_by_one() -> None:
+def test_one_statement_lists_up_to_eight_partitions() -> None:
     assert hint(facts(2), pinned=EAST).endswith(
-        "ALTER TABLE sample.visits PARTITION (ds = '0') COPY west TO east;"
-        " ALTER TABLE sample.visits PARTITION (ds = '1') COPY west TO east"
+        "ALTER TABLE sample.visits PARTITION (ds = '0'), PARTITION (ds = '1') COPY west TO east"
         " -- 4.0 GB, about 40 s at 100.0 MB/s"
     )
+    assert hint(facts(8), pinned=EAST).count("PARTITION") == 8
+    assert "PARTITION" not in hint(facts(9), pinned=EAST)
 
 
 def test_without_statistics_no_bytes_are_named() -> None:
     assert hint(facts(5, None, None)).endswith("ALTER TABLE sample.users COPY east TO west")
-    assert "sample.visits COPY west TO east -- 4.0 GB" in hint(facts(5, users=None))
+    assert "sample.visits COPY west TO east -- 4.0 GB" in hint(facts(9, users=None))
 
 
 def test_a_write_is_cured_only_in_its_primary() -> None:
     insert = Known("insert", (Read(VISITS),), (Write(USERS, Action.INSERT, True),))
-    assert "ALTER TABLE sample.visits COPY west TO east" in hint(facts(5, visits=10**15), insert)
+    assert "ALTER TABLE sample.visits COPY west TO east" in hint(facts(9, visits=10**15), insert)
 
 
 def test_a_table_that_cannot_be_copied_is_not_named() -> None:
@@ -104,18 +105,60 @@ def test_nothing_is_named_where_copies_do_not_help_or_are_too_many() -> None:
     assert cure(there, known, [EAST]) == ""
 
 
-def test_partitions_of_several_primaries_are_not_copied_by_one_statement() -> None:
-    partitions = PartitionSet([PartitionKey("ds", "string")], [(str(day),) for day in range(9)])
-    both = tuple(Replicas(each, frozenset()) for each in (WEST, ClusterName("north")))
-    placed = PlacedPartitions(partitions, both, [day % 2 for day in range(9)])
-    known = {**facts(1), VISITS: TableFacts(both[0], placed)}
-    assert "For example" not in hint(known, pinned=EAST)
+def of_several_primaries(days: int) -> Facts:
+    """The days are in west and north in turn; every third one has a fresh copy in east."""
+    partitions = PartitionSet([PartitionKey("ds", "string")], [(str(day),) for day in range(days)])
+    places = tuple(
+        Replicas(ClusterName(home), frozenset(copies))
+        for home in ("west", "north")
+        for copies in ((), (EAST,))
+    )
+    groups = [2 * (day % 2) + (day % 3 == 0) for day in range(days)]
+    placed = PlacedPartitions(partitions, places, groups)
+    return {**facts(1), VISITS: TableFacts(places[0], placed, size=100 * days)}
+
+
+def test_partitions_of_several_primaries_have_a_statement_for_each() -> None:
+    assert hint(of_several_primaries(6), pinned=EAST).endswith(
+        "ALTER TABLE sample.visits PARTITION (ds = '1'), PARTITION (ds = '5') COPY north TO east;"
+        " ALTER TABLE sample.visits PARTITION (ds = '2'), PARTITION (ds = '4') COPY west TO east"
+        " -- 400 bytes, about 1 s at 100.0 MB/s"
+    )
+    assert "For example" not in hint(of_several_primaries(60), pinned=EAST)
+
+
+def needed(known: Facts, cluster: ClusterName = EAST) -> list[CopyNeeded] | None:
+    return copies_needed(inputs(JOIN, known, Request(JOIN, EAST).coverage), known, cluster)
+
+
+def test_all_partitions_that_are_needed_are_known_by_source() -> None:
+    copies = needed(of_several_primaries(6_000))
+    assert copies is not None
+    assert [(each.table, each.source, each.target) for each in copies] == [
+        (VISITS, "north", EAST),
+        (VISITS, "west", EAST),
+    ]
+    lacking = [day for day in range(6_000) if day % 3]
+    days = [tuple((("ds", str(day)),) for day in lacking if day % 2 == odd) for odd in (1, 0)]
+    assert [each.partitions for each in copies] == days
+    assert [each.size for each in copies] == [200_000, 200_000]
+
+
+def test_a_table_without_partitions_is_needed_whole() -> None:
+    assert needed(facts(1), WEST) == [CopyNeeded(USERS, (), EAST, WEST, 5 * GIGA)]
+
+
+def test_nothing_is_needed_where_all_inputs_are_and_no_copy_helps_where_none_can_be_made() -> None:
+    known = dict(facts(3))
+    known[USERS] = TableFacts(Replicas(WEST, frozenset()))
+    assert needed(known, WEST) == []
+    known[USERS] = replace(known[USERS], copyable=False)
+    assert needed(known, EAST) is None
 
 
 @pytest.mark.parametrize("name", ["c1", "dc-1.eu", "a`b", "west"])
 @pytest.mark.parametrize("value", ["2026-01-31", "it's", "back\\slash", ""])
 def test_copy_understands_the_statement(name: str, value: str) -> None:
-    wanted = CopyNeeded(
-        TableRef("my db", "t-1"), (("ds", value),), ClusterName(name), ClusterName("to"), None
-    )
-    assert parse(str(wanted), True) == CopyTable("my db", "t-1", ((("ds", value),),), name, "to")
+    specs = ((("ds", value),), (("ds", f"{value}x"), ("hr", "1")))
+    wanted = CopyNeeded(TableRef("my db", "t-1"), specs, ClusterName(name), ClusterName("to"), None)
+    assert parse(str(wanted), True) == CopyTable("my db", "t-1", specs, name, "to")

@@ -54,6 +54,46 @@ def test_a_partition_that_is_copied_is_enough(
         sql(f"SELECT id FROM {days} JOIN {whole} USING (id) WHERE day >= 'mon'")
 
 
+def test_the_statement_of_the_hint_copies_all_partitions_that_are_needed(
+    sql: Sql, db: str, apart: tuple[str, str]
+) -> None:
+    _, whole = apart
+    hours = f"{db}.hours"
+    days = [f"2026-01-0{day}" for day in range(1, 8)]
+    values = ", ".join(f"(1, '{day}', {hour})" for day in days for hour in (9, 10))
+    sql(
+        f"CREATE TABLE {hours} (id INT, day STRING, hour INT) USING parquet"
+        " PARTITIONED BY (day, hour)",
+        f"INSERT INTO {hours} VALUES {values}",
+    )
+    query = f"SELECT day FROM {hours} JOIN {whole} USING (id) WHERE hour = 9 AND day > '2026-01-02'"
+    with pytest.raises(OperationalError) as caught:
+        sql(f"USE CLUSTER {C2}", query)
+    text, _ = _status(caught.value)
+    assert f"{hours} has 5 partitions missing" in text
+    copy = text.partition("For example: ")[2].partition(" -- ")[0]
+    assert copy.count("PARTITION (") == 5
+    [(message,)] = sql(copy)
+    assert message.startswith("5 copied")
+    assert sorted(sql(f"USE CLUSTER {C2}", query)) == [(day,) for day in days[2:]]
+    with pytest.raises(OperationalError, match=rf"CW105.*{hours} has 1 partition missing"):
+        sql(f"USE CLUSTER {C2}", f"SELECT * FROM {hours} WHERE day = '2026-01-03'")
+
+
+def test_the_default_partition_is_copied_by_its_name(
+    sql: Sql, db: str, apart: tuple[str, str]
+) -> None:
+    days, whole = apart
+    sql(f"INSERT INTO {days} VALUES (1, NULL)")
+    query = f"SELECT id FROM {days} JOIN {whole} USING (id) WHERE day IS NULL"
+    with pytest.raises(OperationalError, match="CW104"):
+        sql(query)
+    null = "__HIVE_DEFAULT_PARTITION__"
+    [(message,)] = sql(f"ALTER TABLE {days} PARTITION (day = '{null}') COPY {C1} TO {C2}")
+    assert message.startswith("1 copied")
+    assert sql(query) == [(1,)]
+
+
 def test_beeline_shows_the_refusal_and_goes_on(beeline: Beeline, apart: tuple[str, str]) -> None:
     days, whole = apart
     done = beeline(
