@@ -11,7 +11,7 @@ from pathlib import Path
 
 from advice.assessment import Assessment, Point, advice_document, assess
 from advice.copies import candidates
-from advice.page import page
+from advice.pages.assessment_page import page
 from advice.replay import Verdict
 from cli.advice.sources import add_source_arguments, read_source
 from conf.sizes import size_text

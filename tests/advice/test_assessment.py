@@ -14,7 +14,7 @@ from advice.assessment import (
 from advice.copies import Budgets, advice, candidates
 from advice.demand import Replayed, Tally, gathered
 from advice.exact import cheapest
-from advice.page import page
+from advice.pages.assessment_page import page
 from advice.replay import Verdict
 from advice.statement_log import Logged
 from advice.stock import DAY, Stock
