@@ -101,6 +101,7 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.catalogs.crawl
 	$(BIN)/python -m bench.statements.history
 	$(BIN)/python -m bench.advice
+	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.sessions --rounds 3
 	$(BIN)/python -m bench.statements.routing
 	$(BIN)/python -m bench.copies.copy
