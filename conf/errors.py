@@ -1,5 +1,7 @@
 """The base of every error that a user may see."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
@@ -52,9 +54,29 @@ class UnreadableSettings(CausewayError):
     sqlstate = "F0000"
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the setting `name`, and what to write there."""
+
+    name: str
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
 class BadSetting(CausewayError):
     """A setting's value is wrong; the message names file, key and reason."""
 
     code = "CW502"
     sqlstate = "F0000"
     hint = "docs/reference/settings.md describes every setting."
+
+
+class BadSettings(BadSetting):
+    """A settings file with one problem or more."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        super().__init__(f"{source}: {'; '.join(map(str, problems))}.")
+        self.problems = tuple(problems)

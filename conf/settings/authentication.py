@@ -277,12 +277,12 @@ def is_rule(name: str) -> bool:
 
 
 def read(reader: Reader) -> Identity:
-    """Raises BadSetting. Settings of methods that are not in use are not read."""
+    """Settings of methods that are not in use are not read."""
     methods, qop = reader.read(METHODS), reader.read(_QOP)
     kerberos = _service(reader, _PRINCIPAL_ROW, _KEYTAB) if Auth.KERBEROS in methods else None
     with_spnego = kerberos is not None and reader.is_set(_SPNEGO_PRINCIPAL)
-    if qop is not Qop.AUTH and kerberos is None:
-        raise reader.bad(_QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
+    if qop is not Qop.AUTH and kerberos is None and not reader.is_wrong(METHODS):
+        reader.report(_QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
     unused: dict[str, object] = {} if Auth.FILE in methods else {"password_file": None}
     unused |= {} if Auth.CUSTOM in methods else {"custom": ""}
     return reader.group(
@@ -307,7 +307,7 @@ def _service(
 def _ldap(reader: Reader) -> Ldap:
     ldap = reader.group(Ldap)
     if bool(ldap.bind_dn) != bool(ldap.bind_password):
-        raise reader.bad(_BIND_DN, f"it and {_LDAP}bindpw go together")
+        reader.report(_BIND_DN, f"it and {_LDAP}bindpw go together")
     below_base = (f"{ldap.guid}=%s,{ldap.base}",) if ldap.base else ()
     return replace(
         ldap,

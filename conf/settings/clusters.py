@@ -3,15 +3,15 @@
 JSON of a cluster's name to its keys; docs/reference/settings.md describes the keys.
 """
 
-import json
 import re
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
 from conf.names import ClusterName
-from conf.settings.kinds import endpoints
+from conf.settings.kinds import Faults, endpoints
 from conf.settings.upstream_auth import KEYS as LOGIN_KEYS
+from conf.settings.upstream_auth import json_object
 from conf.topology import Cluster, Endpoint
 
 FILE_SYSTEM, JOB_TRACKER, VIEW = "FileSystem", "JobTracker", "MetastoreView"
@@ -23,24 +23,21 @@ Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, Endpoint]]
 
 
 def parse_clusters(text: str) -> Clusters:
-    """Raises ValueError naming the cluster and key that is wrong."""
-    try:
-        named = json.loads(text, object_pairs_hook=_unique)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from error
-    if not isinstance(named, dict):
-        raise ValueError("not a JSON object of clusters")
-    clusters, views = {}, {}
-    for name, keys in named.items():
+    """Raises BadValue naming each cluster and key that is wrong."""
+    clusters, views, faults = {}, {}, Faults()
+    for name, keys in json_object(text).items():
         if not is_cluster_name(name):
-            raise ValueError(
+            faults.reasons.append(
                 f"{name!r} is not a cluster name (a letter, then letters, digits, '_' and '-',"
                 " at most 64)"
             )
-        cluster, view = _cluster(ClusterName(name), keys)
-        clusters[cluster.name] = cluster
-        if view:
-            views[cluster.name] = view
+            continue
+        with faults.collected(f"cluster {name}: "):
+            cluster, view = _cluster(ClusterName(name), keys)
+            clusters[cluster.name] = cluster
+            if view:
+                views[cluster.name] = view
+    faults.check()
     return clusters, views
 
 
@@ -51,23 +48,25 @@ def is_cluster_name(text: str) -> bool:
 
 def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
     if not isinstance(keys, dict):
-        raise ValueError(f"cluster {name}: not an object of {FILE_SYSTEM} and {JOB_TRACKER}")
+        raise ValueError(f"not an object of {FILE_SYSTEM} and {JOB_TRACKER}")
+    faults = Faults()
     for key, value in keys.items():
         if key not in _KEYS:
-            raise ValueError(f"cluster {name}: unknown key {key!r}{suggestion(key, _KEYS)}")
-        if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"cluster {name}: {key} is not a text")
-    for key in (FILE_SYSTEM, JOB_TRACKER):
-        if key not in keys:
-            raise ValueError(f"cluster {name}: {key} is missing")
-    filesystem = keys[FILE_SYSTEM].strip()
-    if not urlsplit(filesystem).scheme:
-        raise ValueError(f"cluster {name}: {FILE_SYSTEM}: not a URI: {filesystem!r}")
-    try:
-        hs2 = endpoints(keys[JOB_TRACKER])
-        view = Endpoint.parse(keys[VIEW]) if VIEW in keys else None
-    except ValueError as error:
-        raise ValueError(f"cluster {name}: {error}") from error
+            faults.reasons.append(f"unknown key {key!r}{suggestion(key, _KEYS)}")
+        elif not isinstance(value, str) or not value.strip():
+            faults.reasons.append(f"{key} is not a text")
+    missing = (key for key in (FILE_SYSTEM, JOB_TRACKER) if key not in keys)
+    faults.reasons += [f"{key} is missing" for key in missing]
+    texts = {key: value.strip() for key, value in keys.items() if isinstance(value, str)}
+    filesystem, view = texts.get(FILE_SYSTEM, ""), None
+    hs2: tuple[Endpoint, ...] = ()
+    if filesystem and not urlsplit(filesystem).scheme:
+        faults.reasons.append(f"{FILE_SYSTEM}: not a URI: {filesystem!r}")
+    with faults.collected():
+        hs2 = endpoints(texts[JOB_TRACKER]) if texts.get(JOB_TRACKER) else ()
+    with faults.collected():
+        view = Endpoint.parse(texts[VIEW]) if texts.get(VIEW) else None
+    faults.check()
     return Cluster(name, filesystem, hs2), view
 
 
@@ -75,11 +74,3 @@ def suggestion(name: str, known: tuple[str, ...]) -> str:
     """`; x was meant?` for the known name that is closest, or nothing."""
     close = get_close_matches(name, known, 1)
     return f"; {close[0]} was meant?" if close else ""
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    keys = [key for key, _ in pairs]
-    twice = next((key for key in keys if keys.count(key) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{twice!r} is named twice")
-    return dict(pairs)

@@ -46,7 +46,6 @@ class ConsoleSettings:
 
 # fmt: on
 def read(reader: Reader) -> ConsoleSettings:
-    """Raises BadSetting."""
     return reader.group(
         ConsoleSettings,
         listen=Endpoint(reader.read(_HOST), reader.read(_PORT)),

@@ -1,11 +1,12 @@
 """The types of settings: how each is written, parsed and described in the JSON schema.
 
 Every parser takes the text of a setting without surrounding white space and raises ValueError,
-whose message becomes part of the error that names the setting.
+whose message becomes part of the error that names the setting. BadValue has several messages.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -26,6 +27,39 @@ _HIVE_UNITS = {"": 1e-3, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s"
 _HIVE_UNITS |= {"m": 60.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600}
 _HIVE_UNITS |= {"d": DAY, "day": DAY, "days": DAY, "seconds": 1.0}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class BadValue(ValueError):
+    """A value of which several things are wrong."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class Faults:
+    """Collects what is wrong with the parts of a value."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    @contextmanager
+    def collected(self, prefix: str = "") -> Iterator[None]:
+        """Keeps the messages of a ValueError that the block raises, each after `prefix`."""
+        try:
+            yield
+        except ValueError as error:
+            self.reasons += [prefix + each for each in reasons_of(error)]
+
+    def check(self) -> None:
+        """Raises BadValue if anything was collected."""
+        if self.reasons:
+            raise BadValue(self.reasons)
+
+
+def reasons_of(error: ValueError) -> tuple[str, ...]:
+    """The messages of a parser's error."""
+    return error.reasons if isinstance(error, BadValue) else (str(error),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,6 @@ class Lifecycle:
 
 # fmt: on
 def read(reader: Reader) -> Lifecycle:
-    """Raises BadSetting."""
     port = reader.read(_PORT)
     found = reader.group(
         Lifecycle,
@@ -85,11 +84,11 @@ def read(reader: Reader) -> Lifecycle:
         mail_password=reader.read(_MAIL_PASSWORD),
     )
     if found.port is not None and found.token is None:
-        raise reader.bad(_TOKEN, f"missing; who knows what it holds may use {_PORT.name}")
+        reader.report(_TOKEN, f"missing; who knows what it holds may use {_PORT.name}")
     if found.mail_to and found.mail_server is None:
-        raise reader.bad(_MAIL_SERVER, f"missing; {_MAIL_TO.name} needs it")
+        reader.report(_MAIL_SERVER, f"missing; {_MAIL_TO.name} needs it")
     if found.mail_user and found.mail_tls is MailTls.NONE:
-        raise reader.bad(_MAIL_TLS, "none; a password is not sent without encryption")
+        reader.report(_MAIL_TLS, "none; a password is not sent without encryption")
     if found.mail_user and found.mail_password is None:
-        raise reader.bad(_MAIL_PASSWORD, f"missing; {_MAIL_USER.name} needs it")
+        reader.report(_MAIL_PASSWORD, f"missing; {_MAIL_USER.name} needs it")
     return found

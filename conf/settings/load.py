@@ -10,11 +10,11 @@ import json
 import re
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from conf.errors import BadSetting, UnreadableSettings
+from conf.errors import Problem, UnreadableSettings
 from conf.settings.authentication import is_rule
 from conf.settings.catalog import NAMES
 from conf.settings.clusters import FILE_SYSTEM, JOB_TRACKER, VIEW, suggestion
@@ -27,13 +27,30 @@ _TABLES = (CLUSTERS.name, LOGIN.name, CONSOLE_LOGIN.name)  # settings that are t
 def load(path: Path) -> Settings:
     """The settings in a `.xml`, `.toml` or `.json` file.
 
-    Raises UnreadableSettings, or BadSetting naming file, key and reason.
+    Raises UnreadableSettings, or BadSettings naming the file, and the key and reason of each
+    problem.
     """
-    return settings_from(properties(path), str(path))
+    values = properties(path)
+    # A hive-site.xml has other programs' settings too. A TOML file has only Causeway's.
+    unknown = misspelt(values) if path.suffix == ".toml" else ()
+    return settings_from(values, str(path), unknown)
+
+
+def misspelt(names: Iterable[str]) -> list[Problem]:
+    """Those that are names of no setting."""
+    return [
+        Problem(
+            name,
+            f"no such setting{suggestion(name, NAMES)}",
+            "a name that `causeway settings` lists, or remove it",
+        )
+        for name in names
+        if name not in NAMES and not is_rule(name)
+    ]
 
 
 def properties(path: Path) -> dict[str, str]:
-    """Settings by name, as text and not yet validated. Raises UnreadableSettings, BadSetting."""
+    """Settings by name, as text and not yet validated. Raises UnreadableSettings."""
     readers = {".xml": _from_hive_site, ".toml": _from_toml, ".json": _from_endpoints}
     reader = readers.get(path.suffix)
     if reader is None:
@@ -76,12 +93,7 @@ def _from_toml(text: str, source: str) -> dict[str, str]:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UnreadableSettings(f"{source}: not TOML: {error}.") from error
-    values = dict(_flattened(tables, ""))
-    for name in values:
-        # A hive-site.xml has other programs' settings too. This file has only Causeway's.
-        if name not in NAMES and not is_rule(name):
-            raise BadSetting(f"{source}: {name}: no such setting{suggestion(name, NAMES)}.")
-    return values
+    return dict(_flattened(tables, ""))
 
 
 def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:

@@ -217,7 +217,6 @@ class Operating:
 
 # fmt: on
 def read(reader: Reader) -> Operating:
-    """Raises BadSetting."""
     admin_port = reader.read(_ADMIN_PORT)
     operating = reader.group(
         Operating,
@@ -225,9 +224,7 @@ def read(reader: Reader) -> Operating:
         zookeeper=_zookeeper(reader) if reader.read(_DISCOVERY) else None,
     )
     if operating.admin is not None and operating.admin_token is None:
-        raise reader.bad(
-            _ADMIN_TOKEN, f"missing; who knows what it holds may use {_ADMIN_PORT.name}"
-        )
+        reader.report(_ADMIN_TOKEN, f"missing; who knows what it holds may use {_ADMIN_PORT.name}")
     if reader.is_set(_PER_ADDRESS):
         return operating
     half = max(1, operating.connections // 2)  # no address may keep the others out

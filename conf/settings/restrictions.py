@@ -134,12 +134,12 @@ class Restrictions:
 def read(reader: Reader, clusters: str) -> Restrictions:
     """`clusters` is the setting without which no statement is analysed, empty where it is set.
 
-    Raises BadSetting, also for lists that nothing would enforce.
+    Lists that nothing would enforce are a problem.
     """
     for row in all_rows(Restrictions):
         if clusters and reader.is_set(row):
             reason = f"needs {clusters}: without clusters no statement is looked at"
-            raise reader.bad(row, reason)
+            reader.report(row, reason)
     return reader.group(
         Restrictions,
         restricted=(*ALWAYS_RESTRICTED, *reader.read(_RESTRICTED)),

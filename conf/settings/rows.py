@@ -1,22 +1,23 @@
 """A setting is a row: name, type, default, live or restart, and a sentence about it.
 
 The row stands where its value lives: as a field of the frozen dataclass of its subject. All else
-comes from the rows: `Reader` parses and validates, `conf.settings.reload` compares old and new,
-`conf.settings.catalog` writes the documentation and the JSON schema.
+comes from the rows: `Reader` parses and collects problems, `conf.settings.reload` compares old and
+new, `conf.settings.catalog` writes the documentation and the JSON schema.
 
     sessions_per_user: int = setting("hive.server2.limit..user", COUNT, "1000", LIVE, "..")
     listen: Endpoint = made_of(BIND_HOST, PORT, factory=lambda: Endpoint("127.0.0.1", 10000))
     ldap: Ldap | None = optional_group(Ldap)
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar, cast
 
-from conf.errors import BadSetting
+from conf.errors import BadSettings, Problem
 from conf.secrets import ExposedSecret, SecretFile
-from conf.settings.kinds import Kind
+from conf.settings.kinds import Kind, reasons_of
 
 T = TypeVar("T")
 _ROWS, _GROUP = "rows", "group"
@@ -52,6 +53,12 @@ class Setting(Generic[T]):
     @property
     def shown_default(self) -> str:
         return self.shown or (f"`{self.default}`" if self.default else "none")
+
+    @property
+    def remedy(self) -> str:
+        """What to write, as plain text: the type, the default and the sentence."""
+        text = f"{self.kind.name} (default: {self.shown_default}). {self.sentence}"
+        return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
 
 
 def setting(
@@ -106,35 +113,38 @@ def all_rows(cls: type[Any], *, nested: bool = True) -> Iterator[Setting[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Settings by name, as text. Errors name `source`, the setting and the reason.
+    """Reads settings by name, as text, and collects what is wrong with them: after a problem the
+    setting has its default, and `check` raises when all settings were read.
 
     `shared`: files with secrets may be readable for other users.
     """
 
     values: Mapping[str, str]
-    source: str
     shared: bool = False
+    problems: list[Problem] = field(default_factory=list)
 
     def is_set(self, row: Setting[Any]) -> bool:
         return bool(self.values.get(row.name, "").strip())
 
-    def read(
-        self, row: Setting[T], parse: Callable[[str], T] | None = None, default: T | None = None
-    ) -> T:
-        """The value, or the default. `parse` and `default` replace the row's own.
+    def is_wrong(self, row: Setting[Any]) -> bool:
+        return any(each.name == row.name for each in self.problems)
 
-        Raises BadSetting, also for a secret file that other users can read; one that does not
-        exist is reported where it is used.
+    def read(self, row: Setting[T], parse: Callable[[str], T] | None = None) -> T:
+        """The value, or the default. `parse` replaces the row's own.
+
+        A secret file that other users can read is a problem; one that does not exist is reported
+        where it is used.
         """
         text = self.values.get(row.name, "").strip()
-        if not text and row.needed:
-            raise self.bad(row, f"missing; {row.needed}")
         if not text:
-            return row.default_value if default is None else default
+            if row.needed:
+                self.report(row, f"missing; {row.needed}")
+            return row.default_value
         try:
             value = (parse or row.kind.parse)(text)
         except ValueError as error:
-            raise self.bad(row, str(error)) from error
+            self._add(row, reasons_of(error))
+            return row.default_value
         return cast(T, self._checked(row, value)) if isinstance(value, SecretFile) else value
 
     def group(self, cls: type[T], **given: Any) -> T:
@@ -146,15 +156,27 @@ class Reader:
         }
         return cls(**read, **given)
 
-    def bad(self, row: Setting[Any], reason: str) -> BadSetting:
-        return BadSetting(f"{self.source}: {row.name}: {reason}.")
+    def report(self, row: Setting[Any], reason: str) -> None:
+        """Adds a problem, unless the setting is known to be wrong: its value would be a default."""
+        if not self.is_wrong(row):
+            self._add(row, (reason,))
+
+    def check(self, source: str) -> None:
+        """Raises BadSettings, which names `source`, if there are problems."""
+        if self.problems:
+            raise BadSettings(source, self.problems)
+
+    def _add(self, row: Setting[Any], reasons: Iterable[str]) -> None:
+        known = {(each.name, each.reason) for each in self.problems}
+        new = (each for each in reasons if (row.name, each) not in known)
+        self.problems.extend(Problem(row.name, each, row.remedy) for each in new)
 
     def _checked(self, row: Setting[Any], file: SecretFile) -> SecretFile:
         file = replace(file, shared=self.shared)
         try:
             file.check()
         except ExposedSecret as error:
-            raise self.bad(row, f"{file}: {error.strerror}") from None
+            self._add(row, (f"{file}: {error.strerror}",))
         except OSError:
             pass
         return file

@@ -1,10 +1,11 @@
 """All settings of a running Causeway. docs/reference/settings.md describes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import urlsplit
 
+from conf.errors import Problem
 from conf.names import ClusterName
 from conf.secrets import Sharing
 from conf.settings import authentication, console, lifecycle, operating, restrictions, transports
@@ -162,26 +163,26 @@ class Settings:
 
 
 # fmt: on
-def settings_from(values: Mapping[str, str], source: str) -> Settings:
-    """Validates settings by name; errors name `source`. Raises BadSetting."""
-    reader = Reader(values, source)
-    reader = Reader(values, source, reader.read(SECRET_FILES) is Sharing.SHARED)
-    clusters, views = reader.read(CLUSTERS)
-    logins = reader.read(_LOGINS, lambda text: parse_logins(text, reader.shared))
-    default, writers = reader.read(DEFAULT_CLUSTER), reader.read(WRITERS)
-    if clusters and default not in clusters:
-        reason = f"{default!r} is not" if default else "missing; it has to be"
-        raise reader.bad(DEFAULT_CLUSTER, f"{reason} one of {', '.join(clusters)}")
-    without_view = ", ".join(name for name in clusters if name not in views)
-    if writers is Writers.VIEWS and (without_view or not clusters):
-        raise reader.bad(
-            WRITERS,
-            f"what changes through {without_view or 'no view'} is not reported:"
-            f" each cluster needs its {VIEW}",
-        )
+def settings_from(
+    values: Mapping[str, str], source: str, problems: Iterable[Problem] = ()
+) -> Settings:
+    """Validates settings by name. `problems` are those that were found before.
+
+    Raises BadSettings with every problem of every setting; it names `source`.
+    """
+    is_shared = Reader(values).read(SECRET_FILES) is Sharing.SHARED
+    reader = Reader(values, is_shared, list(problems))
+    settings = _read(reader)
+    reader.check(source)
+    return settings
+
+
+def _read(reader: Reader) -> Settings:
+    topology, views, logins = _clusters(reader)
+    has_clusters = topology.in_use or reader.is_wrong(CLUSTERS)
     return reader.group(
         Settings,
-        topology=Topology(clusters, default, reader.read(USE_DEFAULT)),
+        topology=topology,
         listen=Endpoint(reader.read(BIND_HOST), reader.read(BIND_PORT)),
         upstream_login=reader.read(LOGIN, lambda text: parse_login(text, reader.shared)),
         logins=logins,
@@ -189,9 +190,33 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         operating=operating.read(reader),
         transports=transports.read(reader),
         identity=authentication.read(reader),
-        restrictions=restrictions.read(reader, "" if clusters else CLUSTERS.name),
+        restrictions=restrictions.read(reader, "" if has_clusters else CLUSTERS.name),
         view_limits=reader.group(ViewLimits),
         lifecycle=lifecycle.read(reader),
         telemetry=reader.group(TelemetrySettings),
         console=console.read(reader),
     )
+
+
+def _clusters(
+    reader: Reader,
+) -> tuple[Topology, Mapping[ClusterName, Endpoint], Mapping[ClusterName, Login]]:
+    """The clusters, the addresses of their metastore views, and the logins in them."""
+    clusters, views = reader.read(CLUSTERS)
+    logins = reader.read(_LOGINS, lambda text: parse_logins(text, reader.shared))
+    default, writers = reader.read(DEFAULT_CLUSTER), reader.read(WRITERS)
+    if clusters and default not in clusters:
+        reason = f"{default!r} is not" if default else "missing; it has to be"
+        reader.report(DEFAULT_CLUSTER, f"{reason} one of {', '.join(clusters)}")
+    without_view = ", ".join(name for name in clusters if name not in views)
+    if (
+        writers is Writers.VIEWS
+        and (without_view or not clusters)
+        and not reader.is_wrong(CLUSTERS)
+    ):
+        reader.report(
+            WRITERS,
+            f"what changes through {without_view or 'no view'} is not reported:"
+            f" each cluster needs its {VIEW}",
+        )
+    return Topology(clusters, default, reader.read(USE_DEFAULT)), views, logins

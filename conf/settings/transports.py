@@ -118,12 +118,11 @@ class Transports:
 
 # fmt: on
 def read(reader: Reader) -> Transports:
-    """Raises BadSetting."""
     return reader.group(Transports, tls=_tls(reader) if reader.read(USE_TLS) else None)
 
 
 def _tls(reader: Reader) -> Tls:
     tls = reader.group(Tls)
     if tls.password and tls.password_file is not None:
-        raise reader.bad(_PASSWORD_FILE, f"it and {_PASSWORD} say the same")
+        reader.report(_PASSWORD_FILE, f"it and {_PASSWORD} say the same")
     return tls

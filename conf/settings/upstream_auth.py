@@ -9,6 +9,7 @@ from typing import Any
 
 from conf.names import ClusterName
 from conf.secrets import SecretFile
+from conf.settings.kinds import Faults
 
 PROOF, USER, PASSWORD_FILE = "Authentication", "User", "PasswordFile"
 PRINCIPAL, KEYTAB, TLS, CA = "Principal", "Keytab", "Tls", "CaFile"
@@ -42,32 +43,35 @@ class Login:
 
 
 def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
-    """The logins of clusters that name one; `text` is a valid hive.cluster.properties.
+    """The logins of clusters that name one; `text` is hive.cluster.properties.
 
     `shared`: others may read files with secrets. Raises ValueError.
     """
-    logins = {}
-    for name, keys in _object(text).items():
-        try:
-            logins[ClusterName(name)] = _login(keys, shared)
-        except ValueError as error:
-            raise ValueError(f"cluster {name}: {error}") from error
+    logins, faults = {}, Faults()
+    for name, keys in json_object(text).items():
+        if isinstance(keys, dict):  # clusters.py reports others
+            texts = {key: value for key, value in keys.items() if isinstance(value, str)}
+            with faults.collected(f"cluster {name}: "):
+                logins[ClusterName(name)] = _login(texts, shared)
+    faults.check()
     return {name: login for name, login in logins.items() if login != Login()}
 
 
 def parse_login(text: str, shared: bool = False) -> Login:
     """proxy.login; `shared` as in `parse_logins`. Raises ValueError."""
-    keys = _object(text)
-    unknown = [key for key in keys if key not in KEYS]
-    if unknown:
-        raise ValueError(f"unknown key {unknown[0]!r}")
-    return _login({key: str(value) for key, value in keys.items()}, shared)
+    keys, faults = json_object(text), Faults()
+    faults.reasons += [f"unknown key {key!r}" for key in keys if key not in KEYS]
+    with faults.collected():
+        login = _login({key: str(value) for key, value in keys.items()}, shared)
+    faults.check()
+    return login
 
 
-def _object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
+    """Raises ValueError, also for a key that an object has twice."""
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
+        value = json.loads(text, object_pairs_hook=_unique)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
@@ -79,21 +83,22 @@ def _login(keys: Mapping[str, str], shared: bool) -> Login:
     if proof not in Proof.__members__:
         raise ValueError(f"{PROOF}: {proof!r} is not one of {', '.join(Proof.__members__)}")
     needed = {"NONE": (), "PLAIN": (USER, PASSWORD_FILE), "KERBEROS": (USER, KEYTAB, PRINCIPAL)}
-    belonging = (*needed[proof], PROOF, TLS, CA)
-    for key in needed[proof]:
-        if not keys.get(key, "").strip():
-            raise ValueError(f"{key} is missing; {PROOF} {proof} needs it")
+    belonging, faults = (*needed[proof], PROOF, TLS, CA), Faults()
     for key in KEYS:
-        if key in keys and key not in belonging:
-            raise ValueError(f"{key} does not go with {PROOF} {proof}")
-    return Login(
-        Proof[proof],
-        keys.get(USER, "").strip(),
-        _secret(keys, PASSWORD_FILE, shared) or _secret(keys, KEYTAB, shared),
-        keys.get(PRINCIPAL, "").strip(),
-        _tls(keys),
-        _file(keys, CA),
-    )
+        if key in needed[proof] and not keys.get(key, "").strip():
+            faults.reasons.append(f"{key} is missing; {PROOF} {proof} needs it")
+        elif key in keys and key not in belonging:
+            faults.reasons.append(f"{key} does not go with {PROOF} {proof}")
+    secret = tls = ca = None
+    with faults.collected():
+        secret = _secret(keys, PASSWORD_FILE, shared) or _secret(keys, KEYTAB, shared)
+    with faults.collected():
+        tls = _tls(keys)
+    with faults.collected():
+        ca = _file(keys, CA)
+    faults.check()
+    user, server = (keys.get(key, "").strip() for key in (USER, PRINCIPAL))
+    return Login(Proof[proof], user, secret, server, bool(tls), ca)
 
 
 def _tls(keys: Mapping[str, str]) -> bool:
@@ -124,3 +129,11 @@ def _file(keys: Mapping[str, str], key: str) -> Path | None:
     if not path.is_file():
         raise ValueError(f"{key}: no such file: {path}")
     return path
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    keys = [key for key, _ in pairs]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice!r} is named twice")
+    return dict(pairs)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conf.errors import BadSetting, UnreadableSettings
+from conf.errors import BadSetting, BadSettings, UnreadableSettings
 from conf.settings.authentication import Auth
 from conf.settings.clusters import parse_clusters
 from conf.settings.load import load
@@ -155,6 +155,61 @@ def test_an_error_names_file_key_and_reason(name: str, value: str, reason: str) 
         settings_from({**good, name: value}, "etc/hive-site.xml")
     assert f"etc/hive-site.xml: {name}: " in str(caught.value)
     assert reason in str(caught.value)
+
+
+def test_every_problem_of_a_file_is_reported(tmp_path: Path) -> None:
+    """Also each cluster and key; and nothing that only follows from another problem."""
+    exposed = tmp_path / "password"
+    exposed.write_text("secret")
+    exposed.chmod(0o644)
+    values = {
+        "hive.cluster.properties": json.dumps(
+            {
+                "C1": {"FileSystem": "/data", "JobTracker": "jt1", "Queue": "x"},
+                "C2": {
+                    "FileSystem": "hdfs://c2",
+                    "JobTracker": "jt2:1",
+                    "Authentication": "PLAIN",
+                    "PasswordFile": str(exposed),
+                },
+            }
+        ),
+        "hive.default.cluster.name": "C9",
+        "snapshot.writers": "views",
+        "hive.conf.restricted.list": "a.b",
+        "hive.server2.thrift.port": "0",
+        "proxy.admin.port": "9000",
+        "proxy.admin.token.file": str(exposed),
+        "hive.server2.authentication": "PAM",
+        "hive.server2.thrift.sasl.qop": "auth-conf",
+    }
+    with pytest.raises(BadSettings) as caught:
+        settings_from(values, "here")
+    readable = f"{exposed}: not used, since others can use it (mode 0644): chmod 600"
+    expected = {
+        "hive.cluster.properties: cluster C1: unknown key 'Queue'",
+        "hive.cluster.properties: cluster C1: FileSystem: not a URI: '/data'",
+        "hive.cluster.properties: cluster C1: not host:port: 'jt1'",
+        "hive.cluster.properties: cluster C2: User is missing; Authentication PLAIN needs it",
+        f"hive.cluster.properties: cluster C2: PasswordFile: {readable}",
+        "hive.server2.thrift.port: not a port: '0'",
+        f"proxy.admin.token.file: {readable}",
+        "hive.server2.authentication: PAM is not offered; LDAP, FILE or CUSTOM can stand in for it",
+    }
+    found = {str(each).partition(" (proxy.secret.files")[0] for each in caught.value.problems}
+    assert found == expected
+    assert all(each.remedy for each in caught.value.problems)
+
+
+def test_unknown_names_and_wrong_values_of_toml_are_reported_together(tmp_path: Path) -> None:
+    text = 'snapshot.tll = "1s"\nlog.levle = "info"\nsnapshot.limit = 0\n'
+    with pytest.raises(BadSettings) as caught:
+        load(_written(tmp_path, "causeway.toml", text))
+    assert [str(each) for each in caught.value.problems] == [
+        "snapshot.tll: no such setting; snapshot.ttl was meant?",
+        "log.levle: no such setting; log.level was meant?",
+        "snapshot.limit: not a number above 0: '0'",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from conf.errors import BadSetting
+from conf.errors import BadSetting, Problem
 from conf.settings.kinds import COUNT, LIST, TEXT
 from conf.settings.rows import (
     LIVE,
@@ -44,7 +44,7 @@ def test_defaults_come_from_the_rows() -> None:
 
 
 def test_a_group_reads_fields_of_one_setting_and_takes_the_others() -> None:
-    reader = Reader({"x.limit": " 9 ", "x.names": "a, b"}, "file")
+    reader = Reader({"x.limit": " 9 ", "x.names": "a, b"})
     outer = reader.group(Outer, span=(1, 2), inner=None)
     assert (outer.limit, outer.names, outer.span, outer.inner) == (9, ("a", "b"), (1, 2), None)
 
@@ -57,15 +57,40 @@ def test_a_group_reads_fields_of_one_setting_and_takes_the_others() -> None:
     ],
 )
 def test_a_wrong_value_names_file_setting_and_reason(values: dict[str, str], message: str) -> None:
+    reader = Reader(values)
+    assert reader.group(Outer).limit == 5
     with pytest.raises(BadSetting) as caught:
-        Reader(values, "file").group(Outer)
+        reader.check("file")
     assert message in str(caught.value)
 
 
 def test_a_needed_setting_may_not_be_missing_or_empty() -> None:
     for values in ({}, {"x.word": "  "}):
+        reader = Reader(values)
+        reader.group(Inner)
         with pytest.raises(BadSetting, match=r"x\.word: missing; the group needs it"):
-            Reader(values, "file").group(Inner)
+            reader.check("file")
+
+
+def test_every_problem_is_collected_once_with_what_to_write() -> None:
+    reader = Reader({"x.limit": "many", "x.low": "-1"})
+    for _ in range(2):
+        reader.group(Outer, span=(reader.read(LOW), reader.read(HIGH)), other=Inner("w"))
+    assert reader.problems == [
+        Problem("x.low", "not a number: '-1'", "number (default: 7). A bound."),
+        Problem("x.limit", "not a number: 'many'", "number (default: 5). A limit."),
+    ]
+
+
+def test_a_setting_that_is_wrong_gets_no_report_of_its_default() -> None:
+    reader = Reader({"x.low": "-1"})
+    reader.read(LOW)
+    reader.report(LOW, "above x.high")
+    reader.report(HIGH, "below x.low")
+    assert [str(each) for each in reader.problems] == [
+        "x.low: not a number: '-1'",
+        "x.high: below x.low",
+    ]
 
 
 def test_a_secret_is_not_in_the_repr() -> None:
