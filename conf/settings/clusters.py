@@ -37,7 +37,7 @@ def parse_clusters(text: str) -> Clusters:
             clusters[cluster.name] = cluster
             if view:
                 views[cluster.name] = view
-    faults.check()
+    faults.check((clusters, views))
     return clusters, views
 
 

@@ -30,11 +30,13 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class BadValue(ValueError):
-    """A value of which several things are wrong."""
+    """A value of which several things are wrong. `partial` is the value without the wrong parts;
+    None if nothing is left."""
 
-    def __init__(self, reasons: Sequence[str]) -> None:
+    def __init__(self, reasons: Sequence[str], partial: object = None) -> None:
         super().__init__("; ".join(reasons))
         self.reasons = tuple(reasons)
+        self.partial = partial
 
 
 class Faults:
@@ -49,17 +51,13 @@ class Faults:
         try:
             yield
         except ValueError as error:
-            self.reasons += [prefix + each for each in reasons_of(error)]
+            reasons = error.reasons if isinstance(error, BadValue) else (str(error),)
+            self.reasons += [prefix + each for each in reasons]
 
-    def check(self) -> None:
+    def check(self, partial: object = None) -> None:
         """Raises BadValue if anything was collected."""
         if self.reasons:
-            raise BadValue(self.reasons)
-
-
-def reasons_of(error: ValueError) -> tuple[str, ...]:
-    """The messages of a parser's error."""
-    return error.reasons if isinstance(error, BadValue) else (str(error),)
+            raise BadValue(self.reasons, partial)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,28 @@
 The first two hold the same names. A TOML table stands for the dotted names below it, so that
 `[hive.metastore] uris = "thrift://..."` is `hive.metastore.uris`; `hive.cluster.properties` may
 be a table too. Whatever the file, settings become text by name first (`properties`) and are
-validated in one place (`settings_from`).
+validated in one place (`read_settings`).
 """
 
 import json
 import re
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from conf.errors import Problem, UnreadableSettings
+from conf.errors import BadSettings, Problem, UnreadableSettings
 from conf.settings.authentication import is_rule
 from conf.settings.catalog import NAMES
 from conf.settings.clusters import FILE_SYSTEM, JOB_TRACKER, VIEW, suggestion
 from conf.settings.console import LOGIN as CONSOLE_LOGIN
-from conf.settings.settings import CLUSTERS, LOGIN, Settings, settings_from
+from conf.settings.settings import CLUSTERS, LOGIN, Settings, read_settings
 
+_OWN_FAMILIES = {name.partition(".")[0] for name in NAMES} - {"hive", "hadoop"}
+_ALIKE = 0.95  # similarity of a name in hive-site.xml to one of Causeway's
 _TABLES = (CLUSTERS.name, LOGIN.name, CONSOLE_LOGIN.name)  # settings that are tables
 
 
@@ -30,23 +34,43 @@ def load(path: Path) -> Settings:
     Raises UnreadableSettings, or BadSettings naming the file, and the key and reason of each
     problem.
     """
+    found = examine(path)
+    if found.problems:
+        raise BadSettings(str(path), found.problems)
+    return found.settings
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The settings of a file as far as they are right, what is wrong, and names that are probably
+    misspelt, though other programs may have them."""
+
+    settings: Settings
+    problems: tuple[Problem, ...]
+    doubtful: tuple[Problem, ...]
+
+
+def examine(path: Path) -> Examined:
+    """What is wrong with the settings in a file, all of it. Raises UnreadableSettings."""
     values = properties(path)
-    # A hive-site.xml has other programs' settings too. A TOML file has only Causeway's.
-    unknown = misspelt(values) if path.suffix == ".toml" else ()
-    return settings_from(values, str(path), unknown)
+    settings, problems = read_settings(values)
+    unknown = [_unknown(name) for name in values if name not in NAMES and not is_rule(name)]
+    if path.suffix == ".toml":
+        return Examined(settings, (*unknown, *problems), ())
+    # A hive-site.xml has other programs' settings too.
+    doubtful = (each for each in unknown if _is_doubtful(each.name))
+    return Examined(settings, tuple(problems), tuple(doubtful))
 
 
-def misspelt(names: Iterable[str]) -> list[Problem]:
-    """Those that are names of no setting."""
-    return [
-        Problem(
-            name,
-            f"no such setting{suggestion(name, NAMES)}",
-            "a name that `causeway settings` lists, or remove it",
-        )
-        for name in names
-        if name not in NAMES and not is_rule(name)
-    ]
+def _unknown(name: str) -> Problem:
+    reason = f"no such setting{suggestion(name, NAMES)}"
+    return Problem(name, reason, "a name that `causeway settings` lists, or remove it")
+
+
+def _is_doubtful(name: str) -> bool:
+    """Whether the name was probably meant for Causeway."""
+    family = name.partition(".")[0]
+    return family in _OWN_FAMILIES or bool(get_close_matches(name, NAMES, 1, _ALIKE))
 
 
 def properties(path: Path) -> dict[str, str]:

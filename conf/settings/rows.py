@@ -15,9 +15,9 @@ from dataclasses import Field, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar, cast
 
-from conf.errors import BadSettings, Problem
+from conf.errors import Problem
 from conf.secrets import ExposedSecret, SecretFile
-from conf.settings.kinds import Kind, reasons_of
+from conf.settings.kinds import BadValue, Kind
 
 T = TypeVar("T")
 _ROWS, _GROUP = "rows", "group"
@@ -113,8 +113,8 @@ def all_rows(cls: type[Any], *, nested: bool = True) -> Iterator[Setting[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads settings by name, as text, and collects what is wrong with them: after a problem the
-    setting has its default, and `check` raises when all settings were read.
+    """Reads settings by name, as text, and collects what is wrong with them in `problems`: a wrong
+    setting has its default, or its value without the wrong parts.
 
     `shared`: files with secrets may be readable for other users.
     """
@@ -142,8 +142,11 @@ class Reader:
             return row.default_value
         try:
             value = (parse or row.kind.parse)(text)
+        except BadValue as error:
+            self._add(row, error.reasons)
+            return row.default_value if error.partial is None else cast(T, error.partial)
         except ValueError as error:
-            self._add(row, reasons_of(error))
+            self._add(row, (str(error),))
             return row.default_value
         return cast(T, self._checked(row, value)) if isinstance(value, SecretFile) else value
 
@@ -160,11 +163,6 @@ class Reader:
         """Adds a problem, unless the setting is known to be wrong: its value would be a default."""
         if not self.is_wrong(row):
             self._add(row, (reason,))
-
-    def check(self, source: str) -> None:
-        """Raises BadSettings, which names `source`, if there are problems."""
-        if self.problems:
-            raise BadSettings(source, self.problems)
 
     def _add(self, row: Setting[Any], reasons: Iterable[str]) -> None:
         known = {(each.name, each.reason) for each in self.problems}

@@ -1,11 +1,11 @@
 """All settings of a running Causeway. docs/reference/settings.md describes them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import urlsplit
 
-from conf.errors import Problem
+from conf.errors import BadSettings, Problem
 from conf.names import ClusterName
 from conf.secrets import Sharing
 from conf.settings import authentication, console, lifecycle, operating, restrictions, transports
@@ -163,18 +163,19 @@ class Settings:
 
 
 # fmt: on
-def settings_from(
-    values: Mapping[str, str], source: str, problems: Iterable[Problem] = ()
-) -> Settings:
-    """Validates settings by name. `problems` are those that were found before.
-
-    Raises BadSettings with every problem of every setting; it names `source`.
-    """
-    is_shared = Reader(values).read(SECRET_FILES) is Sharing.SHARED
-    reader = Reader(values, is_shared, list(problems))
-    settings = _read(reader)
-    reader.check(source)
+def settings_from(values: Mapping[str, str], source: str) -> Settings:
+    """Validates settings by name. Raises BadSettings, which names `source`."""
+    settings, problems = read_settings(values)
+    if problems:
+        raise BadSettings(source, problems)
     return settings
+
+
+def read_settings(values: Mapping[str, str]) -> tuple[Settings, list[Problem]]:
+    """The settings as far as they are right, and every problem of every setting."""
+    is_shared = Reader(values).read(SECRET_FILES) is Sharing.SHARED
+    reader = Reader(values, is_shared)
+    return _read(reader), reader.problems
 
 
 def _read(reader: Reader) -> Settings:
@@ -201,11 +202,16 @@ def _read(reader: Reader) -> Settings:
 def _clusters(
     reader: Reader,
 ) -> tuple[Topology, Mapping[ClusterName, Endpoint], Mapping[ClusterName, Login]]:
-    """The clusters, the addresses of their metastore views, and the logins in them."""
-    clusters, views = reader.read(CLUSTERS)
+    """The clusters, the addresses of their metastore views, and the logins in them.
+
+    A cluster with a wrong key or login is left out.
+    """
+    named, views = reader.read(CLUSTERS)
     logins = reader.read(_LOGINS, lambda text: parse_logins(text, reader.shared))
+    clusters = {name: cluster for name, cluster in named.items() if name in logins}
+    logins = {name: login for name, login in logins.items() if login != Login()}
     default, writers = reader.read(DEFAULT_CLUSTER), reader.read(WRITERS)
-    if clusters and default not in clusters:
+    if clusters and default not in clusters and not reader.is_wrong(CLUSTERS):
         reason = f"{default!r} is not" if default else "missing; it has to be"
         reader.report(DEFAULT_CLUSTER, f"{reason} one of {', '.join(clusters)}")
     without_view = ", ".join(name for name in clusters if name not in views)

@@ -43,7 +43,7 @@ class Login:
 
 
 def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
-    """The logins of clusters that name one; `text` is hive.cluster.properties.
+    """The login of each cluster; `text` is hive.cluster.properties.
 
     `shared`: others may read files with secrets. Raises ValueError.
     """
@@ -53,8 +53,8 @@ def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
             texts = {key: value for key, value in keys.items() if isinstance(value, str)}
             with faults.collected(f"cluster {name}: "):
                 logins[ClusterName(name)] = _login(texts, shared)
-    faults.check()
-    return {name: login for name, login in logins.items() if login != Login()}
+    faults.check(logins)
+    return logins
 
 
 def parse_login(text: str, shared: bool = False) -> Login:

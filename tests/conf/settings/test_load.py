@@ -8,7 +8,7 @@ import pytest
 from conf.errors import BadSetting, BadSettings, UnreadableSettings
 from conf.settings.authentication import Auth
 from conf.settings.clusters import parse_clusters
-from conf.settings.load import load
+from conf.settings.load import examine, load
 from conf.settings.settings import Coverage, settings_from
 from conf.topology import Cluster, Endpoint
 
@@ -209,6 +209,28 @@ def test_unknown_names_and_wrong_values_of_toml_are_reported_together(tmp_path: 
         "snapshot.tll: no such setting; snapshot.ttl was meant?",
         "log.levle: no such setting; log.level was meant?",
         "snapshot.limit: not a number above 0: '0'",
+    ]
+
+
+def test_the_clusters_that_are_right_can_be_examined(tmp_path: Path) -> None:
+    clusters = {
+        "C1": {"FileSystem": "/data", "JobTracker": "jt1:1"},
+        "C2": {"FileSystem": "hdfs://c2", "JobTracker": "jt2:1", "Authentication": "LDAP"},
+        "C3": {"FileSystem": "hdfs://c3", "JobTracker": "jt3:1"},
+    }
+    text = f"hive.cluster.properties = '{json.dumps(clusters)}'"
+    found = examine(_written(tmp_path, "causeway.toml", text))
+    assert list(found.settings.topology.clusters) == ["C3"]
+    assert [each.name for each in found.problems] == ["hive.cluster.properties"] * 2
+
+
+def test_names_of_hive_site_that_are_almost_a_setting_are_doubtful(tmp_path: Path) -> None:
+    names = ("proxy.helth.interval", "hive.metastore.uri", "hive.exec.parallel", "log.level")
+    site = "".join(f"<property><name>{name}</name></property>" for name in names)
+    path = _written(tmp_path, "hive-site.xml", f"<configuration>{site}</configuration>")
+    assert [str(each) for each in examine(path).doubtful] == [
+        "proxy.helth.interval: no such setting; proxy.health.interval was meant?",
+        "hive.metastore.uri: no such setting; hive.metastore.uris was meant?",
     ]
 
 
