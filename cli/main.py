@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     "console": ("console", "serve Causeway in a browser"),
     "history": ("server.history", "search the statements, copies and instances that ended"),
     "admin": ("server.admin", "show and change what a running proxy does"),
+    "check": ("check.check", "say what is wrong with a configuration, and what it can reach"),
     "settings": ("settings", "list the settings, or print their JSON schema"),
     "password": ("password", "make a line of a password file"),
     "assess": (

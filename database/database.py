@@ -83,6 +83,12 @@ class Database:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
             migrations.run(connection, self.name)
 
+    def revision(self, migrations: Migrations) -> str | None:
+        """The revision of the tables, None where there are none. Nothing is changed. Raises
+        StoreUnavailable."""
+        with self.transaction(reading=True) as connection:
+            return migrations.revision(connection)
+
 
 def open_database(url: str) -> Database:
     """The database at a path, `sqlite:///path` or `postgresql://..`. Raises StoreUnavailable."""

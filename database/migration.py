@@ -36,14 +36,15 @@ class Migrations:
         Raises StoreUnavailable for tables that this release does not know; `name` is that of the
         database, for messages.
         """
-        revision = self._revision(connection)
+        revision = self.revision(connection)
         if revision == self.head:
             return
         adopted = self.adopt(connection, name) if revision is None else None
         with _alembic:
             _upgrade(self, connection, name, adopted)
 
-    def _revision(self, connection: Connection) -> str | None:
+    def revision(self, connection: Connection) -> str | None:
+        """The revision of the database; None if it has no tables with revisions."""
         if not inspect(connection).has_table(self.table):
             return None
         query = text(f"SELECT version_num FROM {self.table}")

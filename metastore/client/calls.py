@@ -48,6 +48,7 @@ CALLS = {
     "drop_partition_by_name_with_environment_context": _write(_NONE, _META),
     "drop_partitions_req": _write(_NONE, _META),
     "get_all_functions": _read(_META),
+    "get_metastore_db_uuid": _read(_META),
     "get_current_notificationEventId": _read(),
     "get_next_notification": _read(),
     # only in Causeway's views

@@ -10,6 +10,7 @@ if no address answers in time; NoSuchObject, AlreadyExists and MetastoreRefused 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from time import monotonic
 from typing import Self, TypeVar
@@ -20,7 +21,7 @@ from metastore.client.calls import CALLS
 from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
 from metastore.client.types import Changes, Database, Event, Partition, Table, environment
-from metastore.errors import MalformedReply, MetastoreDown, MetastoreRefused
+from metastore.errors import MalformedReply, MetastoreDown, MetastoreRefused, NoSuchObject
 from thriftcodec.values import (
     BOOL,
     I16,
@@ -132,6 +133,19 @@ class HmsClient:
     def newer(self) -> bool:
         """Whether the metastore is Hive 4; known after a table was read."""
         return self._newer
+
+    def hive_version(self) -> str:
+        """The first release of Hive that has the metastore's calls: `2.3`, `3.0` or `4.0`. The
+        metastore itself reports the version of its protocol alone."""
+        with suppress(NoSuchObject):
+            self.get_table(TableRef("default", "causeway_no_table"))
+        if self._newer:
+            return "4.0"
+        try:
+            self.call("get_metastore_db_uuid", Struct())
+        except MetastoreRefused as error:
+            return "2.3" if error.kind == UNKNOWN_METHOD else "3.0"
+        return "3.0"
 
     def _tables(self, method: str, arguments: Struct) -> Value:
         """A call that Hive 4 only has in the form with one request (available since 2.3)."""

@@ -6,6 +6,7 @@ import ssl
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from cryptography import x509
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -48,6 +49,18 @@ class Certificate:
             _log.error("the certificate stays as it was: %s", error)
         else:
             _log.warning("%s: a new certificate is served", self._tls.keystore)
+
+
+def served_certificate(tls: Tls) -> x509.Certificate:
+    """The certificate that clients get, without its chain. Raises BadCertificate, also if the key
+    is that of another certificate."""
+    _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), tls)
+    data = tls.keystore.read_bytes()
+    if b"-----BEGIN" in data:
+        return x509.load_pem_x509_certificates(data)[0]
+    _, certificate, _ = load_key_and_certificates(data, _password(tls).encode())
+    assert certificate is not None, "it was loaded above"
+    return certificate
 
 
 def _file_version(file: SecretFile) -> tuple[int, int]:

@@ -14,7 +14,8 @@ _DEFAULTS = {
 }
 # Options that many commands have; the head of the page describes them.
 COMMON = ("--conf FILE", "--endpoints FILE", "--store URL", "--user USER", "--json")
-_OTHERS = {"causeway lifecycle serve": ("--conf FILE",)}  # the same name with another meaning
+# The same name with another meaning.
+_OTHERS = {"causeway lifecycle serve": ("--conf FILE",), "causeway check": ("--store URL",)}
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,16 @@ class LdapPasswords:
                 reasons.append(f"{url}: {type(error).__name__}")
         raise AuthBackendUnavailable("; ".join(reasons))
 
+    def reach(self, url: str) -> None:
+        """Connects to one of the servers, and binds as `bind_dn` where the settings name one.
+
+        Raises AuthBackendUnavailable.
+        """
+        try:
+            _LdapLogin(self._settings, url).reach()
+        except LDAPException as error:
+            raise AuthBackendUnavailable(f"{type(error).__name__}: {error}") from None
+
 
 class _VerifiedTls(ldap3.Tls):
     """TLS verified by Python's own library: the authority, the dates, the host's name."""
@@ -87,6 +97,11 @@ class _LdapLogin:
             allowed_referral_hosts=[],
         )
         self._start_tls = settings.start_tls and parts.scheme == "ldap"
+
+    def reach(self) -> None:
+        """Connects, and binds with our own DN if there is one. Raises AuthBackendUnavailable."""
+        with self._bound_as_service() if self._settings.bind_dn else self._connected():
+            pass
 
     def check(self, name: str, password: str, on_entry: OnEntry | None) -> str:
         """The user's name in the directory. Raises BadCredentials, AuthBackendUnavailable."""
@@ -140,11 +155,17 @@ class _LdapLogin:
 
         Raises BadCredentials.
         """
+        with self._connected(principals[0], password) as connection:
+            yield connection, self._bind(connection, principals)
+
+    @contextmanager
+    def _connected(self, user: str = "", password: str = "") -> Iterator[Any]:
+        """A connection that is not bound yet. Raises AuthBackendUnavailable."""
         connection = ldap3.Connection(
             self._server,
-            authentication=ldap3.SIMPLE,
-            user=principals[0],
-            password=password,
+            authentication=ldap3.SIMPLE if user else ldap3.ANONYMOUS,
+            user=user or None,
+            password=password or None,
             raise_exceptions=True,
             receive_timeout=_TIMEOUT,
             auto_referrals=False,
@@ -155,7 +176,7 @@ class _LdapLogin:
             connection.open(read_server_info=False)
             if self._start_tls and not connection.start_tls(read_server_info=False):
                 raise AuthBackendUnavailable("StartTLS does not begin")
-            yield connection, self._bind(connection, principals)
+            yield connection
         finally:
             connection.unbind()
             if connection.socket is not None:

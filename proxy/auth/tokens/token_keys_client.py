@@ -44,6 +44,10 @@ class JwtVerifier:
             keys = self._current_keys(_MIN_INTERVAL)  # the keys may have rotated
         return user_of(self._settings, token, keys)
 
+    def key_count(self) -> int:
+        """The number of keys, which are read if they are old. Raises AuthBackendUnavailable."""
+        return len(self._current_keys(_AGE))
+
     def _current_keys(self, age: float) -> tuple[Key, ...]:
         """Keys that are at most `age` seconds old, or older ones if reading was tried just now.
 

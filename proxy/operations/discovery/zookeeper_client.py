@@ -24,6 +24,22 @@ _LOOK = 5.0  # seconds between checks that the nodes exist
 _STOP = 5.0  # seconds for the thread to end
 
 
+def registered(zookeeper: ZooKeeper, timeout: float) -> list[str] | None:
+    """The names of the nodes in the namespace; None if there is no such namespace.
+
+    Raises KazooException, and KazooTimeoutError if no server answers within `timeout` seconds.
+    """
+    client = KazooClient(zookeeper.quorum, timeout=timeout)
+    try:
+        client.start(timeout)
+        return list(client.get_children(f"/{zookeeper.namespace}"))
+    except NoNodeError:
+        return None
+    finally:
+        client.stop()
+        client.close()
+
+
 class Registration:
     """Registers the nodes in a thread of its own. Call `start` and `stop` once each; neither
     raises."""

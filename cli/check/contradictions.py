@@ -1,0 +1,54 @@
+"""What settings that are right one by one show together."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from urllib.parse import urlsplit
+
+from cli.check.checks import listeners
+from cli.check.report import Result, error, warning
+from conf.settings.authentication import METHODS, Auth
+from conf.settings.settings import CLUSTERS, Settings
+
+_METASTORES = "hive.metastore.uris"
+_LDAP_URL = "hive.server2.authentication.ldap.url"
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+def contradictions(settings: Settings, wrong: Collection[str] = ()) -> list[Result]:
+    """Errors and warnings. Settings whose names are in `wrong` have defaults, and are left out."""
+    found = (*_clusters(settings), *_ports(settings), *_authentication(settings))
+    return [each for each in found if each.name not in wrong]
+
+
+def _clusters(settings: Settings) -> Iterator[Result]:
+    topology = settings.topology
+    if not topology.in_use and not settings.upstream:
+        text = "no cluster and no proxy.upstream: `causeway serve` does not start"
+        yield Result(CLUSTERS.name, error(text))
+    if topology.in_use and not settings.metastores:
+        yield Result(_METASTORES, error("missing; clusters need it"))
+    servers = Counter(each for cluster in topology.clusters.values() for each in cluster.hs2)
+    for endpoint in (each for each, count in servers.items() if count > 1):
+        yield Result(CLUSTERS.name, warning(f"JobTracker {endpoint} is named more than once"))
+    views = Counter(settings.views.values())
+    for endpoint in (each for each, count in views.items() if count > 1):
+        yield Result(CLUSTERS.name, error(f"MetastoreView {endpoint} is that of two clusters"))
+
+
+def _ports(settings: Settings) -> Iterator[Result]:
+    used = Counter(endpoint for _, endpoint in listeners(settings))
+    for name, endpoint in listeners(settings):
+        if used[endpoint] > 1:
+            yield Result(name, error(f"another listener of the proxy has {endpoint}, too"))
+
+
+def _authentication(settings: Settings) -> Iterator[Result]:
+    identity, host = settings.identity, settings.listen.host
+    if identity.methods <= {Auth.NONE, Auth.NOSASL} and host not in _LOOPBACK:
+        text = f"any client can claim any user name, and others than this machine reach {host}"
+        yield Result(METHODS.name, warning(text))
+    ldap = identity.ldap
+    for url in ldap.urls if ldap is not None and not ldap.start_tls else ():
+        if urlsplit(url).scheme == "ldap":
+            text = f"passwords go to {url} in plain text: use ldaps, or proxy.ldap.starttls"
+            yield Result(_LDAP_URL, warning(text))

@@ -1,0 +1,130 @@
+"""Checks of files, certificates and addresses of this machine."""
+
+import errno
+import os
+import socket
+import stat
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from pathlib import Path
+
+from cryptography import x509
+
+from cli.check import targets
+from cli.check.report import Finding, Level, error, ok, warning
+from cli.errors import AdminRefused, NoAdmin
+from cli.server.admin import call
+from conf.secrets import exposure
+from conf.settings.operating import Operating
+from proxy.auth.build_authenticator import build_authenticator
+from proxy.server.tls import served_certificate
+
+_SOON = timedelta(days=30)  # a certificate should be replaced by then
+
+
+def secret(target: targets.Secret) -> Finding:
+    """Whether the file can be read, by no other user, and has something in it. Raises OSError."""
+    file = target.file
+    if not file.read_bytes().strip():
+        return error(f"{file} is empty")
+    mode = stat.S_IMODE(file.path.stat().st_mode)
+    return ok(f"{file} (mode {mode:04o})")
+
+
+def settings_file(target: targets.SettingsFile) -> Finding:
+    """Whether other users can read the passwords in it. Raises OSError."""
+    status = target.file.path.stat()
+    reason = exposure(status.st_uid, stat.S_IMODE(status.st_mode), os.geteuid())
+    if not reason:
+        return ok("no other user can read them")
+    return ok(reason) if target.file.shared else warning(reason)
+
+
+def authorities(target: targets.Authorities) -> Finding:
+    """Whether the file has certificates, and none that has expired. Raises OSError, ValueError."""
+    found = x509.load_pem_x509_certificates(target.path.read_bytes())
+    first = min(each.not_valid_after_utc for each in found)
+    finding = validity(min(each.not_valid_before_utc for each in found), first, _now())
+    text = f"{target.path}: {len(found)} authorities; the first one {finding.text}"
+    return ok(text) if finding.level is Level.OK else warning(text)
+
+
+def certificate(target: targets.Certificate) -> Finding:
+    """Whether it fits its key, and until when it is valid. Raises BadCertificate."""
+    found = served_certificate(target.tls)
+    return validity(found.not_valid_before_utc, found.not_valid_after_utc, _now())
+
+
+def validity(begins: datetime, ends: datetime, now: datetime) -> Finding:
+    """How long a certificate is valid. Pure."""
+    if now < begins:
+        return error(f"not valid before {begins:%Y-%m-%dT%H:%MZ}")
+    if now >= ends:
+        return error(f"expired {(now - ends).days} days ago ({ends:%Y-%m-%d})")
+    text = f"expires in {(ends - now).days} days ({ends:%Y-%m-%d})"
+    return warning(text) if ends - now < _SOON else ok(text)
+
+
+def written(target: targets.Written) -> Finding:
+    """Whether Causeway can make the file."""
+    path = target.path
+    return error(reason) if (reason := not_writable(path)) else ok(str(path))
+
+
+def not_writable(path: Path) -> str:
+    """Why this process cannot write a file there; empty if it can."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        return f"{path} is a folder"
+    if not folder.is_dir():
+        return f"no such folder: {folder}"
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        return f"this user may not write {path if path.exists() else folder}"
+    return ""
+
+
+def authentication(target: targets.Authentication) -> Finding:
+    """Whether the files and code that prove users' names can be used. Raises BadSetting."""
+    build_authenticator(target.identity)
+    return ok(", ".join(sorted(each.value for each in target.identity.methods)))
+
+
+def telemetry_libraries(target: targets.TelemetryLibraries) -> Finding:
+    """Whether the extra is installed."""
+    try:
+        import_module("proxy.operations.telemetry_thread")
+    except ModuleNotFoundError as missing:
+        return error(f"{missing.name} is not installed: pip install 'causeway[telemetry]'")
+    return ok("the libraries are installed")
+
+
+def port(target: targets.Port) -> Finding:
+    """Whether the proxy could listen there, or does. Raises OSError."""
+    endpoint = target.endpoint
+    try:
+        for family, kind, number, _, address in socket.getaddrinfo(
+            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            with socket.socket(family, kind, number) as trying:
+                trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                trying.bind(address)
+    except OSError as failure:
+        if failure.errno != errno.EADDRINUSE:
+            raise
+        if _is_running(target.operating):
+            return ok("in use by the proxy that runs with these settings")
+        return error("another process uses it, and `causeway serve` would not start")
+    return ok("free")
+
+
+def _is_running(operating: Operating) -> bool:
+    """Whether a proxy answers at the administration address of the settings."""
+    try:
+        call(operating, "GET", "/v1/cache")
+    except (NoAdmin, AdminRefused):
+        return False
+    return True
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

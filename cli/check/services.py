@@ -1,0 +1,115 @@
+"""Checks of other servers: each asks one of them as Causeway does while it runs."""
+
+import socket
+from dataclasses import replace
+
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+from cli.check import targets
+from cli.check.report import Finding, error, ok, warning
+from conf.locations import foreign_cluster
+from conf.topology import Cluster
+from metastore.client.connection import UNKNOWN_METHOD
+from metastore.client.metastore_client import HmsClient
+from metastore.errors import MetastoreRefused
+from proxy.auth.ldap.ldap_client import LdapPasswords
+from proxy.auth.tokens.token_keys_client import JwtVerifier
+from proxy.catalog.server_info import DBMS_VERSION
+from proxy.errors import Rejected
+from proxy.limits import DEFAULT
+from proxy.operations.discovery.zookeeper_client import registered
+from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
+from proxy.protocol.replies import info_text, read_result
+from proxy.protocol.types import NEWEST_PROTOCOL
+from proxy.upstream.credentials import CredentialsByCluster
+from proxy.upstream.upstream_pool import UpstreamPool
+from proxy.upstream.upstream_session import UpstreamSession
+
+_USER = "causeway"  # of the sessions that are opened
+_LISTENS = "it accepts connections"
+_UNGUARDED = "no guard there compares Spark's plans with the decisions or refuses writes"
+
+
+def metastore(target: targets.Metastore, timeout: float) -> Finding:
+    """Raises MetastoreError."""
+    with HmsClient((target.endpoint,), timeout) as client:
+        version, databases = client.hive_version(), client.get_all_databases()
+    return ok(f"it has the calls of Hive {version}; {len(databases)} databases")
+
+
+def view(target: targets.View, timeout: float) -> Finding:
+    """Whether it is a view, and that of its cluster. Raises MetastoreError."""
+    with HmsClient((target.endpoint,), timeout) as client:
+        location = client.get_database("default").location
+        try:
+            client.touched(0)
+        except MetastoreRefused as refused:
+            if refused.kind != UNKNOWN_METHOD:
+                raise
+            return error("a metastore answers, not a view of `causeway metastore serve`")
+    other = foreign_cluster(location, target.filesystems, target.cluster)
+    if other is not None:
+        return error(f"the view of cluster {other} answers: the default database is in {location}")
+    return ok(f"the default database is in {location}")
+
+
+async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding:
+    """Logs in as the proxy does, and asks for the version and the guard. Raises CausewayError."""
+    name, endpoint = target.cluster, target.endpoint
+    pool = UpstreamPool(
+        replace(DEFAULT, connect=seconds, call=seconds),
+        credentials=CredentialsByCluster({name: target.login}),
+    )
+    try:
+        async with pool.borrow(name, endpoint, _USER) as connection:
+            request = get_info_call(NO_SESSION, DBMS_VERSION)
+            reply = await connection.call("GetInfo", request, seconds)
+            version = f"Spark {info_text(read_result(reply, 'GetInfo'))}"
+        return await _session(pool, Cluster(name, "", (endpoint,)), version)
+    finally:
+        pool.close()
+
+
+async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> Finding:
+    """What a session there shows."""
+    try:
+        session = await UpstreamSession.open(pool, cluster, _USER, NEWEST_PROTOCOL, {}, claims=True)
+    except Rejected as refused:
+        text = f"{version}; it opens no session for user {_USER}: {refused.failure.message}"
+        # As a service the proxy opens sessions for its users, who may have rights that this lacks.
+        is_service = pool.credentials.of(cluster.name).login.is_service
+        return warning(text) if is_service else error(text)
+    await session.close()
+    if session.checked:
+        return ok(f"{version}; the guard checks claims")
+    return warning(f"{version}; {_UNGUARDED}")
+
+
+def ldap_server(target: targets.LdapServer, timeout: float) -> Finding:
+    """Raises AuthBackendUnavailable."""
+    LdapPasswords(target.ldap).reach(target.url)
+    return ok(f"bound as {target.ldap.bind_dn}" if target.ldap.bind_dn else _LISTENS)
+
+
+def token_keys(target: targets.TokenKeys, timeout: float) -> Finding:
+    """Raises AuthBackendUnavailable."""
+    found = JwtVerifier(target.jwt).key_count()
+    return ok(f"{found} keys") if found else error("no key that Causeway can use")
+
+
+def quorum(target: targets.Quorum, timeout: float) -> Finding:
+    try:
+        found = registered(target.zookeeper, timeout)
+    except (KazooException, KazooTimeoutError) as failure:
+        return error(f"no answer: {failure or type(failure).__name__}")
+    if found is None:
+        return ok(f"/{target.zookeeper.namespace} is made at the first start")
+    return ok(f"/{target.zookeeper.namespace} has {len(found)} servers")
+
+
+def listener(target: targets.Listener, timeout: float) -> Finding:
+    """Raises OSError."""
+    address = (target.endpoint.host, target.endpoint.port)
+    with socket.create_connection(address, timeout):
+        return ok(_LISTENS)

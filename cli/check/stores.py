@@ -1,0 +1,44 @@
+"""Checks of Causeway's own databases, which change nothing in them."""
+
+from pathlib import Path
+
+from cli.check import targets
+from cli.check.files import not_writable
+from cli.check.report import Finding, error, ok
+from database.database import open_database
+from database.history.migrations import MIGRATIONS as HISTORY
+from database.migration import Migrations
+from pipeline.scheduler.store.migrations import MIGRATIONS as LIFECYCLE
+
+
+def history(target: targets.History, timeout: float) -> Finding:
+    """Raises StoreUnavailable."""
+    return _store(target.url, HISTORY)
+
+
+def lifecycle_store(target: targets.LifecycleStore, timeout: float) -> Finding:
+    """Raises StoreUnavailable."""
+    return _store(target.url, LIFECYCLE)
+
+
+def _store(url: str, migrations: Migrations) -> Finding:
+    if url.startswith("sqlite://") or "://" not in url:
+        path = Path(url.removeprefix("sqlite:///"))
+        folder = next(each for each in (path, *path.absolute().parents) if each.exists())
+        if reason := not_writable(folder if folder == path else folder / "new"):
+            return error(reason)
+        if not path.exists():
+            return ok(f"{path} is made at the first start")
+    database = open_database(url)
+    return schema(database.name, database.revision(migrations), migrations.head)
+
+
+def schema(name: str, revision: str | None, head: str) -> Finding:
+    """What a database's revision means to this release, whose own is `head`. Pure."""
+    if revision is None:
+        return ok(f"{name} has no tables yet: they are made at the first start")
+    if revision > head:
+        return error(f"{name} has schema {revision} of a later release; this one knows {head}")
+    if revision < head:
+        return ok(f"{name} has schema {revision}, which the next start brings to {head}")
+    return ok(f"{name} has schema {revision}")

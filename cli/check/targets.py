@@ -1,0 +1,138 @@
+"""What a check looks at: a file, a service, an address."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from conf.names import ClusterName
+from conf.secrets import SecretFile
+from conf.settings.authentication import Identity, Jwt, Ldap
+from conf.settings.operating import Operating, ZooKeeper
+from conf.settings.transports import Tls
+from conf.settings.upstream_auth import Login
+from conf.topology import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Metastore:
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`filesystems` are those of all clusters."""
+
+    cluster: ClusterName
+    endpoint: Endpoint
+    filesystems: dict[ClusterName, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ThriftServer:
+    cluster: ClusterName
+    endpoint: Endpoint
+    login: Login
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An address that `causeway serve` listens on; `operating` says how a running one is asked."""
+
+    endpoint: Endpoint
+    operating: Operating
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    file: SecretFile
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A settings file with a secret in it."""
+
+    file: SecretFile
+
+
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """Certificate authorities in PEM."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    tls: Tls
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file or socket that Causeway makes."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class LdapServer:
+    ldap: Ldap
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenKeys:
+    jwt: Jwt
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    zookeeper: ZooKeeper
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleStore:
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Any other service: it has to accept connections."""
+
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryLibraries:
+    """The extra that `telemetry.*` needs."""
+
+
+Local = (
+    Secret
+    | SettingsFile
+    | Authorities
+    | Certificate
+    | Written
+    | Authentication
+    | TelemetryLibraries
+)
+Remote = (
+    Metastore
+    | View
+    | ThriftServer
+    | Port
+    | LdapServer
+    | TokenKeys
+    | Quorum
+    | History
+    | LifecycleStore
+    | Listener
+)
