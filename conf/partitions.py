@@ -3,8 +3,11 @@
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from sys import intern
 
 from conf.names import ClusterName
+
+SHARED = 5_000  # values of a key; if it has more, such as ids, no other table has most of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,8 @@ class PartitionSet:
     """The partitions of one table. Each has a row number.
 
     Distinct values of a key are stored once, and a row is an array of value numbers. So a predicate
-    is evaluated once for each distinct value, not once for each partition.
+    is evaluated once for each distinct value, not once for each partition. Tables share the texts
+    of values that many of them have, such as days: else a text is most of a partition's memory.
     """
 
     __slots__ = ("__weakref__", "_columns", "_inverse", "_values", "keys")
@@ -31,7 +35,9 @@ class PartitionSet:
         for row in rows:
             for column, seen, value in zip(self._columns, numbers, row, strict=True):
                 column.append(seen.setdefault(value, len(seen)))
-        self._values = [tuple(seen) for seen in numbers]
+        self._values = [
+            tuple(map(intern, seen)) if len(seen) <= SHARED else tuple(seen) for seen in numbers
+        ]
         self._inverse: dict[int, dict[str, array[int]]] = {}
 
     def __len__(self) -> int:

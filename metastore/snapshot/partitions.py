@@ -48,6 +48,11 @@ _LAST_GROUP = 0xFFFF
 class PartitionSheet:
     """Partitions of a table: a row for each, with its group when that is loaded."""
 
+    __slots__ = (
+        "_counts", "_exceptions", "_groups", "_missed", "_numbers", "_of", "_placed", "covered",
+        "partitions",
+    )  # fmt: skip
+
     def __init__(
         self,
         keys: Sequence[PartitionKey],
