@@ -1,6 +1,6 @@
 """What an assessment says: what runs today and why not the rest, and which copies let more run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from advice.copies import Advice, Candidates, advice
 from advice.demand import Replayed
 from advice.exact import cheapest
 from advice.replay import Verdict
-from advice.stock import Part, Stock, TableStock
+from advice.stock import Stock, TableStock
 from conf.names import partition_name
 
 SHARES = (0.9, 0.95, 0.99)
@@ -93,20 +93,13 @@ def assess(replayed: Replayed, found: Candidates, unread: Mapping[str, int]) -> 
     used = {copy.part.table for copy in found.copies}
     unknown = sum(not table.has_size for ref in used if (table := stock.tables.get(ref)))
     everything = sum(
-        table.bytes_outside(part, cluster, stock.usual_size)
+        table.bytes_of_all_copies(stock.clusters, stock.usual_size)
         for table in stock.tables.values()
         if table is not None and table.info.view is None
-        for part in _all_parts(table)
-        for cluster in stock.clusters
     )
     return Assessment(
         replayed, unread, today / total, reachable / total, everything, points, unknown, stock
     )
-
-
-def _all_parts(table: TableStock) -> Iterable[Part]:
-    placed = table.placed
-    return table.parts(None if placed is None else range(len(placed.partitions)))
 
 
 def _point(found: Candidates, share: float, total: float) -> Point:

@@ -4,6 +4,7 @@ A part is a whole table, one of its bands of partitions by age, or one partition
 that are not dated. A copy of the newest N days is a copy of the first bands.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -101,6 +102,22 @@ class TableStock:
             if placed.replicas[placed.groups[row]].primary != cluster
         )
 
+    def bytes_of_all_copies(self, clusters: Collection[ClusterName], default: float) -> float:
+        """The bytes of copies of everything in all clusters: each partition as often as there are
+        clusters without its primary. One pass over the partitions serves all clusters."""
+        placed = self.placed
+        if placed is None:
+            return self.known_size(default) * _others(self.facts.replicas, clusters)
+        others = [_others(replicas, clusters) for replicas in placed.replicas]
+        share = self.known_size(default) / max(len(placed.partitions), 1)
+        if not self.sizes:
+            counts = Counter(placed.groups)
+            return share * sum(others[group] * count for group, count in counts.items())
+        return sum(
+            (share if (size := self._size(row)) is None else size) * others[group]
+            for row, group in enumerate(placed.groups)
+        )
+
     def _size(self, row: int) -> float | None:
         return self.sizes[row] if row < len(self.sizes) else None
 
@@ -143,6 +160,10 @@ class TableStock:
         if self.bands is None:
             return f"{self.ref} {partition_name(placed.partitions.spec(part.number))}"
         return f"{self.ref} {self.bands.words(part.number)}"
+
+
+def _others(replicas: Replicas, clusters: Collection[ClusterName]) -> int:
+    return len(clusters) - (replicas.primary in clusters)
 
 
 class _Bands:
