@@ -11,6 +11,7 @@ from cli.main import main
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
 from database.history.history_store import HistoryStore
+from metastore.client.async_client import QUEUE_LIMIT
 from metastore.client.types import Table
 from tests.metastore.fake import FakeMetastore
 from tests.proxy.operations.history.test_history_store import row
@@ -80,6 +81,19 @@ def test_tables_sizes_and_copies_come_from_the_metastore(run: Run, tmp_path: Pat
     assert (only["table"], only["to"], only["bytes"]) == ("default.days", "C2", 20)
     assert only["filter"] == "ds >= '2026-01-09'"
     assert found["tables_of_unknown_size"] == 0
+
+
+def test_a_log_may_name_more_tables_than_calls_may_wait_for_the_metastore(
+    run: Run, tmp_path: Path, metastore: FakeMetastore
+) -> None:
+    names = [f"t{number}" for number in range(QUEUE_LIMIT + 100)]
+    for name in names:
+        metastore.add(table(TableRef("default", name), Placement(C1), 10))
+    log = tmp_path / "log.sql"
+    log.write_text("".join(f"SELECT * FROM {name};\n" for name in names))
+    status, printed = run("assess", str(log), "--json")
+    assert status == 0
+    assert json.loads(printed)["verdicts"]["runs"] == len(names)
 
 
 def test_statements_of_the_history(run: Run, tmp_path: Path) -> None:
