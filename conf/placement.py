@@ -21,8 +21,9 @@ A partitioned table that is copied as a whole (a Hudi table, whose readers find 
 themselves) has the copy in its own parameters. The copy counts while the table is `uniform`,
 because then every write changes the table's own id.
 
-For people alone, a copy has `notes`: when it was made, its files and bytes, and `missed`, the id of
-the first write that it misses, which is the write that makes it stale. A table's write makes its
+For people and for sweeps alone, a copy has `notes`: when it was made, until when it is wanted, its
+files and bytes, and `missed`, the id of the first write that it misses, which is the write that
+makes it stale. A table's write makes its
 partitions' copies stale without changing them. So the table has `causeway.bases`: ids of its own
 under which partitions were copied, each with the id that came next. Notes and bases are not
 compared, and no decision reads them.
@@ -57,13 +58,20 @@ class BadPlacement(ValueError):
 class Copy:
     """A secondary copy. `of` is the version of the source that it holds.
 
-    `notes` may have `at` (epoch seconds of its publication), `files`, `bytes` and `missed`.
+    `notes` may have `at` (epoch seconds of its publication), `until` (epoch seconds of the end of
+    its time to live), `files`, `bytes` and `missed`.
     """
 
     cluster: ClusterName
     location: str
     of: str
     notes: Mapping[str, object] = field(default_factory=dict, compare=False)
+
+    def is_expired(self, now: float) -> bool:
+        """Whether its time to live has ended. One without never ends, nor one whose note is no
+        number."""
+        until = self.notes.get("until")
+        return isinstance(until, int | float) and until <= now
 
     def missing(self, write: str, next_id: str) -> "Copy":
         """With the first write that it misses, as the object's own id `write` becomes `next_id`."""

@@ -104,6 +104,14 @@ class JarMissing(CopyError):
     hint = "`make guard` builds it in a checkout, with a JDK and Maven; a wheel contains it."
 
 
+class CopyTooLarge(CopyError):
+    """More bytes would have to be copied than the caller allowed."""
+
+    code = "CW614"
+    sqlstate = "54000"
+    hint = "Read fewer partitions, or allow more bytes."
+
+
 class LifecycleError(CausewayError):
     """The family of errors about submitted entities and their instances."""
 

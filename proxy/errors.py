@@ -227,6 +227,14 @@ class TableBusy(CausewayError):
     hint = "Try again later. proxy.limit.write.wait and router.writes decide about waiting."
 
 
+class FetchedEnough(CausewayError):
+    """Copies for queries would exceed what may be copied today for the user, or over the link."""
+
+    code = "CW232"
+    sqlstate = "53400"
+    hint = "Try again tomorrow (UTC), or ask the operator, who sets router.fetch.*."
+
+
 class WorkerLost(CausewayError):
     """The worker process that kept a session ended during a request."""
 

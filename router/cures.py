@@ -1,7 +1,6 @@
 """The copies that would let a refused statement run, and the statements that make them."""
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from router.obstacles import NAMED
 from router.request import Facts, is_copyable
 
 STATEMENTS = 3  # in a message
+PARTITIONS = 10_000  # of one table that are copied one by one
 RATE = 100_000_000  # bytes a second, for an estimate
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -51,9 +51,24 @@ def copies_needed(
     inputs: Iterable[Input], facts: Facts, cluster: ClusterName
 ) -> list[CopyNeeded] | None:
     """The copies with which the cluster has all inputs: one for each table and cluster to copy
-    from, with every partition that is read and that the cluster lacks. Empty if it lacks nothing;
-    None if it lacks a table that cannot be copied."""
-    return _copies(inputs, facts, cluster, sys.maxsize)
+    from, with every partition that is read and that the cluster lacks, or the whole table if those
+    are more than PARTITIONS. Empty if it lacks nothing; None if it lacks a table that cannot be
+    copied."""
+    return _copies(inputs, facts, cluster, PARTITIONS)
+
+
+def cheapest(
+    inputs: Sequence[Input], facts: Facts, clusters: Iterable[ClusterName]
+) -> tuple[CopyNeeded, ...]:
+    """The copies of the fewest bytes with which one of the clusters has all inputs; copies of known
+    sizes before others. Empty if no copies help."""
+    needed = (copies_needed(inputs, facts, each) for each in clusters)
+    return min((tuple(way) for way in needed if way), key=_bytes, default=())
+
+
+def known_bytes(copies: Iterable[CopyNeeded]) -> float:
+    """The bytes of those copies whose sizes are known."""
+    return sum(copy.size or 0 for copy in copies)
 
 
 def cure(inputs: Sequence[Input], facts: Facts, clusters: Iterable[ClusterName]) -> str:
@@ -68,13 +83,17 @@ def cure(inputs: Sequence[Input], facts: Facts, clusters: Iterable[ClusterName])
 
 
 def _rank(way: Sequence[CopyNeeded]) -> tuple[int, bool, float]:
-    return len(way), any(copy.size is None for copy in way), sum(copy.size or 0 for copy in way)
+    return len(way), *_bytes(way)
+
+
+def _bytes(way: Sequence[CopyNeeded]) -> tuple[bool, float]:
+    return any(copy.size is None for copy in way), known_bytes(way)
 
 
 def _cost(way: Sequence[CopyNeeded]) -> str:
     if any(copy.size is None for copy in way):
         return ""
-    size = sum(copy.size or 0 for copy in way)
+    size = known_bytes(way)
     seconds = max(1, round(size / RATE))
     return f" -- {size_text(size)}, about {seconds} s at {size_text(RATE)}/s"
 

@@ -7,6 +7,7 @@ or passed each and the obstacles.
 from dataclasses import dataclass
 
 from conf.names import ClusterName
+from router.cures import CopyNeeded
 from router.obstacles import Considered
 
 
@@ -30,7 +31,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Not run anywhere. `code` and `sqlstate` are those of docs/reference/errors.md."""
+    """Not run anywhere. `code` and `sqlstate` are those of docs/reference/errors.md. `copies` are
+    to be made, and then the statement can run; empty where none are asked for or none help."""
 
     code: str
     sqlstate: str
@@ -38,6 +40,7 @@ class Refuse:
     because: str
     hint: str
     considered: tuple[Considered, ...] = ()
+    copies: tuple[CopyNeeded, ...] = ()
 
 
 Decision = RunIn | Answer | Refuse

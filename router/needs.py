@@ -22,6 +22,7 @@ from dialect.statement import (
     RenameTemp,
     ResetVariables,
     SetVariable,
+    Unknown,
     Write,
 )
 from router.obstacles import NAMED, Kind, Obstacle
@@ -142,6 +143,17 @@ def _touched(write: Write, placed: PlacedPartitions) -> tuple[Replicas, ...] | N
     if write.partitions is ALL and write.action is Action.ALTER:
         return None
     return _replicas_of(write.partitions.select(placed.partitions), placed)
+
+
+def is_query(statement: Known | Unknown) -> bool:
+    """Whether it is a query, which writes no table and changes nothing in its session."""
+    return (
+        isinstance(statement, Known)
+        and statement.kind in ("select", "from_select")
+        and not statement.explain
+        and not statement.writes
+        and statement.changes is None
+    )
 
 
 def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:

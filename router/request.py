@@ -28,7 +28,7 @@ class Request:
     metastore view hands out only locations that hold the data (D11). `clusters` are all clusters in
     the order of the settings, `down` those that no session can be opened in now: where several can
     run the statement, another one does. `lost` is a cluster that was lost while it ran the
-    statement.
+    statement. `fetch` is how many bytes may be copied so that a query can run.
     """
 
     statement: Known | Unknown
@@ -42,6 +42,7 @@ class Request:
     down: frozenset[ClusterName] = frozenset()
     clusters: tuple[ClusterName, ...] = ()
     lost: ClusterName | None = None
+    fetch: int = 0
 
 
 def is_copyable(facts: Facts, table: TableRef) -> bool:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from conf.names import ClusterName
+from conf.sizes import size_text
 from conf.topology import first_up
 from dialect.statement import Known, Unknown
-from router.cures import cure
+from router.cures import cheapest, cure, known_bytes
 from router.decision import Decision, Refuse, RunIn
 from router.errors import (
     BOUND_ELSEWHERE,
@@ -18,7 +19,15 @@ from router.errors import (
     WRONG_OUTPUT_CLUSTER,
     Refusal,
 )
-from router.needs import Input, Output, inputs, output_primaries, path_clusters, runs_anywhere
+from router.needs import (
+    Input,
+    Output,
+    inputs,
+    is_query,
+    output_primaries,
+    path_clusters,
+    runs_anywhere,
+)
 from router.obstacles import Considered, Kind, Obstacle, words
 from router.request import Bound, Facts, Request
 
@@ -286,8 +295,28 @@ def _cured(case: _Case, refused: Refuse) -> Refuse:
         for each in refused.considered
         if all(obstacle.kind in (Kind.ABSENT, Kind.STALE) for obstacle in each.obstacles)
     ]
-    copies = cure(case.inputs, case.facts, clusters)
-    return replace(refused, hint=f"{refused.hint} {copies}") if copies else refused
+    refused = _with_copies(case, refused, clusters)
+    statements = cure(case.inputs, case.facts, clusters)
+    return replace(refused, hint=f"{refused.hint} {statements}") if statements else refused
+
+
+def _with_copies(case: _Case, refused: Refuse, clusters: Iterable[ClusterName]) -> Refuse:
+    """The refusal of a query with the copies after which it can run, if the session has them made
+    (`Request.fetch`)."""
+    request = case.request
+    if not request.fetch or not is_query(request.statement):
+        return refused
+    up = [each for each in clusters if each not in request.down]
+    copies = cheapest(case.inputs, case.facts, up)
+    if not copies:
+        return refused
+    size = known_bytes(copies)
+    if size > request.fetch:
+        allowed, wanted = size_text(request.fetch), size_text(size)
+        reason = f"causeway.fetch.missing allows {allowed}, and the query lacks {wanted}."
+        return replace(refused, hint=f"{refused.hint} {reason}")
+    reason = f"causeway.fetch.missing copies it to {copies[0].target} when the query is run."
+    return replace(refused, hint=f"{refused.hint} {reason}", copies=copies)
 
 
 def _reasons(obstacles: Iterable[Obstacle], between: str) -> str:

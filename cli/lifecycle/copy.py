@@ -39,7 +39,7 @@ from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
 from pipeline.copy.plan import CopyPlan, plan_copy, step_lines
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.staging import default_root, staging_of
-from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging
+from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging, withdraw_expired
 from pipeline.copy.verify import Verification, verify_copies
 from pipeline.errors import BadFilter, NotCopyable
 from pipeline.replication.replica_sweep import sweep_replicas
@@ -105,6 +105,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=3600.0,
         metavar="SECONDS",
         help="keep replaced copies this long",
+    )
+    add("--most", type=parse_bytes, metavar="BYTES", help="fail rather than copy more than this")
+    add(
+        "--keep",
+        type=float,
+        metavar="SECONDS",
+        help="sweeps take the copy away after this time (without: never)",
     )
     add("--leftovers", type=Path, metavar="FILE", help="sweep: the view's record of orphans")
     add("--master", default="local[*]", help="Spark master (%(default)s)")
@@ -227,8 +234,9 @@ class _Command:
     def _carry_out(self, plan: CopyPlan) -> CopyReport:
         with Bar(sys.stderr, shown=not self.args.json) as bar:
             context = JobContext(self.files, self._emit, self.record, progress=bar)
-            limits = CopyLimits(self.args.wait, self.args.attempts, grace=self.args.grace)
-            return run_copy(plan, self.objects, context, self.options, limits)
+            args = self.args
+            limits = CopyLimits(args.wait, args.attempts, grace=args.grace, most=args.most)
+            return run_copy(plan, self.objects, context, self.options, limits, args.keep)
 
     def verify(self, ref: TableRef) -> int:
         table = self.objects.table(ref)
@@ -248,6 +256,7 @@ class _Command:
         return 1 if bad else 0
 
     def sweep(self, ref: TableRef | None) -> int:
+        expired = withdraw_expired(self.objects, self._tables(ref), self._clusters(), time.time())
         swept = SweepResult()
         for cluster in self._clusters():
             root = self._root(cluster)
@@ -261,7 +270,10 @@ class _Command:
         replicas = sweep_replicas(self.files, self.objects, states, time.time, self.args.grace)
         swept += replicas.swept
         words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
-        result = dataclasses.asdict(swept) | {"unreadable": replicas.unreadable}
+        if expired:
+            words = f"{expired} expired, {words}"
+        result = dataclasses.asdict(swept) | {"expired": expired}
+        result |= {"unreadable": replicas.unreadable}
         lines = [words, *(f"  {where}: {why}" for where, why in replicas.unreadable.items())]
         if self.args.leftovers is not None:
             cleaned = self._clean(self.args.leftovers)

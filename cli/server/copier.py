@@ -13,6 +13,7 @@ from typing import Any
 from cli.errors import CopyFailed
 from conf.logs.log_fields import environment
 from conf.names import TableRef, partition_name
+from proxy.statement.copies.copier import CopySummary
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
 _ERROR = 2000  # last characters of a failed child's error output
@@ -38,9 +39,13 @@ class Copier:
         partitions: Sequence[Sequence[tuple[str, str]]],
         source: str,
         target: str,
-    ) -> str:
+        *,
+        most: int | None = None,
+        keep: float | None = None,
+    ) -> CopySummary:
         """Copies the table, or those of its partitions that have the (key, value) pairs of any of
-        `partitions`, and returns a line that summarises the copy.
+        `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
+        ever).
 
         Raises CopyFailed. When it is cancelled, the child has ended before it returns. The names of
         the partitions go to the child's standard input, which takes any number of them: one
@@ -50,6 +55,10 @@ class Copier:
         arguments += ["--conf", str(self.target)]
         if partitions:
             arguments += ["--partition-names", "-"]
+        if most is not None:
+            arguments += ["--most", str(most)]
+        if keep is not None:
+            arguments += ["--keep", str(keep)]
         names = "".join(f"{partition_name(each)}\n" for each in partitions)
         async with self.turns:
             child = await asyncio.create_subprocess_exec(
@@ -79,7 +88,7 @@ class Copier:
                     child.kill()
 
 
-def result(status: int, out: str, problem: str) -> str:
+def result(status: int, out: str, problem: str) -> CopySummary:
     """The summary in the child's output. Raises CopyFailed."""
     report = _report(out)
     if status != 0 or report is None:
@@ -88,12 +97,13 @@ def result(status: int, out: str, problem: str) -> str:
         reasons = failed[:1] or [line.removeprefix("causeway: ") for line in errors[-1:]]
         raise CopyFailed(reasons[0] if reasons else problem[-_ERROR:] or f"status {status}")
     absent = report.get("absent") or ()
-    return (
+    text = (
         f"{len(report['published'])} copied, {report['fresh']} fresh,"
         f" {report['bytes_sent']} bytes in {report['files_sent']} files"
         + (f"; not in the table: {', '.join(absent[:_ABSENT])}" if absent else "")
         + (f" and {len(absent) - _ABSENT} more" if len(absent) > _ABSENT else "")
     )
+    return CopySummary(text, report["bytes_sent"])
 
 
 def _report(out: str) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from conf.settings.fetching import Fetching
 from conf.settings.kinds import LOWER_LIST, LOWER_SET, Kind, comma_separated_lower
 from conf.settings.names import canonical_name
 from conf.settings.rows import LIVE, Reader, Setting, all_rows, made_of, setting
@@ -33,8 +34,9 @@ ALWAYS_RESTRICTED = (
 )
 # JDBC clients send these by themselves; they configure how the client fetches.
 _OF_CLIENTS = frozenset(("hive.server2.thrift.resultset.default.fetch.size",))
+_FETCH = "causeway.fetch.missing"
 _OF_CAUSEWAY = frozenset(
-    ("hive.cluster.properties", "hive.default.cluster.name", "hive.use.default.cluster")
+    ("hive.cluster.properties", "hive.default.cluster.name", "hive.use.default.cluster", _FETCH)
 )
 
 
@@ -88,7 +90,8 @@ _ALLOWED_TOO = Setting("hive.security.authorization.sqlstd.confwhitelist.append"
 @dataclass(frozen=True, slots=True)
 class Restrictions:
     """`restricted` and `ignored` are patterns in lower case. `allowed` is a regular expression of
-    whole names, None: any name. `functions` are names in lower case."""
+    whole names, None: any name. `functions` are names in lower case. `fetch_limit` is the highest
+    `causeway.fetch.missing`."""
 
     restricted: tuple[str, ...] = made_of(_RESTRICTED, factory=lambda: ALWAYS_RESTRICTED)
     allowed: re.Pattern[str] | None = made_of(_ALLOWED, _ALLOWED_TOO, factory=lambda: None)
@@ -101,6 +104,7 @@ class Restrictions:
         "Kinds of statements that bring code and are refused (CW231): `transform` (TRANSFORM,"
         " MAP and REDUCE with a script), `add` (ADD JAR, FILE, ARCHIVE), `create-function`"
         " (temporary functions too).")
+    fetch_limit: int = made_of(factory=lambda: 0)
     _restricted: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _ignored: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
@@ -113,6 +117,8 @@ class Restrictions:
         name = canonical_name(key)
         if self._ignored.fullmatch(name):
             return Verdict.IGNORED
+        if name == _FETCH:
+            return Verdict.ACCEPTED
         if self._restricted.fullmatch(name) or not self._is_allowed(name):
             return Verdict.REFUSED
         return Verdict.ACCEPTED
@@ -144,6 +150,7 @@ def read(reader: Reader, clusters: str) -> Restrictions:
         Restrictions,
         restricted=(*ALWAYS_RESTRICTED, *reader.read(_RESTRICTED)),
         allowed=_allowed(reader),
+        fetch_limit=reader.group(Fetching).limit,
     )
 
 

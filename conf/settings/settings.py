@@ -12,6 +12,7 @@ from conf.settings import authentication, console, lifecycle, operating, restric
 from conf.settings.authentication import Identity
 from conf.settings.clusters import VIEW, Clusters, parse_clusters
 from conf.settings.console import ConsoleSettings
+from conf.settings.fetching import Fetching
 from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
@@ -156,6 +157,7 @@ class Settings:
     transports: Transports = group(Transports)
     identity: Identity = group(Identity)
     restrictions: Restrictions = group(Restrictions)
+    fetching: Fetching = group(Fetching)
     view_limits: ViewLimits = group(ViewLimits)
     lifecycle: Lifecycle = group(Lifecycle)
     telemetry: TelemetrySettings = group(TelemetrySettings)
@@ -192,6 +194,7 @@ def _read(reader: Reader) -> Settings:
         transports=transports.read(reader),
         identity=authentication.read(reader),
         restrictions=restrictions.read(reader, "" if has_clusters else CLUSTERS.name),
+        fetching=reader.group(Fetching),
         view_limits=reader.group(ViewLimits),
         lifecycle=lifecycle.read(reader),
         telemetry=reader.group(TelemetrySettings),

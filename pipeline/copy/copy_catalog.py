@@ -66,7 +66,8 @@ class TableState:
 @dataclass(frozen=True, slots=True)
 class Publication:
     """The copy of object `name` is at `location`: version `of` of the data at `source`. `files`
-    and `bytes` are what it holds; None: unknown."""
+    and `bytes` are what it holds; None: unknown. `keep` is how many seconds it is wanted; None:
+    until somebody takes it away."""
 
     name: str
     source: str
@@ -74,12 +75,16 @@ class Publication:
     location: str
     files: int | None = None
     bytes: int | None = None
+    keep: float | None = None
 
     def copy(self, cluster: ClusterName) -> Copy:
         """The copy as it is published now."""
-        notes: dict[str, object] = {"at": round(time.time(), 3)}
+        now = time.time()
+        notes: dict[str, object] = {"at": round(now, 3)}
         if self.files is not None and self.bytes is not None:
             notes |= {"files": self.files, "bytes": self.bytes}
+        if self.keep is not None:
+            notes["until"] = round(now + self.keep, 3)
         return Copy(cluster, self.location, self.of, notes)
 
 

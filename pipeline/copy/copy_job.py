@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
+from conf.sizes import size_text
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopiedObject, CopyReport
 from pipeline.copy.files import (
@@ -48,6 +49,7 @@ from pipeline.copy.sweep import sweep_staging
 from pipeline.copy.takeover import retire, take_over
 from pipeline.errors import (
     CopyError,
+    CopyTooLarge,
     FilesFailed,
     NotCopyable,
     SourceKeepsChanging,
@@ -66,13 +68,15 @@ def no_events(event: Mapping[str, object]) -> None:
 class CopyLimits:
     """`wait` is how many seconds a run waits for an open write to end, `poll` the seconds between
     two looks, `attempts` how often an object that changed is copied, `grace` how many
-    seconds a replaced directory stays for its readers.
+    seconds a replaced directory stays for its readers. `most` is how many bytes the run may send;
+    None: any number.
     """
 
     wait: float = 60.0
     attempts: int = 3
     poll: float = 1.0
     grace: float = 3600.0
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +248,22 @@ class CopyJob:
                 missing[item.name] = f"there is no directory {item.source}"
             else:
                 copies.append(ObjectCopy(item, targets[item.name], listing))
+        self._check_bytes(copies)
         files.make_folders(
             {copy.target: copy.item.source for copy in copies}, self.options.keep_owner
         )
         self._event("staged", objects=len(copies), taken_over=taken)
         self._fail(left, missing, NotCopyable)
         return copies
+
+    def _check_bytes(self, copies: Sequence[ObjectCopy]) -> None:
+        """Before any of their bytes is sent. Raises CopyTooLarge."""
+        most = self.limits.most
+        wanted = self.report.bytes_sent + sum(copy.before.bytes for copy in copies)
+        if most is not None and wanted > most:
+            raise CopyTooLarge(
+                f"{self.table} has {size_text(wanted)} to copy, and {size_text(most)} are allowed."
+            )
 
     def _current(self, left: dict[str, PlannedCopy]) -> list[PlannedCopy]:
         """The objects as they are now, after open writes have ended."""

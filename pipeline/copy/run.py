@@ -20,15 +20,17 @@ def run_copy(
     context: JobContext,
     options: CopyOptions,
     limits: CopyLimits,
+    keep: float | None = None,
 ) -> CopyReport:
-    """Executes the plan. The error of an object that could not be copied is in `failed` of the
-    report. Raises CopyError when the run cannot continue; what it published stays.
+    """Executes the plan. The copies are wanted for `keep` seconds (None: for ever). The error of an
+    object that could not be copied is in `failed` of the report. Raises CopyError when the run
+    cannot continue; what it published stays.
     """
     report = CopyReport(fresh=plan.fresh)
     if not plan.items:
         return report
     marker = new_run(plan.ref, plan.table.created, context.clock(), [i.name for i in plan.items])
-    catalog = SecondaryCopies(objects, plan.table, plan.cluster)
+    catalog = SecondaryCopies(objects, plan.table, plan.cluster, keep)
     options = replace(options, checksum=plan.checksum)
     name, source = str(plan.ref), plan.table.placement.primary
     job = CopyJob(name, plan.staging, marker, catalog, context, options, limits, report)
@@ -39,11 +41,13 @@ def run_copy(
 
 @dataclass(frozen=True, slots=True)
 class SecondaryCopies:
-    """The `CopyCatalog` of copies of `table` in one cluster."""
+    """The `CopyCatalog` of copies of `table` in one cluster, which are wanted for `keep` seconds
+    (None: for ever)."""
 
     objects: ObjectCatalog
     table: TableState
     cluster: ClusterName
+    keep: float | None = None
 
     def current(
         self, items: Mapping[str, PlannedCopy]
@@ -61,7 +65,13 @@ class SecondaryCopies:
     def publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
         publications = [
             Publication(
-                c.name, c.item.source, c.item.of, c.target, len(c.before.files), c.before.bytes
+                c.name,
+                c.item.source,
+                c.item.of,
+                c.target,
+                len(c.before.files),
+                c.before.bytes,
+                self.keep,
             )
             for c in copies
         ]

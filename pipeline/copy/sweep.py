@@ -3,11 +3,16 @@
 A reader may still use a copy that was just replaced, so a sweep works in two passes. The first one
 condemns an unused directory, in a marker of its run. A sweep at least `grace` seconds later deletes
 it. Both ask the metastore whether the directory is in use.
+
+Before that, copies whose time to live has ended are withdrawn, so that nothing uses them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conf.names import ClusterName
+from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog, TableState
 from pipeline.copy.files import Files
 from pipeline.copy.lease import Clock, run_markers
 from pipeline.copy.staging import (
@@ -100,6 +105,38 @@ def _sweep_run(
     if left != known:
         files.write_marker(f"{run}/{CONDEMNED}", condemned_text(left))
     return swept
+
+
+def withdraw_expired(
+    objects: ObjectCatalog,
+    tables: Iterable[TableState],
+    clusters: Collection[ClusterName],
+    now: float,
+) -> int:
+    """Withdraws the copies in these clusters whose time to live ended before `now` (epoch seconds).
+    Returns how many. Their files stay for the sweep."""
+    withdrawn = 0
+    for table in tables:
+        if not table.placed:
+            continue
+        expired: defaultdict[ClusterName, list[str]] = defaultdict(list)
+        for each in _objects_with_copies(objects, table):
+            for copy in each.placement.copies:
+                if copy.cluster in clusters and copy.is_expired(now):
+                    expired[copy.cluster].append(each.name)
+        for cluster, names in expired.items():
+            objects.withdraw(table.ref, cluster, names)
+            withdrawn += len(names)
+    return withdrawn
+
+
+def _objects_with_copies(objects: ObjectCatalog, table: TableState) -> Iterator[DataObject]:
+    """All objects of the table that may have copies of their own."""
+    yield DataObject(TABLE_ITSELF, table.location, table.placement)
+    if table.partitioned:
+        exceptions = table.placement.exceptions
+        names = objects.names(table) if exceptions is None else sorted(exceptions)
+        yield from objects.objects(table, names)
 
 
 def all_staging(files: Files, root: str) -> Iterator[str]:

@@ -97,6 +97,8 @@ class OperationCalls:
         operation = owned.operation
         protocol = owned.session.state.protocol
         if request.fetch_type == FETCH_LOG and not isinstance(operation.result, RemoteResult):
+            if operation.log is not None:
+                return operation.log.fetch(request, protocol)
             return results.fetch_reply(results.LOG, 0, 0, protocol)
         if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
             text = f"Expected state FINISHED, but found {operation.shown.state.name}"

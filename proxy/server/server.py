@@ -33,8 +33,8 @@ from proxy.server.handler import HiveServer2Handler
 from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.login import authenticate
 from proxy.server.server_state import ServerState
+from proxy.statement.copies.copier import Copier
 from proxy.statement.metastore_access import Loader, Snapshot
-from proxy.statement.services import Copier
 from proxy.statement.statement_router import StatementRouter
 from proxy.upstream.health_runner import watch
 

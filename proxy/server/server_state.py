@@ -16,6 +16,7 @@ from proxy.errors import Stopping, TooMany
 from proxy.limits import Limits
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
+from proxy.operations.workers.counters import LocalCounters
 from proxy.operations.workers.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
@@ -25,7 +26,10 @@ from proxy.session.quota import Bounds, Quota
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.server_caches import ServerCaches
 from proxy.session.user_session import UserSession
-from proxy.statement.services import Copier, StatementServices
+from proxy.statement.copies.allowance import Allowance
+from proxy.statement.copies.copier import Copier
+from proxy.statement.copies.fetcher import Fetcher
+from proxy.statement.services import StatementServices
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
@@ -74,6 +78,7 @@ class ServerState:
             SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue()),
             CatalogStatements(router.loader, ClusterFacts()),
             copier,
+            _fetcher(copier, settings, workers),
             self.observer.history,
         )
         self.identity = settings.identity
@@ -247,6 +252,13 @@ class ServerState:
                 if owned.operation.is_idle(since, limits.idle_operation < 0):
                     count("causeway_idle_closed_total", "operation")
                     self.group.create_task(self.close_operation(owned))
+
+
+def _fetcher(copier: Copier | None, settings: Settings, workers: WorkerGroup) -> Fetcher | None:
+    if copier is None:
+        return None
+    bounds, counters = settings.fetching, workers.counters or LocalCounters()
+    return Fetcher(copier, bounds.keep, Allowance(bounds, counters))
 
 
 def _upstream(settings: Settings) -> Cluster:

@@ -7,12 +7,13 @@ write as ended.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxy.errors import Failure
 from proxy.operations.record import Record
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement, Handle
+from proxy.protocol.results import LOG
 from proxy.protocol.types import ENDS, OperationState
 from proxy.session.local_result import LocalResult
 from proxy.session.states import advance, shown
@@ -41,6 +42,7 @@ class Operation:
         self.began = self.used = asyncio.get_running_loop().time()
         self.record = Record()
         self.result: LocalResult | RemoteResult | None = None
+        self.log: LocalResult | None = None  # of the proxy's own work for it
         self.repeatable: Repeatable | None = None
         self.cancelled = False
         self.closed = False  # by its client; `working`: a statement's task still deals with it
@@ -48,6 +50,12 @@ class Operation:
         self.learning = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
         self.stop: Callable[[], Awaitable[None]] = nothing_runs  # ends it in its cluster
+
+    def tell(self, line: str) -> None:
+        """Adds a line to the log that its client reads while no cluster runs the statement."""
+        if self.log is None:
+            self.log = LocalResult(LOG)
+        self.log.table = replace(self.log.table, rows=(*self.log.table.rows, (line,)))
 
     @property
     def ended(self) -> bool:

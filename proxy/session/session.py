@@ -54,6 +54,7 @@ class SessionState:
     `default`, in which each session begins; it is given to every cluster's session.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `unclear` are variables that are set, to values that are not known.
+    `fetch` is the value of causeway.fetch.missing in bytes.
     `objects` are its temporary views, tables and variables; `functions` the texts of its temporary
     functions written in SQL. `cached` says where CACHE TABLE was run last, by name.
     """
@@ -72,6 +73,7 @@ class SessionState:
     cached: dict[str, ClusterName] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
     restrictions: Restrictions = field(default_factory=Restrictions)
+    fetch: int = 0
 
     @classmethod
     def opened(
@@ -128,6 +130,11 @@ class SessionState:
                 self.topology, clusters=clusters, default=default or topology.default
             )
         self.configured = topology
+
+    @property
+    def fetch_bytes(self) -> int:
+        """How many bytes are copied for a query that no cluster can run."""
+        return min(self.fetch, self.restrictions.fetch_limit)
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
         """A statement's own settings as far as they are taken, without a claim. Raises

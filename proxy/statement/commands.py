@@ -15,6 +15,7 @@ from proxy.errors import Failure
 from proxy.protocol.results import Table
 from proxy.protocol.types import OperationState
 from proxy.statement.events import WriteToken
+from router.cures import CopyNeeded
 
 # Calls
 
@@ -43,6 +44,13 @@ class Copy:
     """Make a secondary copy (DC-P1). -> Copied"""
 
     command: CopyTable
+
+
+@dataclass(frozen=True, slots=True)
+class FetchMissing:
+    """Make the copies that a query needs to run. -> Fetched"""
+
+    copies: tuple[CopyNeeded, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +186,11 @@ class LeaveQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelCopies:
+    """End the copies that the statement waits for, unless others wait for them, too."""
+
+
+@dataclass(frozen=True, slots=True)
 class CancelInCluster:
     """Cancel the statement in its cluster."""
 
@@ -262,6 +275,7 @@ Call = (
     | Analyse
     | CheckDatabase
     | Copy
+    | FetchMissing
     | Explain
     | ListStatements
     | ListCopies
@@ -282,6 +296,7 @@ Effect = (
     Answer
     | Become
     | LeaveQueue
+    | CancelCopies
     | CancelInCluster
     | CloseWrite
     | KeepMark

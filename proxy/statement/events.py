@@ -52,9 +52,14 @@ class DatabaseChecked:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy was made; `summary` is one line for the client."""
+    """A copy was made, or cancelled; `summary` is one line for the client."""
 
     summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The copies that the query needs were made, or nobody waits for them any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,7 @@ Event = (
     | Analysed
     | DatabaseChecked
     | Copied
+    | Fetched
     | Listed
     | Routed
     | TurnCame

@@ -39,6 +39,7 @@ from proxy.statement.retries import (
 )
 from proxy.statement.steps import TRANSITIONS, Step, step_after
 from router import decision
+from router.cures import CopyNeeded
 
 _NOT_ANALYSED = Unknown("no cluster is configured")
 
@@ -75,6 +76,7 @@ class StatementMachine:
         self._decided_last: Routed | None = None
         self._decisions = 0
         self._attempts = 0  # after the last decision
+        self._has_fetched = False
         self._down: tuple[ClusterName, ClusterDown] | None = None  # the last that opened no session
         # The cluster that was lost while it ran the statement, and the client's error for that.
         self._lost: tuple[ClusterName, CausewayError | Rejected] | None = lost
@@ -134,6 +136,8 @@ class StatementMachine:
                 return self._answer(Table(("result",), ((summary,),)))
             case ev.Listed(table):
                 return self._answer(table)
+            case ev.Fetched():
+                return self._conclude() if self._stopped else [self._route()]
             case ev.Analysed(statement):
                 return self._analysed(statement)
             case ev.DatabaseChecked(exists):
@@ -170,6 +174,8 @@ class StatementMachine:
         match self.step:
             case Step.QUEUEING:
                 return [cmd.LeaveQueue()]
+            case Step.COPYING | Step.FETCHING:
+                return [cmd.CancelCopies()]
             case Step.RUNNING:
                 return [cmd.CancelInCluster()]
         return []
@@ -226,10 +232,19 @@ class StatementMachine:
                 return self._recall(routed) or self._queue(routed.in_turn)
             case decision.Refuse() if isinstance(routed.statement, Unknown):
                 return [cmd.CheckSyntax(routed.statement)]
+            case decision.Refuse(copies=copies) if copies and not self._has_fetched:
+                return self._fetch(copies)
             case decision.Refuse():
                 raise Rejected(refusal(routed.decision))
             case decision.Answer():
                 return self._answer(NO_ROWS)
+
+    def _fetch(self, copies: tuple[CopyNeeded, ...]) -> list[Command]:
+        """The copies after which the query can run. Its client sees that it runs."""
+        if self._stopped:
+            return self._conclude()
+        self._has_fetched = True
+        return [*self._runs(), cmd.FetchMissing(copies)]
 
     def _route(self, statement: Known | Unknown | None = None) -> Command:
         """Another decision, which knows of the cluster that was lost."""

@@ -1,31 +1,17 @@
 """What all statements of a server share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName
 from dialect.catalog_commands import CatalogCommand
 from proxy.protocol.results import Table
 from proxy.session.user_session import UserSession
+from proxy.statement.copies.copier import Copier
+from proxy.statement.copies.fetcher import Fetcher
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.write_queue.queue_client import WritePlaces
-
-
-class Copier(Protocol):
-    """Makes secondary copies (`cli.server.copier`)."""
-
-    async def __call__(
-        self,
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-    ) -> str:
-        """Copies the table, or its partitions that have the (key, value) pairs of any of
-        `partitions`, and returns one line on what was done. Raises CausewayError; ends its work
-        when cancelled."""
-        ...
 
 
 class StatementHistory(Protocol):
@@ -49,10 +35,11 @@ class CatalogAnswers(Protocol):
 @dataclass(frozen=True, slots=True)
 class StatementServices:
     """`places` puts writes in their order. Without one of the others a server has no answers from
-    memory, makes no copies, or keeps no history."""
+    memory, makes no copies, brings no data on demand, or keeps no history."""
 
     router: StatementRouter
     places: WritePlaces
     answers: CatalogAnswers | None = None
     copier: Copier | None = None
+    fetcher: Fetcher | None = None
     history: StatementHistory | None = None

@@ -105,6 +105,7 @@ class StatementRouter:
             self.health.down(topology),
             tuple(topology.clusters),
             lost,
+            session.fetch_bytes,
         )
 
     async def _with_contents(self, statement: Known) -> Known:

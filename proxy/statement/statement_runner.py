@@ -4,7 +4,8 @@ the answers on. Nothing is decided here."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import TypeVar
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
@@ -37,7 +38,9 @@ from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
 from proxy.statement.write_queue.queue_client import WritePlace
 from proxy.upstream.remote_result import RemoteResult
+from router.cures import CopyNeeded
 
+T = TypeVar("T")
 FROM_MEMORY = "memory"  # in the place of a rule's name in metrics and the audit log
 _log = logging.getLogger(__name__)
 
@@ -65,6 +68,7 @@ class StatementRunner:
         self._upstream: ClusterSession | None = None
         self._cached: Mapping[TableRef, object] | None = None  # what it caches in the cluster
         self._remote: RemoteResult | None = None
+        self._copies: asyncio.Task[object] | None = None  # that the statement waits for
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands after the current one
         self._machine = StatementMachine(
@@ -136,6 +140,8 @@ class StatementRunner:
                 return ev.Listed(await self._list_copies(wanted))
             case cmd.Copy():
                 return await self._copy(command)
+            case cmd.FetchMissing(copies):
+                return await self._fetch(copies)
             case cmd.Analyse():
                 record.what = await self._router.analysis.analyse(self._request.statement, state)
                 record.mark("analyse")
@@ -222,9 +228,31 @@ class StatementRunner:
         assert copier is not None
         command = copy.command
         ref = command.ref(self._session.state.namespace().database)
-        summary = await copier(ref, command.partitions, command.source, command.target)
+        work = copier(ref, command.partitions, command.source, command.target)
+        done = await self._copying(work)
         self._router.snapshot.invalidate([ref])
-        return ev.Copied(summary)
+        return ev.Copied("cancelled" if done is None else done.text)
+
+    async def _fetch(self, copies: Sequence[CopyNeeded]) -> Event:
+        """Raises FetchedEnough, CopyFailed."""
+        fetcher, state = self._services.fetcher, self._session.state
+        assert fetcher is not None
+        work = fetcher.fetch(state.user, copies, state.fetch_bytes, self._operation.tell)
+        await self._copying(work)
+        self._router.snapshot.invalidate([copy.table for copy in copies])
+        self._operation.record.mark("copy")
+        return ev.Fetched()
+
+    async def _copying(self, work: Coroutine[object, object, T]) -> T | None:
+        """The result of the work; None when `CancelCopies` ended it."""
+        self._copies = task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        return None if task.cancelled() else task.result()
 
     async def _await_turn(self, tables: Collection[TableRef]) -> Event:
         """Raises TableBusy, WorkerFailed."""
@@ -325,6 +353,9 @@ class StatementRunner:
                 operation.result = None
             case cmd.LeaveQueue():
                 self._leave_queue()
+            case cmd.CancelCopies():
+                if self._copies is not None:
+                    self._copies.cancel()
             case cmd.CancelInCluster():
                 await self._sent.cancel()
             case cmd.CloseWrite(token):

@@ -10,7 +10,9 @@ and MARKING, too.
    that the database exists: they change the session alone.
 2. ROUTING decides the cluster. RECALLING answers a question about the catalog from memory, if the
    answer is certainly the one that this cluster would give. Before a statement that is not
-   understood is refused, PARSING has Spark look at it: its own error says more. A write waits for
+   understood is refused, PARSING has Spark look at it: its own error says more. A query that no
+   cluster can run may have what is missing copied in FETCHING, once, if its session asks for that;
+   then it is routed again. A write waits for
    its turn in QUEUEING while earlier statements write its table, and is routed again then: its
    tables have changed.
 3. ENTERING begins an attempt: it opens the session in the cluster and repeats there what the user's
@@ -56,6 +58,7 @@ class Step(IntEnum):
     ROUTING = auto()
     RECALLING = auto()
     PARSING = auto()
+    FETCHING = auto()
     QUEUEING = auto()
     ENTERING = auto()
     MARKING = auto()
@@ -79,6 +82,7 @@ STEP_OF_CALL: dict[type[Command], Step] = {
     cmd.Route: Step.ROUTING,
     cmd.Recall: Step.RECALLING,
     cmd.CheckSyntax: Step.PARSING,
+    cmd.FetchMissing: Step.FETCHING,
     cmd.AwaitTurn: Step.QUEUEING,
     cmd.EnterCluster: Step.ENTERING,
     cmd.OpenWrite: Step.MARKING,
@@ -105,12 +109,13 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.ANALYSING: {ev.Analysed: _OVER | {Step.CHECKING, Step.ROUTING}, ev.Failed: _OVER},
     Step.CHECKING: {ev.DatabaseChecked: _OVER, ev.Failed: _OVER},
     Step.ROUTING: {
-        ev.Routed: _ATTEMPT | {Step.RECALLING, Step.PARSING, Step.QUEUEING},
+        ev.Routed: _ATTEMPT | {Step.RECALLING, Step.PARSING, Step.FETCHING, Step.QUEUEING},
         ev.Failed: _OVER,
     },
     Step.RECALLING: {ev.Recalled: _ATTEMPT, ev.Failed: _ATTEMPT},
     Step.QUEUEING: {ev.TurnCame: _ATTEMPT | {Step.ROUTING}, ev.Failed: _OVER},
     Step.PARSING: {ev.SyntaxChecked: _OVER, ev.Failed: _OVER},
+    Step.FETCHING: {ev.Fetched: _OVER | {Step.ROUTING}, ev.Failed: _OVER},
     Step.ENTERING: {
         ev.Entered: _OVER | {Step.MARKING, Step.SENDING},
         ev.Failed: _ATTEMPT | {Step.ROUTING},

@@ -27,10 +27,12 @@ from proxy.protocol.framing import client_negotiation
 from proxy.protocol.messages import decode_message
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
+from proxy.statement.copies.copier import Copier
 from tests.proxy.fake_cluster import FakeCluster
 from thriftcodec.values import (
     BOOL,
     CALL,
+    I16,
     I32,
     I64,
     MAP,
@@ -197,6 +199,7 @@ class Client:
         if name == "FetchResults":
             request.set(2, I32, more.get("orientation", 0))
             request.set(3, I64, more.get("rows", 1000))
+            request.set(4, I16, more.get("kind", 0))
         return await self.call(name, request)
 
     async def info(self, kind: int = 17) -> Struct:
@@ -272,6 +275,7 @@ async def world(
     prepared: Callable[[FakeCluster], None] | None = None,
     workers: WorkerGroup = ALONE,
     restrictions: Restrictions | None = None,
+    copier: Copier | None = None,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     for each in (east, west):
@@ -305,6 +309,7 @@ async def world(
             metastore,
             ready.set_result,
             limits,
+            copier,
             authenticator=authenticator,
             workers=workers,
         )
@@ -344,6 +349,7 @@ def play(
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
     restrictions: Restrictions | None = None,
+    copier: Copier | None = None,
     seconds: float = 120,
 ) -> None:
     """Runs a scenario in a world of its own, for that long at most."""
@@ -361,6 +367,7 @@ def play(
                 login,
                 prepared,
                 restrictions=restrictions,
+                copier=copier,
             ) as there,
         ):
             await scenario(there)

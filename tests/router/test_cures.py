@@ -162,3 +162,62 @@ def test_copy_understands_the_statement(name: str, value: str) -> None:
     specs = ((("ds", value),), (("ds", f"{value}x"), ("hr", "1")))
     wanted = CopyNeeded(TableRef("my db", "t-1"), specs, ClusterName(name), ClusterName("to"), None)
     assert parse(str(wanted), True) == CopyTable("my db", "t-1", specs, name, "to")
+
+
+# Copies that are made before the query runs
+
+
+def fetched(known: Facts, fetch: int, **request: object) -> Refuse:
+    refused = route(replace(Request(JOIN, EAST, fetch=fetch), **request), known)  # type: ignore[arg-type]
+    assert isinstance(refused, Refuse)
+    return refused
+
+
+def test_a_refused_query_has_the_cheapest_copies_if_its_session_has_them_made() -> None:
+    refused = fetched(facts(9), 4 * GIGA)
+    (copy,) = refused.copies
+    assert (copy.table, len(copy.partitions), copy.target) == (VISITS, 9, EAST)
+    assert "causeway.fetch.missing copies it to east when the query is run. For" in refused.hint
+    (copy,) = fetched(facts(9, users=GIGA), 4 * GIGA).copies
+    assert (copy.table, copy.target) == (USERS, WEST)
+
+
+def test_nothing_is_copied_for_a_query_that_lacks_more_than_its_session_allows() -> None:
+    refused = fetched(facts(9), 3 * GIGA)
+    assert refused.copies == ()
+    assert "causeway.fetch.missing allows 3.0 GB, and the query lacks 4.0 GB. " in refused.hint
+
+
+def test_copies_of_known_sizes_are_preferred_and_unknown_ones_are_made() -> None:
+    (copy,) = fetched(facts(9, visits=None), 5 * GIGA).copies
+    assert (copy.table, copy.size) == (USERS, 5 * GIGA)
+    (copy,) = fetched(facts(9, visits=None, users=None), 1).copies
+    assert copy.size is None
+
+
+def test_nothing_is_copied_to_a_cluster_that_is_down() -> None:
+    (copy,) = fetched(facts(9), 9 * GIGA, down=frozenset({EAST})).copies
+    assert copy.target == WEST
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        replace(JOIN, explain=True),
+        Known("ctas", JOIN.reads, (Write(TableRef("sample", "new"), Action.CREATE, False),)),
+        Known("insert", JOIN.reads, (Write(USERS, Action.INSERT, True),)),
+    ],
+)
+def test_nothing_is_copied_for_other_statements(statement: Known) -> None:
+    assert fetched(facts(9), 9 * GIGA, statement=statement).copies == ()
+
+
+def test_the_query_runs_with_its_copies() -> None:
+    known = facts(9)
+    (copy,) = fetched(known, 9 * GIGA).copies
+    there = Replicas(WEST, frozenset({copy.target}))
+    placed = known[VISITS].partitions  # type: ignore[union-attr]
+    after = {**known, VISITS: TableFacts(there, replace(placed, replicas=(there,)))}  # type: ignore[type-var]
+    decision = route(Request(JOIN, EAST), after)
+    assert isinstance(decision, RunIn)
+    assert decision.cluster == EAST

@@ -5,30 +5,41 @@ from dataclasses import replace
 from conf.locations import Location
 from conf.names import ClusterName
 from conf.settings.clusters import parse_clusters
+from conf.settings.kinds import size
+from conf.sizes import size_text
 from dialect.statement import SetVariable
-from proxy.errors import EndpointNotAllowed, Failure, NotUnderstoodCommand, UnknownCluster
+from proxy.errors import (
+    EndpointNotAllowed,
+    Failure,
+    NotUnderstoodCommand,
+    SettingDenied,
+    UnknownCluster,
+)
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.session.session import SessionState
 
 CLUSTERS = "hive.cluster.properties"
 DEFAULT_CLUSTER = "hive.default.cluster.name"
 USE_DEFAULT = "hive.use.default.cluster"
+FETCH = "causeway.fetch.missing"
 
 
 def is_ours(key: str) -> bool:
-    return key.strip().lower() in (CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT)
+    return key.strip().lower() in (CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, FETCH)
 
 
 def change(session: SessionState, key: str, value: str) -> Table:
     """Changes the setting in this session; the answer is that of any SET.
 
-    Raises EndpointNotAllowed (D13), UnknownCluster, NotUnderstoodCommand.
+    Raises EndpointNotAllowed (D13), UnknownCluster, NotUnderstoodCommand, SettingDenied.
     """
     name = key.strip().lower()
     if name == CLUSTERS:
         _change_clusters(session, value)
     elif name == DEFAULT_CLUSTER:
         _change_default(session, value.strip())
+    elif name == FETCH:
+        _change_fetch(session, value.strip().lower())
     else:
         _change_use_default(session, value.strip().lower())
     return _told(key, value)
@@ -79,6 +90,19 @@ def _change_use_default(session: SessionState, value: str) -> None:
     if value not in ("true", "false"):
         raise NotUnderstoodCommand(f"{USE_DEFAULT} is true or false.")
     session.topology = replace(session.topology, use_default=value == "true")
+
+
+def _change_fetch(session: SessionState, value: str) -> None:
+    """Bytes as in settings, or with a B: 20g, 20GB."""
+    try:
+        wanted = size(value.removesuffix("b"))
+    except ValueError as error:
+        raise NotUnderstoodCommand(f"{FETCH}: {error}.") from error
+    allowed = session.restrictions.fetch_limit
+    if wanted > allowed:
+        most = f"at most {size_text(allowed)} are" if allowed else "nothing is"
+        raise SettingDenied(f"{FETCH}: {most} copied for a query here (router.fetch.limit).")
+    session.fetch = wanted
 
 
 _NO_SUCH_DATABASE = (

@@ -19,13 +19,13 @@ DONE = {"published": ["ds=1"], "fresh": 2, "bytes_sent": 10, "files_sent": 3, "f
 
 def test_a_copy_is_summarised() -> None:
     out = json.dumps({"event": "swept"}) + "\n" + json.dumps(DONE) + "\n"
-    assert result(0, out, "") == "1 copied, 2 fresh, 10 bytes in 3 files"
+    assert result(0, out, "") == ("1 copied, 2 fresh, 10 bytes in 3 files", 10)
 
 
 def test_the_summary_names_partitions_that_the_table_lacks() -> None:
-    summary = result(0, json.dumps(DONE | {"absent": ["ds=8", "ds=9"]}), "")
+    summary = result(0, json.dumps(DONE | {"absent": ["ds=8", "ds=9"]}), "").text
     assert summary.endswith("in 3 files; not in the table: ds=8, ds=9")
-    summary = result(0, json.dumps(DONE | {"absent": [f"ds={n}" for n in range(9)]}), "")
+    summary = result(0, json.dumps(DONE | {"absent": [f"ds={n}" for n in range(9)]}), "").text
     assert summary.endswith("not in the table: ds=0, ds=1, ds=2 and 6 more")
 
 
@@ -63,7 +63,7 @@ print({json.dumps(DONE)!r})
 def test_the_child_reads_the_names_of_any_number_of_partitions(tmp_path: Path) -> None:
     partitions = [(("ds", f"2026/{day}"), ("hr", "é\n")) for day in range(20_000)]
     summary = asyncio.run(copier(tmp_path, REPORTS)(T, partitions, "east", "west"))
-    assert summary.startswith("1 copied")
+    assert summary.text.startswith("1 copied")
     names = (tmp_path / "names").read_text(encoding="utf-8").splitlines()
     assert names == [f"ds=2026%2F{day}/hr=é%0A" for day in range(20_000)]
     assert (tmp_path / "arguments").read_text() == (
@@ -75,6 +75,11 @@ def test_a_whole_table_is_copied_without_names(tmp_path: Path) -> None:
     asyncio.run(copier(tmp_path, REPORTS)(T, (), "east", "west"))
     assert "--partition-names" not in (tmp_path / "arguments").read_text()
     assert (tmp_path / "names").read_bytes() == b""
+
+
+def test_a_copy_has_its_bounds(tmp_path: Path) -> None:
+    asyncio.run(copier(tmp_path, REPORTS)(T, (), "east", "west", most=0, keep=60.0))
+    assert (tmp_path / "arguments").read_text().endswith("--most 0 --keep 60.0")
 
 
 IGNORES = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"

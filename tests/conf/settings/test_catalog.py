@@ -12,6 +12,7 @@ import pytest
 from conf.settings import (
     authentication,
     catalog,
+    fetching,
     operating,
     restrictions,
     settings,
@@ -23,7 +24,7 @@ from conf.settings.settings import Settings, settings_from
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 TABLE = re.compile(r"(<!-- settings: (\w+) -->\n)(.*?)(<!-- end -->)", re.S)
-MODULES = (authentication, operating, restrictions, settings, transports, view_limits)
+MODULES = (authentication, fetching, operating, restrictions, settings, transports, view_limits)
 
 
 def test_the_page_has_the_tables_of_the_rows() -> None:

@@ -1,11 +1,14 @@
 """Copies: complete or invisible, at every point where a run may die."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.staging import LEASE_SECONDS, OPEN
 from pipeline.errors import (
     AnotherCopyRuns,
+    CopyTooLarge,
     FilesFailed,
     NotCopyable,
     SourceKeepsChanging,
@@ -424,3 +427,37 @@ def test_tables_of_iceberg_and_delta_are_not_copied(provider: str) -> None:
         world.copy(again=True)
     assert world.fresh() == before
     world.sweep()
+
+
+def test_a_run_sends_no_more_than_it_may() -> None:
+    world = three()
+    world.limits = replace(world.limits, most=14)
+    with pytest.raises(CopyTooLarge, match="15 bytes to copy, and 14 bytes are allowed"):
+        world.copy()
+    assert world.fresh() == {}
+    assert not any(event["event"] == "carried" for event in world.events)
+    world.limits = replace(world.limits, most=15)
+    assert world.copy().bytes_sent == 15
+
+
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_a_sweep_takes_away_copies_whose_time_has_ended(partitioned: bool) -> None:
+    world = World(partitioned)
+    world.add("1", a="one") if partitioned else world.put("file:///c1/t", {"a": "one"})
+    world.copy(keep=100)
+    assert world.withdraw_expired(50) == 0
+    location = world.fresh().popitem()[1]
+    assert world.withdraw_expired(200) == 1
+    assert world.fresh() == {}
+    world.sweep()
+    assert world.files.exists(location)  # for readers that still use it
+    world.now += GRACE
+    world.sweep()
+    assert not world.files.exists(location)
+
+
+def test_a_copy_without_a_time_to_live_stays() -> None:
+    world = three()
+    world.copy()
+    assert world.withdraw_expired(1e9) == 0
+    assert len(world.fresh()) == 3

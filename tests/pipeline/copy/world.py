@@ -1,6 +1,7 @@
 """One table with a primary in C1 and copies in C2, with a clock of its own."""
 
 import contextlib
+import time
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,7 +15,7 @@ from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.staging import LEASE_SECONDS, is_run, staging_of
-from pipeline.copy.sweep import SweepResult, sweep_staging
+from pipeline.copy.sweep import SweepResult, sweep_staging, withdraw_expired
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 
 C1, C2 = ClusterName("C1"), ClusterName("C2")
@@ -92,9 +93,9 @@ class World:
         chosen = names or self.objects.names(table)
         return plan_copy(table, self.objects.objects(table, chosen), C2, STAGING, again=again)
 
-    def copy(self, *names: str, again: bool = False) -> CopyReport:
+    def copy(self, *names: str, again: bool = False, keep: float | None = None) -> CopyReport:
         plan = self.plan(*names, again=again)
-        return run_copy(plan, self.objects, self.context, CopyOptions(), self.limits)
+        return run_copy(plan, self.objects, self.context, CopyOptions(), self.limits, keep)
 
     def copy_killed_at(self, effect: int) -> bool:
         """Whether it was killed; it counts as dead afterwards."""
@@ -110,6 +111,11 @@ class World:
     def sweep(self) -> SweepResult:
         used = partial(used_by, self.objects, C2)
         return sweep_staging(self.files, used, STAGING, lambda: self.now, GRACE)
+
+    def withdraw_expired(self, seconds: float) -> int:
+        """As a sweep does so many seconds from now."""
+        later = time.time() + seconds
+        return withdraw_expired(self.objects, [self.objects.table(T)], [C1, C2], later)
 
     def fresh(self) -> dict[str, str]:
         """Objects with a fresh copy in C2, and where it is."""

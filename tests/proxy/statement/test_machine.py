@@ -55,6 +55,7 @@ from proxy.statement.events import (
     Entered,
     Event,
     Failed,
+    Fetched,
     Interrupted,
     Lingered,
     Listed,
@@ -72,6 +73,7 @@ from proxy.statement.events import (
 from proxy.statement.machine import StatementMachine
 from proxy.statement.steps import TRANSITIONS, Step
 from router.claim import KEY
+from router.cures import CopyNeeded
 from router.decision import Answer, Refuse, RunIn
 from tests.proxy.statement.playbook import (
     CREATE,
@@ -107,6 +109,8 @@ ENTER_WRITE = cmd.EnterCluster(EAST, WRITE, {})
 SET = Known("set", effect=SetVariable("a", "1"))
 APPLIED = cmd.Apply(SetVariable("a", "1"), 1, EAST)
 REFUSE = Refuse("CW104", "0A000", "DC-R9", "No cluster has all inputs.", "Copy one.")
+NEEDED = (CopyNeeded(TABLE, (), EAST, WEST, 10),)
+CURABLE = replace(REFUSE, copies=NEEDED)
 
 
 def error(failure: Failure | CausewayError) -> cmd.Become:
@@ -684,6 +688,53 @@ def test_a_copy() -> None:
     assert (book << answer << DONE << cmd.Report()).is_over
 
 
+def test_a_copy_that_is_cancelled_ends() -> None:
+    book = statement(can_copy=True) >> Started() << cmd.ReadCommand("TEXT")
+    book = book >> CommandRead(COPY) << cmd.Copy(COPY) >> Stopped() << cmd.CancelCopies()
+    book = book >> Copied("cancelled")
+    assert isinstance(book.due.pop(0), cmd.Answer)
+    assert (book << DONE << cmd.Report()).is_over
+
+
+# Copies that a query needs
+
+
+def fetching() -> Playbook:
+    book = analysed(READ) << cmd.Route(READ) >> routed(READ, CURABLE)
+    return book << RUNNING << cmd.FetchMissing(NEEDED)
+
+
+def test_a_query_runs_when_what_it_lacks_has_been_copied() -> None:
+    book = fetching() >> Fetched() << cmd.Route(None)
+    book = (
+        book
+        >> routed(READ, RunIn(WEST, "DC-R7", "it has all"))
+        << cmd.EnterCluster(WEST, READ, {TABLE: 1})
+    )
+    book = book >> Entered(checked=False) << cmd.Execute() >> Accepted() << cmd.WaitForEnd()
+    assert (
+        book >> FINISHED << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.Report()
+    ).is_over
+
+
+def test_copies_are_made_once_for_a_query() -> None:
+    book = fetching() >> Fetched() << cmd.Route(None) >> routed(READ, CURABLE)
+    book = book << error(Failure("[CW104] No cluster has all inputs. Copy one.", "0A000", 104))
+    assert (book << cmd.Report()).is_over
+
+
+def test_copies_that_fail_fail_the_query() -> None:
+    failure = MetastoreDown("down")
+    assert (fetching() >> Failed(failure) << error(failure) << cmd.Report()).is_over
+
+
+def test_a_query_that_is_stopped_ends_its_copies_and_runs_nowhere() -> None:
+    book = fetching() >> Stopped() << cmd.CancelCopies()
+    assert (book >> Fetched() << cmd.Report()).is_over
+    book = analysed(READ) << cmd.Route(READ) >> Stopped()
+    assert (book >> routed(READ, CURABLE) << cmd.Report()).is_over
+
+
 def test_a_copy_where_none_are_made() -> None:
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(COPY)
     assert (book.due[0], book.due[1]) == (error(failure_error(book)), cmd.Report())
@@ -799,9 +850,11 @@ def an_event(
         Analysed: [Analysed(what)],
         DatabaseChecked: [DatabaseChecked(True), DatabaseChecked(False)],
         Copied: [Copied("made")],
+        Fetched: [Fetched()],
         Listed: [Listed(DATABASES)],
         Routed: [
             *(routed(what), routed(what), routed(what, REFUSE)),
+            *([routed(what, CURABLE)] if what is READ else []),
             *([routed(what, in_turn=TURN)] if what is WRITE else []),
         ],
         TurnCame: [TurnCame(True), TurnCame(False)],

@@ -1,0 +1,26 @@
+"""Copies that are made for queries which no cluster can run (`SET causeway.fetch.missing`)."""
+
+from dataclasses import dataclass
+
+from conf.settings.kinds import DURATION, SIZE
+from conf.settings.rows import LIVE, RESTART, setting
+
+
+# fmt: off
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """Bounds in bytes; 0: no bound, but for `limit`, with which nothing is copied. `keep` is in
+    seconds."""
+
+    limit: int = setting("router.fetch.limit", SIZE, "0", LIVE,
+        "How many bytes users may have copied for one query that no cluster can run, with"
+        " `SET causeway.fetch.missing`"
+        " ([data on demand](../guide/copy.md#data-on-demand)). `0`: none.")
+    user_daily: int = setting("router.fetch.user.daily", SIZE, "0", RESTART,
+        "How many bytes are copied for the queries of one user on one day (UTC), by one proxy"
+        " since its start. `0`: any number.")
+    link_daily: int = setting("router.fetch.link.daily", SIZE, "0", RESTART,
+        "How many bytes are copied for queries from one cluster to another on one day (UTC), by"
+        " one proxy since its start. `0`: any number.")
+    keep: float = setting("router.fetch.keep", DURATION, "168h", RESTART,
+        "How long such a copy is wanted. `causeway copy sweep` takes it away after that.")

@@ -1,0 +1,53 @@
+"""How many bytes were copied for queries today, by user and by link, and how many more may be."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from conf.settings.fetching import Fetching
+from conf.sizes import size_text
+from proxy.errors import FetchedEnough
+from proxy.operations.workers.counters import Counters
+from router.cures import CopyNeeded
+
+_UNIT = 1 << 20  # a counter has 32 bits: it counts mebibytes, each begun one
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """`counters` are those of all workers. Days are those of UTC."""
+
+    bounds: Fetching
+    counters: Counters
+    clock: Callable[[], float] = time.time
+
+    def left(self, user: str, copy: CopyNeeded) -> int:
+        """How many bytes this copy may have. Raises FetchedEnough where it is known to have more,
+        or where none are left."""
+        least = sys.maxsize
+        for what, key, bound in self._bounded(user, copy):
+            left = max(0, bound - self.counters.count(key) * _UNIT)
+            if left == 0 or left < (copy.size or 0):
+                size = "what is missing" if copy.size is None else size_text(copy.size)
+                raise FetchedEnough(
+                    f"{size_text(left)} may still be copied {what} today, and {size} of"
+                    f" {copy.table} would be copied to {copy.target}."
+                )
+            least = min(least, left)
+        return least
+
+    def spend(self, user: str, copy: CopyNeeded, sent: int) -> None:
+        """Counts the bytes that were sent."""
+        for _, key, _ in self._bounded(user, copy):
+            self.counters.add(key, -(-sent // _UNIT))
+
+    def _bounded(self, user: str, copy: CopyNeeded) -> Iterator[tuple[str, str, int]]:
+        """For each bound that there is: for whom, the counter, the bytes of a day."""
+        day = int(self.clock()) // _DAY
+        if self.bounds.user_daily:
+            yield f"for user {user}", f"fetched\0{day}\0{user}", self.bounds.user_daily
+        if self.bounds.link_daily:
+            link = f"from {copy.source} to {copy.target}"
+            yield link, f"fetched\0{day}\0{link}", self.bounds.link_daily

@@ -1,0 +1,169 @@
+"""`SET causeway.fetch.missing`: a query that no cluster can run has what it lacks copied, and runs.
+Over real sockets and fake clusters; the copies are a fake."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from cli.errors import CopyFailed
+from conf.names import ClusterName, TableRef
+from conf.settings.restrictions import Restrictions
+from proxy.protocol.types import FETCH_LOG, OperationState
+from proxy.statement.copies.copier import CopySummary
+from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until
+from thriftcodec.values import Struct
+
+JOIN = "SELECT * FROM e JOIN w"
+SET = "SET causeway.fetch.missing=1GB"
+
+
+class FakeCopier:
+    """Its copies are fresh when `ends` is set, unless they fail."""
+
+    def __init__(self) -> None:
+        self.metastore = FakeMetastore()
+        self.ends = asyncio.Event()
+        self.fails = ""
+        self.begun: list[str] = []
+        self.cancelled = 0
+
+    async def __call__(
+        self,
+        table: TableRef,
+        partitions: Sequence[Sequence[tuple[str, str]]],
+        source: str,
+        target: str,
+        *,
+        most: int | None = None,
+        keep: float | None = None,
+    ) -> CopySummary:
+        self.begun.append(f"{table} {source} {target} {most}")
+        try:
+            await self.ends.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.fails:
+            raise CopyFailed(self.fails)
+        self.metastore.fresh[str(table)] = ClusterName(target)
+        return CopySummary("1 copied", 5)
+
+
+def on_demand(scenario: Any, limit: int = 1 << 30) -> None:
+    copier = FakeCopier()
+
+    async def with_copier(world: World) -> None:
+        copier.metastore = world.metastore
+        await scenario(world, copier)
+
+    play(with_copier, restrictions=Restrictions(fetch_limit=limit), copier=copier)
+
+
+async def state(client: Client, operation: Struct) -> object:
+    return (await client.on("GetOperationStatus", operation)).get(2)
+
+
+async def log(client: Client, operation: Struct) -> list[str]:
+    reply: Any = await client.on("FetchResults", operation, kind=FETCH_LOG)
+    ((_, typed),) = reply.get(3).get(3)[0].fields.values()
+    return [each.decode() for each in typed.get(1)]
+
+
+def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        client = await world.client()
+        refused = error_of(await client.execute(JOIN))
+        assert refused is not None
+        assert "causeway.fetch.missing" not in refused.message
+        await client.operation(SET)
+        operation = await client.operation(JOIN, run_async=True)
+        await until(lambda: bool(copier.begun))
+        assert copier.begun == ["default.w west east 1073741824"]
+        assert await state(client, operation) == OperationState.RUNNING
+        assert await log(client, operation) == [
+            "Copying default.w from west to east, which no cluster has together with the other"
+            " inputs."
+        ]
+        assert await log(client, operation) == []
+        copier.ends.set()
+        await until(lambda: JOIN in world.east.statements)
+        assert await client.rows(JOIN) == 1
+        assert len(copier.begun) == 1
+        assert "forget default.w" in world.metastore.log
+
+    on_demand(scenario)
+
+
+def test_a_cancelled_query_ends_its_copy() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        client = await world.client()
+        await client.operation(SET)
+        operation = await client.operation(JOIN, run_async=True)
+        await until(lambda: bool(copier.begun))
+        await client.on("CancelOperation", operation)
+        assert await state(client, operation) == OperationState.CANCELED
+        await until(lambda: copier.cancelled == 1)
+        assert JOIN not in world.east.statements
+
+    on_demand(scenario)
+
+
+def test_a_cancelled_copy_statement_ends_its_copy() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        client = await world.client()
+        operation = await client.operation("ALTER TABLE w COPY west TO east", run_async=True)
+        await until(lambda: bool(copier.begun))
+        await client.on("CancelOperation", operation)
+        await until(lambda: copier.cancelled == 1)
+        assert await state(client, operation) == OperationState.CANCELED
+
+    on_demand(scenario)
+
+
+def test_a_copy_that_fails_is_the_querys_error() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        copier.fails = "[CW614] It is too large."
+        copier.ends.set()
+        client = await world.client()
+        await client.operation(SET)
+        failure = error_of(await client.execute(JOIN))
+        assert failure is not None
+        assert "[CW614] It is too large." in failure.message
+        assert await client.rows("SELECT * FROM e") == 1
+
+    on_demand(scenario)
+
+
+def test_users_may_ask_for_as_much_as_the_operator_allows() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        client = await world.client()
+        failure = error_of(await client.execute(SET))
+        assert failure is not None
+        assert failure.message.startswith(
+            "[CW230] causeway.fetch.missing: at most 100.0 MB are copied for a query here"
+        )
+        assert error_of(await client.execute("SET causeway.fetch.missing=100000000")) is None
+        failure = error_of(await client.execute("SET causeway.fetch.missing=much"))
+        assert failure is not None
+        assert failure.message.startswith("[CW209]")
+        await client.operation("SET causeway.fetch.missing=0")
+        failure = error_of(await client.execute(JOIN))
+        assert failure is not None
+        assert failure.message.startswith("[CW104]")
+        assert copier.begun == []
+        await client.operation("SET causeway.fetch.missing=1")
+        explained = await client.operation(f"EXPLAIN CLUSTER {JOIN}")
+        assert await state(client, explained) == OperationState.FINISHED
+        assert copier.begun == []
+
+    on_demand(scenario, limit=100_000_000)
+
+
+def test_nothing_is_copied_where_the_operator_allows_nothing() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        failure = error_of(await (await world.client()).execute(SET))
+        assert failure is not None
+        assert "nothing is copied for a query here" in failure.message
+        assert world.east.statements == []
+
+    on_demand(scenario, limit=0)
