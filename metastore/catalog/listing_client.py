@@ -20,7 +20,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 
 LIMIT = 1_000_000  # columns and tables, some 100 bytes each
-REST = 600.0  # seconds without a listing after it was too large
+REST = 600.0  # seconds without questions as large as one that was too large
 MOST_DESCRIBED = 5_000  # tables in one answer
 
 
@@ -38,7 +38,8 @@ class TableListing:
     """Belongs to the event loop in which it is created.
 
     Every answer is the state of the metastore at some time after the call; None: the state is not
-    certain, or too large to keep.
+    certain, or too large to keep. Of more tables than are kept, those of the databases that were
+    asked for last are.
     """
 
     def __init__(self, pool: ClientPool, tracker: ChangeTracker, limit: int = LIMIT) -> None:
@@ -47,8 +48,9 @@ class TableListing:
         self._limit = limit
         self._names: tuple[str, ...] | None = None
         self._epoch = 0  # grows when a database may have been created or dropped
-        self._known: dict[str, _Database] = {}
+        self._known: dict[str, _Database] = {}  # what was asked for last is last
         self._rest_until = 0.0
+        self._too_many = 0  # databases of the question that was too large
         self._tables_in: dict[str, tuple[str, ...]] = {}
         self._views_in: dict[str, tuple[str, ...]] = {}
         self._changes = 0  # grows with every change
@@ -58,21 +60,30 @@ class TableListing:
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
         """The databases for which `wanted` is true, in the metastore's order, with their tables."""
-        if asyncio.get_running_loop().time() < self._rest_until:
-            return None
         names = await self.databases_of(wanted)
-        if names is None:
+        if names is None or self._is_resting(len(names)):
             return None
         try:
-            found = []
+            found, weight = [], 0
             for name in names:
-                tables = await self._tables(name)
-                if tables is None:
+                known = await self._read_now(name)
+                weight += 0 if known is None else known.weight
+                if known is None or weight > self._limit:
+                    self._too_much(len(names))
                     return None
-                found.append((name, tables))
+                found.append((name, tuple(known.tables.values())))
             return found
         except (MetastoreDown, MetastoreRefused):
             return None
+
+    def _is_resting(self, databases: int) -> bool:
+        """Whether a question of so many databases has just been too large."""
+        resting = asyncio.get_running_loop().time() < self._rest_until
+        return resting and databases >= self._too_many
+
+    def _too_much(self, databases: int) -> None:
+        self._too_many = databases
+        self._rest_until = asyncio.get_running_loop().time() + REST
 
     async def databases_of(self, wanted: Callable[[str], bool]) -> list[str] | None:
         """The names of the databases for which `wanted` is true."""
@@ -147,12 +158,16 @@ class TableListing:
                 self._names = names
         return names
 
-    async def _tables(self, database: str) -> tuple[ListedTable, ...] | None:
-        known = self._known.setdefault(database, _Database())
+    async def _read_now(self, database: str) -> _Database | None:
+        """The database as it is now; None if it is too large."""
+        known = self._known.pop(database, None)
+        if known is None:
+            known = _Database()
+        self._known[database] = known
         async with known.lock:
             if known.changed != set() and not await self._read(database, known):
                 return None
-            return tuple(known.tables.values())
+            return known
 
     async def _read(self, database: str, known: _Database) -> bool:
         """Reads the changed tables. Changes during the read stay in `changed`."""
@@ -176,19 +191,22 @@ class TableListing:
             known.changed = None
             raise
         if tables is None:
-            return self._too_much()
+            self._known.pop(database, None)
+            return False
         tables.sort(key=lambda table: (table.age, table.name))
         known.tables = {table.name: table for table in tables}
         known.weight = sum(table.weight for table in tables)
-        if sum(each.weight for each in self._known.values()) > self._limit:
-            return self._too_much()
-        return True
+        self._make_room(database)
+        return known.weight <= self._limit
 
-    def _too_much(self) -> bool:
-        """Removes everything, and keeps nothing for some time."""
-        self._on_change(None)
-        self._rest_until = asyncio.get_running_loop().time() + REST
-        return False
+    def _make_room(self, database: str) -> None:
+        """Removes what was asked for longest ago; the database itself if it is too large alone."""
+        left = sum(each.weight for each in self._known.values()) - self._limit
+        for name in [*(each for each in self._known if each != database), database]:
+            if left <= 0:
+                return
+            removed = self._known.pop(name, None)
+            left -= 0 if removed is None else removed.weight
 
     def _on_change(self, tables: tuple[TableRef, ...] | None) -> None:
         self._changes += 1

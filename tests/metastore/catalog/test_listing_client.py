@@ -13,6 +13,8 @@ from conf.spark_table import SparkDatabase
 from metastore.catalog import listing_client
 from metastore.catalog.listing_client import TableListing
 from metastore.catalog.spark_table import spark_database
+from metastore.client.async_client import ClientPool
+from metastore.client.change_tracker import ChangeTracker
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.snapshot.loader_client import SnapshotLoader
@@ -32,6 +34,21 @@ def run(settings: Settings, scenario: Scenario) -> None:
             await scenario(loader._listing)
         finally:
             loader.close()
+
+    asyncio.run(main())
+
+
+def run_with_limit(settings: Settings, limit: int, scenario: Scenario) -> None:
+    """As `run`, with a listing that keeps so many columns and tables."""
+
+    async def main() -> None:
+        pool = ClientPool(settings.metastores, settings.metastore_timeout)
+        tracker = ChangeTracker(settings)
+        try:
+            await scenario(TableListing(pool, tracker, limit))
+        finally:
+            pool.close()
+            tracker.close()
 
     asyncio.run(main())
 
@@ -251,22 +268,65 @@ def test_no_listing_with_writers_that_bypass_the_views(hms, view) -> None:
     run(Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]}), scenario)
 
 
-def test_what_is_too_much_is_not_kept(hms, view, monkeypatch) -> None:
+def test_what_is_too_much_is_not_read_again_for_a_while(hms, view) -> None:
     hms.add(a_table("t", 20))
 
     async def scenario(listed: TableListing) -> None:
-        listed._limit = 20
         assert await found(listed) is None
-        assert listed._known == {}
         before = reads(hms)
         assert await found(listed) is None
         assert reads(hms) == before
-        listed._limit = 21
-        listed._rest_until = 0.0
-        assert await found(listed) == {"default": {"t": 20}}
 
-    monkeypatch.setattr(listing_client, "REST", 60.0)
-    run(settings_of(hms, view), scenario)
+    run_with_limit(settings_of(hms, view), 20, scenario)
+
+
+def test_what_is_too_much_is_read_again_later(hms, view, monkeypatch) -> None:
+    hms.add(a_table("t", 20))
+    monkeypatch.setattr(listing_client, "REST", 0.0)
+
+    async def scenario(listed: TableListing) -> None:
+        assert await found(listed) is None
+        hms.tables.clear()
+        hms.add(a_table("t", 19))
+        assert await found(listed) == {"default": {"t": 19}}
+
+    run_with_limit(settings_of(hms, view), 20, scenario)
+
+
+def three_databases(hms: WritableMetastore) -> None:
+    with HmsClient((hms.endpoint,)) as client:
+        for name in ("one", "two", "three"):
+            client.create_database(Database.make(name, f"hdfs://c1:8020/{name}"))
+            hms.add(a_table("t", 7, name))
+
+
+def test_of_too_many_databases_those_that_were_asked_for_last_are_kept(hms, view) -> None:
+    """Each has 8 of 20 columns and tables: two are kept."""
+    three_databases(hms)
+
+    async def scenario(listed: TableListing) -> None:
+        for name in ("one", "two", "one", "three"):
+            assert await found(listed, name) == {name: {"t": 7}}
+        before = reads(hms)
+        assert await found(listed, "one") == {"one": {"t": 7}}
+        assert reads(hms) == before
+        assert await found(listed, "two") == {"two": {"t": 7}}
+        assert reads(hms) == before + 1
+
+    run_with_limit(settings_of(hms, view), 20, scenario)
+
+
+def test_a_question_that_is_too_large_leaves_smaller_ones_answered(hms, view) -> None:
+    three_databases(hms)
+
+    async def scenario(listed: TableListing) -> None:
+        assert await found(listed) is None
+        before = reads(hms)
+        assert await found(listed) is None
+        assert reads(hms) == before
+        assert await found(listed, "two") == {"two": {"t": 7}}
+
+    run_with_limit(settings_of(hms, view), 20, scenario)
 
 
 @pytest.mark.parametrize("metadata", [Metadata.CLUSTER, Metadata.AUTOMATIC])
