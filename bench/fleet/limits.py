@@ -7,17 +7,21 @@ the processor. What the fleet would need is the figure of one table or partition
 """
 
 import argparse
+import asyncio
 import gc
 import multiprocessing
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from advice.copies import candidates
 from advice.stock import Stock, TableStock
-from bench.fleet.fleet import CLUSTERS, DAILY, HOURLY
+from bench.fleet.fleet import AREA, CLUSTERS, DAILY, HOURLY
+from bench.fleet.shapes import popular
 from conf.names import TableRef
 from conf.partitions import PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.placement import COPY_PREFIX, PARTITIONS, PRIMARY, Placement, read_placement
@@ -26,6 +30,7 @@ from conf.tables import TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
 from metastore.catalog.describe import describe
+from metastore.catalog.listing_client import TableListing
 from metastore.catalog.spark_table import packed
 from metastore.client.types import Table
 from metastore.snapshot.partitions import PartitionSheet
@@ -160,6 +165,69 @@ def _decided(record: TableRecord, condition: str) -> tuple[float, float]:
     return timed(decide), min(timed(decide) for _ in range(5))
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """Its time is that of the simulation."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+
+class _Listed:
+    """The metastore and the changes as a listing asks for them: databases of a thousand tables, as
+    many as the fleet has, of which none changes."""
+
+    newer = False
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def run(self, read: Callable[[Any], Any]) -> Any:
+        self.calls += 1
+        return read(self)
+
+    def get_databases(self) -> list[str]:
+        return [f"area{number:04}" for number in range(ALL_TABLES // AREA)]
+
+    def get_all_tables(self, database: str) -> list[str]:
+        first = int(database.removeprefix("area")) * AREA
+        return [f"table_{number}" for number in range(first, first + AREA)]
+
+    def get_tables(self, database: str, names: list[str]) -> list[Table]:
+        return [read_table(int(name.removeprefix("table_"))) for name in names]
+
+    def follow(self, on_change: object) -> None:
+        pass
+
+    async def update(self) -> bool:
+        return True
+
+
+def listing(questions: int) -> Iterator[str]:
+    """Tools that ask for the tables of a database each second, and of all once in ten minutes."""
+    source: Any = _Listed()
+    answered = Counter[bool]()
+
+    async def ask() -> None:
+        listed, random = TableListing(source, source), Random(1)
+        loop: Any = asyncio.get_running_loop()
+        for number in range(questions):
+            loop.now = float(number)
+            if number % 600 == 300:
+                await listed.tables_of(lambda name: True)
+            area = f"area{popular(random, ALL_TABLES // AREA, 0.9):04}"
+            found = await listed.tables_of(lambda name, area=area: name == area)
+            answered[found is not None] += 1
+
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        runner.run(ask())
+    yield (
+        f"tables of a database, asked each second, of all each 10 minutes: {answered[True]:,} of"
+        f" {questions:,} questions answered, {source.calls:,} readings"
+    )
+
+
 def stock(tables: int) -> Iterator[str]:
     """The stock of `causeway assess`, and what it adds up over all tables."""
     start = resident()
@@ -190,8 +258,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.fleet.limits", description=__doc__)
     parser.add_argument("--tables", type=int, default=20_000, help="in memory (%(default)s)")
     parser.add_argument("--partitions", type=int, default=1_000_000, help="of one (%(default)s)")
+    parser.add_argument("--questions", type=int, default=1_200, help="of tools (%(default)s)")
     args = parser.parse_args()
-    sections = ((memory, args.tables), (decisions, args.partitions), (stock, args.tables // 4))
+    sections = (
+        (memory, args.tables),
+        (decisions, args.partitions),
+        (stock, args.tables // 4),
+        (listing, args.questions),
+    )
     for work, size in sections:
         # a process each, so that none uses the memory that another one freed
         process = multiprocessing.get_context("spawn").Process(target=_print, args=(work, size))
