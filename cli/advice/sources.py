@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from advice.demand import HALF_LIFE, Replayed, Tally, gathered
 from advice.errors import BadLog, BadStock
@@ -21,6 +22,7 @@ from dialect.analyze import analyze
 from dialect.statement import Analysis, Namespace, Needs
 
 _ROUNDS = 64
+_SEED = 20  # of samples, so that equal logs have equal results
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,21 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes that replay (0: one a processor)",
     )
+    add(
+        "--sample",
+        type=_share,
+        default=1.0,
+        metavar="SHARE",
+        help="replay only this share of the statements, chosen by chance (%(default)s)",
+    )
     add("--json", action="store_true", help="print one JSON object")
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 < share <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 1")
+    return share
 
 
 def read_source(args: argparse.Namespace) -> Source:
@@ -101,13 +117,16 @@ def read_source(args: argparse.Namespace) -> Source:
     else:
         tables = MetastoreStock(settings)
         stock, load = tables.stock, tables.load
-    tally = Tally()
+    tally, random = Tally(), Random(_SEED)
     log = _log(args, settings, unread)
     for each, namespace in in_context(log, lambda sql, names: _analysed(sql, names, stock, load)):
-        tally.add(each, namespace)
+        if args.sample == 1 or random.random() < args.sample:
+            tally.add(each, namespace)
     if not tally.counts:
         raise BadLog("there is no statement to replay.")
     rates = tally.rates(args.half_life, args.days)
+    if args.sample < 1:
+        rates = {work: rate / args.sample for work, rate in rates.items()}
     processes = args.processes or os.cpu_count() or 1
     found = replayed(tally, stock, load, processes)
     result = gathered((work, tally.counts[work], rates[work], each) for work, each in found)

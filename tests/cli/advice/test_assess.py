@@ -47,6 +47,26 @@ def files(tmp_path: Path) -> list[str]:
     return [str(log), "--tables", str(tables), "--processes", "1"]
 
 
+def test_a_sample_counts_for_all_statements(
+    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "many.sql"
+    log.write_text("".join(f"SELECT * FROM shop.users WHERE id = {n};\n" for n in range(2_000)))
+    sampled = [str(log), *files[1:], "--json", "--sample", "0.1"]
+    assert main(["assess", *sampled]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["texts"] == found["statements"] == pytest.approx(200, rel=0.2)
+    assert found["statements_a_day"] == pytest.approx(2_000, rel=0.2)
+    assert main(["assess", *sampled]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+
+
+@pytest.mark.parametrize("share", ["0", "1.5", "half"])
+def test_a_sample_is_a_share(share: str, files: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["assess", *files, "--sample", share])
+
+
 def test_json(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["assess", *files, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
