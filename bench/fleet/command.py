@@ -16,7 +16,7 @@ import json
 import sys
 from pathlib import Path
 
-from bench.fleet.day import REPLAYED, SNAPSHOT_LIMIT, Day, Options
+from bench.fleet.day import REPLAYED, SNAPSHOT_LIMIT, SNAPSHOT_TTL, Day, Options
 from bench.fleet.report import as_text, figures, page, times
 
 
@@ -32,10 +32,11 @@ def main() -> None:
     add("--routed", type=float, default=1.0, help="share of the reads to decide (%(default)s)")
     add("--replayed", type=int, default=REPLAYED, help="statements in advice's log (%(default)s)")
     add("--limit", type=int, default=SNAPSHOT_LIMIT, help="snapshot.limit (%(default)s)")
+    add("--ttl", type=float, default=SNAPSHOT_TTL, help="snapshot.ttl (%(default)s)")
     add("--json", type=Path, metavar="FILE", help="write all figures and times")
     add("--html", type=Path, metavar="FILE", help="write a page with curves")
     args = parser.parse_args()
-    options = Options(args.scale, args.seed, args.routed, args.replayed, args.limit)
+    options = Options(args.scale, args.seed, args.routed, args.replayed, args.limit, args.ttl)
     course = asyncio.run(Day(options).run(lambda line: print(line, file=sys.stderr, flush=True)))
     if args.json is not None:
         both = {"figures": figures(course), "times": times(course)}

@@ -34,7 +34,7 @@ NUMBERS = {name: number for number, name in enumerate(CLUSTERS)}
 WRITE_SECONDS = 120.0  # a pipeline's median
 NOON = PERIODS // 2
 REPLAYED = 50_000  # statements of the morning in the advice's log
-SNAPSHOT_LIMIT = 10_000  # the default of snapshot.limit
+SNAPSHOT_LIMIT, SNAPSHOT_TTL = 10_000, 60.0  # the defaults of snapshot.limit and snapshot.ttl
 
 
 class StaleRead(AssertionError):
@@ -50,6 +50,7 @@ class Options:
     routed: float = 1.0
     replayed: int = REPLAYED
     limit: int = SNAPSHOT_LIMIT
+    ttl: float = SNAPSHOT_TTL
     advised: bool = True
 
 
@@ -80,7 +81,7 @@ class Day:
         self._random = Random(options.seed + 3)
         self._metastore = Metastore(self._fleet)
         self._now = 0.0
-        self._cache = Cache(self._metastore, options.limit, lambda: self._now)
+        self._cache = Cache(self._metastore, options.limit, options.ttl, lambda: self._now)
         self._links = Links()
         self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._event = 0
@@ -170,13 +171,13 @@ class Day:
     async def _decide(self, drawn: Drawn, period: Period) -> bool:
         """Whether the statement runs."""
         analysed = self._analyses.count
-        began = time.perf_counter()
+        began = time.process_time()
         statement = self._analyses.statement(*drawn)
-        ready = time.perf_counter()
+        ready = time.process_time()
         facts = await self._facts(statement, period)
-        known = time.perf_counter()
+        known = time.process_time()
         decision = route(Request(statement, CLUSTERS[0], clusters=CLUSTERS), facts)
-        ended = time.perf_counter()
+        ended = time.process_time()
         if self._analyses.count > analysed:
             self.course.analysed += 1
             self.course.analysis_seconds += ready - began

@@ -144,8 +144,10 @@ class Cache:
     """One worker of a proxy whose metastore changes only through the views: a table is read again
     when it has changed, and when it is older than the snapshot's ttl."""
 
-    def __init__(self, metastore: Metastore, limit: int, clock: Callable[[], float]) -> None:
-        self.snapshot = Snapshot(limit=limit, clock=clock)
+    def __init__(
+        self, metastore: Metastore, limit: int, ttl: float, clock: Callable[[], float]
+    ) -> None:
+        self.snapshot = Snapshot(ttl, limit, clock)
         self._metastore = metastore
         pool: Any = Pool(metastore)
         self._loader = PartitionLoader(self.snapshot, pool)

@@ -131,7 +131,7 @@ def page(course: Course) -> str:
             "{:.1%}",
         ),
         (
-            "Decision, mean microseconds",
+            "Decision, mean microseconds of the processor",
             [1e6 * e.decisions.total / max(e.decisions.count, 1) for e in periods],
             "{:,.0f}",
         ),
