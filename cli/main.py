@@ -22,6 +22,10 @@ SUBCOMMANDS = {
     "admin": ("server.admin", "show and change what a running proxy does"),
     "check": ("check.check", "say what is wrong with a configuration, and what it can reach"),
     "settings": ("settings", "list the settings, or print their JSON schema"),
+    "completion": (
+        "completion.completion",
+        "print the completion of command lines for a shell, or the man page",
+    ),
     "password": ("password", "make a line of a password file"),
     "assess": (
         "advice.assess",

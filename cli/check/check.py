@@ -21,6 +21,8 @@ from conf.logs.printable import json_text
 from conf.settings.kinds import seconds
 from conf.settings.load import Examined, examine
 
+_TIMEOUT = 20.0  # seconds: a Thrift Server that has just started takes its time for a session
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
@@ -30,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         type=_seconds,
-        default=20.0,
+        default=_TIMEOUT,
         metavar="SECONDS",
-        help="how long each check may take; all run side by side (%(default)g)",
+        help=f"how long each check may take; all run side by side ({_TIMEOUT:g})",
     )
     parser.add_argument(
         "--store",

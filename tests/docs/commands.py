@@ -1,17 +1,10 @@
-"""The command line as argparse has it: every command with its arguments."""
+"""The command line as the reference has it: every command with its arguments."""
 
-import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cli.completion.command_tree import Option, command_tree
 from cli.main import SUBCOMMANDS, build_parser
 
-# Defaults that depend on the machine, as the page has them.
-_DEFAULTS = {
-    "--user": "the system's user",
-    "--store": ".causeway/lifecycle.db",
-    "--spark-submit": "pyspark's",
-}
 # Options that many commands have; the head of the page describes them.
 COMMON = ("--conf FILE", "--endpoints FILE", "--store URL", "--user USER", "--json")
 # The same name with another meaning.
@@ -51,37 +44,19 @@ def _cell(text: str) -> str:
 
 def commands() -> list[Command]:
     """Every command of the command line, in the order of `causeway --help`."""
-    return list(_commands(build_parser(SUBCOMMANDS), ""))
+    return [
+        Command(
+            each.name,
+            each.summary,
+            tuple(operand.usage for operand in each.operands),
+            tuple(_option(option) for option in each.options if "--help" not in option.names),
+        )
+        for each in command_tree(build_parser(SUBCOMMANDS)).all()
+        if not each.commands
+    ]
 
 
-def _commands(parser: argparse.ArgumentParser, summary: str) -> Iterator[Command]:
-    nested = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
-    for action in nested:
-        summaries = {each.dest: each.help or "" for each in action._choices_actions}
-        for name, child in action.choices.items():
-            yield from _commands(child, summaries[name])
-    if not nested:
-        actions = [each for each in parser._actions if each.help is not argparse.SUPPRESS]
-        positional = tuple(_value(each) for each in actions if not each.option_strings)
-        options = [_option(each) for each in actions if each.option_strings and each.dest != "help"]
-        yield Command(parser.prog, summary, positional, tuple(options))
-
-
-def _value(action: argparse.Action) -> str:
-    if action.nargs == 0:
-        return ""
-    if action.metavar is None and action.choices is not None:
-        return "|".join(map(str, action.choices))
-    value = str(action.metavar or (action.dest.upper() if action.option_strings else action.dest))
-    value = f"{value} .." if action.nargs == "+" else value
-    if action.nargs == "?" and not action.option_strings:
-        return f"[{value}]"
-    return f"[{value} ..]" if action.nargs == "*" else value
-
-
-def _option(action: argparse.Action) -> tuple[str, str]:
-    names = f"{', '.join(action.option_strings)} {_value(action)}".strip()
-    default = _DEFAULTS.get(action.option_strings[-1], action.default)
-    text = (action.help or "").replace("%(default)s", str(default))
-    exclusive = names in ("--conf FILE", "--endpoints FILE")
-    return names, f"{text} (required)" if action.required and not exclusive else text
+def _option(option: Option) -> tuple[str, str]:
+    exclusive = option.usage in ("--conf FILE", "--endpoints FILE")
+    text = f"{option.help} (required)" if option.is_required and not exclusive else option.help
+    return option.usage, text
