@@ -115,9 +115,14 @@ def _input(table: TableRef, known: TableFacts, predicates: Sequence[PartitionPre
 
 
 def _replicas_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Replicas, ...]:
+    """The distinct replicas of these rows; without a look at each where all partitions have the
+    same, because a condition may select a million."""
     if len(rows) == len(placed.partitions):
         return placed.replicas
-    return tuple(placed.replicas[group] for group in sorted({placed.groups[row] for row in rows}))
+    if rows and len(set(placed.replicas)) == 1:
+        return placed.replicas[:1]
+    groups = set(map(placed.groups.__getitem__, rows))
+    return tuple(placed.replicas[group] for group in sorted(groups))
 
 
 def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, Output]:
