@@ -41,6 +41,14 @@ def parse_clusters(text: str) -> Clusters:
     return clusters, views
 
 
+def cluster_names(text: str) -> tuple[str, ...]:
+    """The names of all clusters, also of those with wrong keys; none if the text is not JSON."""
+    try:
+        return tuple(json_object(text))
+    except ValueError:
+        return ()
+
+
 def is_cluster_name(text: str) -> bool:
     """Whether the name can be part of parameter names, folders and statements."""
     return _NAME.fullmatch(text) is not None
@@ -62,9 +70,9 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
     hs2: tuple[Endpoint, ...] = ()
     if filesystem and not urlsplit(filesystem).scheme:
         faults.reasons.append(f"{FILE_SYSTEM}: not a URI: {filesystem!r}")
-    with faults.collected():
+    with faults.collected(f"{JOB_TRACKER}: "):
         hs2 = endpoints(texts[JOB_TRACKER]) if texts.get(JOB_TRACKER) else ()
-    with faults.collected():
+    with faults.collected(f"{VIEW}: "):
         view = Endpoint.parse(texts[VIEW]) if texts.get(VIEW) else None
     faults.check()
     return Cluster(name, filesystem, hs2), view

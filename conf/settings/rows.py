@@ -57,7 +57,8 @@ class Setting(Generic[T]):
     @property
     def remedy(self) -> str:
         """What to write, as plain text: the type, the default and the sentence."""
-        text = f"{self.kind.name} (default: {self.shown_default}). {self.sentence}"
+        default = f" (default: {self.default})" if self.default else ""
+        text = f"{self.kind.name}{default}. {self.sentence}"
         return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
 
 

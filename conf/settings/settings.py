@@ -10,7 +10,7 @@ from conf.names import ClusterName
 from conf.secrets import Sharing
 from conf.settings import authentication, console, lifecycle, operating, restrictions, transports
 from conf.settings.authentication import Identity
-from conf.settings.clusters import VIEW, Clusters, parse_clusters
+from conf.settings.clusters import VIEW, Clusters, cluster_names, parse_clusters
 from conf.settings.console import ConsoleSettings
 from conf.settings.fetching import Fetching
 from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
@@ -214,9 +214,10 @@ def _clusters(
     clusters = {name: cluster for name, cluster in named.items() if name in logins}
     logins = {name: login for name, login in logins.items() if login != Login()}
     default, writers = reader.read(DEFAULT_CLUSTER), reader.read(WRITERS)
-    if clusters and default not in clusters and not reader.is_wrong(CLUSTERS):
+    names = cluster_names(reader.values.get(CLUSTERS.name, ""))
+    if names and default not in names:
         reason = f"{default!r} is not" if default else "missing; it has to be"
-        reader.report(DEFAULT_CLUSTER, f"{reason} one of {', '.join(clusters)}")
+        reader.report(DEFAULT_CLUSTER, f"{reason} one of {', '.join(names)}")
     without_view = ", ".join(name for name in clusters if name not in views)
     if (
         writers is Writers.VIEWS

@@ -129,7 +129,7 @@ def test_a_file_without_clusters_is_valid(tmp_path: Path) -> None:
         (
             "hive.cluster.properties",
             '{"C1": {"FileSystem": "x://y", "JobTracker": "a"}}',
-            "C1: not host:port: 'a'",
+            "C1: JobTracker: not host:port: 'a'",
         ),
         ("hive.cluster.properties", '{"C 1": {}}', "'C 1' is not a cluster name"),
         ("hive.cluster.properties", '{"C1": {}, "C1": {}}', "'C1' is named twice"),
@@ -189,9 +189,10 @@ def test_every_problem_of_a_file_is_reported(tmp_path: Path) -> None:
     expected = {
         "hive.cluster.properties: cluster C1: unknown key 'Queue'",
         "hive.cluster.properties: cluster C1: FileSystem: not a URI: '/data'",
-        "hive.cluster.properties: cluster C1: not host:port: 'jt1'",
+        "hive.cluster.properties: cluster C1: JobTracker: not host:port: 'jt1'",
         "hive.cluster.properties: cluster C2: User is missing; Authentication PLAIN needs it",
         f"hive.cluster.properties: cluster C2: PasswordFile: {readable}",
+        "hive.default.cluster.name: 'C9' is not one of C1, C2",
         "hive.server2.thrift.port: not a port: '0'",
         f"proxy.admin.token.file: {readable}",
         "hive.server2.authentication: PAM is not offered; LDAP, FILE or CUSTOM can stand in for it",
@@ -218,7 +219,8 @@ def test_the_clusters_that_are_right_can_be_examined(tmp_path: Path) -> None:
         "C2": {"FileSystem": "hdfs://c2", "JobTracker": "jt2:1", "Authentication": "LDAP"},
         "C3": {"FileSystem": "hdfs://c3", "JobTracker": "jt3:1"},
     }
-    text = f"hive.cluster.properties = '{json.dumps(clusters)}'"
+    text = f"hive.cluster.properties = '{json.dumps(clusters)}'\n"
+    text += 'hive.default.cluster.name = "C1"'
     found = examine(_written(tmp_path, "causeway.toml", text))
     assert list(found.settings.topology.clusters) == ["C3"]
     assert [each.name for each in found.problems] == ["hive.cluster.properties"] * 2

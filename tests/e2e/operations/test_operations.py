@@ -23,6 +23,9 @@ import pytest
 from pyhive import hive
 
 from bench.proxy import RawClient
+from cli.check.report import ok
+from cli.check.services import quorum
+from cli.check.targets import Quorum
 from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
@@ -362,6 +365,9 @@ def test_found_by_zookeeper(site: Site) -> None:
     site.configure(site.endpoints[:1], *more)
     proxy = site.start()
     until(lambda: len(_registered(zookeeper)) == 2)
+    settings = load(site.conf).operating.zookeeper
+    assert settings is not None
+    assert quorum(Quorum(settings), 30.0) == ok("/causeway has 1 servers")
     url = f"jdbc:hive2://{zookeeper}/;serviceDiscoveryMode=zooKeeper;zooKeeperNamespace=causeway"
     java = [str(find_java()), "-Xmx256m", "-cp", f"{spark_home() / 'jars'}/*"]
     for each in (url, f"{url}-http", f"{url}-http;transportMode=http"):
