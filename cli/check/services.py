@@ -8,7 +8,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from cli.check import targets
 from cli.check.report import Finding, error, ok, warning
-from conf.locations import foreign_cluster
+from conf.locations import clusters_of
 from conf.topology import Cluster
 from metastore.client.connection import UNKNOWN_METHOD
 from metastore.client.metastore_client import HmsClient
@@ -48,9 +48,10 @@ def view(target: targets.View, timeout: float) -> Finding:
             if refused.kind != UNKNOWN_METHOD:
                 raise
             return error("a metastore answers, not a view of `causeway metastore serve`")
-    other = foreign_cluster(location, target.filesystems, target.cluster)
-    if other is not None:
-        return error(f"the view of cluster {other} answers: the default database is in {location}")
+    owners = clusters_of(location, target.filesystems)
+    if owners and target.cluster not in owners:
+        names = " or ".join(sorted(owners))
+        return error(f"the view of cluster {names} answers: the default database is in {location}")
     return ok(f"the default database is in {location}")
 
 

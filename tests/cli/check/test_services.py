@@ -81,6 +81,10 @@ def test_a_view_of_its_cluster() -> None:
     assert found == ok("the default database is in file:/w")
 
 
+def test_clusters_may_share_a_file_system() -> None:
+    assert seen(AView(), {C1: "file:///", C2: "file:///"}).level is Level.OK
+
+
 def test_the_view_of_another_cluster_is_an_error() -> None:
     found = seen(AView(), {C1: "hdfs://c1", C2: "file:///w"})
     assert found == error("the view of cluster c2 answers: the default database is in file:/w")
