@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.parsing.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
-from dialect.parsing.tokens import word_of
+from dialect.parsing.tokens import DOUBLED, word_of
 
 # Where one of these stands in a condition, it may have ended before: nothing marks its end.
 _QUERIES = frozenset({*QUERY_WORDS, "UNION", "INTERSECT", "EXCEPT", "MINUS"})
@@ -101,7 +101,8 @@ def constant(tokens: Sequence[Token]) -> str | None:
     if len(tokens) == 2 and tokens[0].text.upper() in ("DATE", "TIMESTAMP"):
         tokens = tokens[1:]
     if tokens and all(token.token_type == TokenType.STRING for token in tokens):
-        return "".join(token.text for token in tokens)
+        text = "".join(token.text for token in tokens)
+        return None if DOUBLED in text else text
     if len(tokens) == 1 and tokens[0].token_type == TokenType.NUMBER:
         return sign + tokens[0].text
     if len(tokens) == 1 and tokens[0].token_type == TokenType.NULL:

@@ -74,7 +74,7 @@ def _about_table(context: StatementContext, command: CatalogCommand | None) -> K
     return replace(context.known("metadata_read", reads=[Read(ref, NONE)]), catalog=command)
 
 
-_QUERIES = ("SELECT", "WITH", "(", "FROM", "VALUES", "QUERY")
+_QUERIES = ("SELECT", "WITH", "(", "FROM", "VALUES", "MAP", "REDUCE", "QUERY")
 
 
 def _describe(context: StatementContext) -> Known:

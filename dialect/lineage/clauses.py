@@ -98,12 +98,22 @@ def expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
         for part in value if isinstance(value, list) else (value,):
             if name == "joins":
                 yield from outermost_queries(part.args.get("on"))
-            elif isinstance(part, exp.Expr) and type(part) not in _LEAVES:
+            elif isinstance(part, exp.Expr) and not is_leaf(part):
                 yield from outermost_queries(part)
 
 
-# Most of a statement: these have no query inside.
-_LEAVES = frozenset({exp.Column, exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null})
+_LEAVES = frozenset({exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null})
+_NAMES = frozenset({exp.Identifier, exp.Star})
+
+
+def is_leaf(tree: exp.Expr) -> bool:
+    """Whether it has no query inside, as most of a statement.
+
+    The parser makes a column of `d.f(x) FILTER (WHERE ..)`, a call of a database's function.
+    """
+    if type(tree) is exp.Column:
+        return type(tree.this) in _NAMES
+    return type(tree) in _LEAVES
 
 
 def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -117,7 +127,7 @@ def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
             raise NotUnderstood(f"the table {node.name} in an unexpected place")
         for value in node.args.values():
             for child in value if type(value) is list else (value,):
-                if isinstance(child, exp.Expr) and type(child) not in _LEAVES:
+                if isinstance(child, exp.Expr) and not is_leaf(child):
                     waiting.append(child)
 
 
@@ -130,8 +140,5 @@ def tables_of(tree: exp.Expr) -> Iterator[exp.Table]:
             yield node
         for value in node.args.values():
             for child in value if type(value) is list else (value,):
-                if isinstance(child, exp.Expr) and type(child) not in _SKIPPED:
+                if isinstance(child, exp.Expr) and not (is_leaf(child) or type(child) is exp.CTE):
                     waiting.append(child)
-
-
-_SKIPPED = _LEAVES | {exp.CTE}

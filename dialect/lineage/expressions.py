@@ -6,6 +6,8 @@ from decimal import Decimal
 from sqlglot import exp
 
 from dialect.lineage import calls
+from dialect.lineage.clauses import is_leaf
+from dialect.parsing.tokens import DOUBLED
 from dialect.pruning.terms import (
     ANYTHING,
     MAX_DEPTH,
@@ -49,7 +51,9 @@ class Translator:
         return _unknown(tree) if found == ANYTHING else found
 
     def column(self, tree: exp.Expr) -> Term:
-        return self._names(tree) if isinstance(tree, exp.Column) else ANYTHING
+        if isinstance(tree, exp.Column) and is_leaf(tree):
+            return self._names(tree)
+        return ANYTHING
 
     def connected(self, tree: exp.Expr, kind: type[exp.Expr], name: str) -> Term:
         """A chain of AND or OR, however long, without recursion along it."""
@@ -69,7 +73,7 @@ class Translator:
 
 def _unknown(tree: exp.Expr | None) -> Term:
     """OPAQUE for an expression with a sub-query or a random value, else ANYTHING."""
-    if tree is None or isinstance(tree, exp.Column):
+    if tree is None or is_leaf(tree):
         return ANYTHING
     for each in tree.walk():
         spend()
@@ -84,7 +88,7 @@ _OPAQUE = (exp.Query, exp.Rand, exp.Randn, exp.Uuid)
 def _literal(_self: Translator, tree: exp.Expr) -> Term:
     text = str(tree.this)
     if tree.args.get("is_string"):
-        return Constant(text)
+        return ANYTHING if DOUBLED in text else Constant(text)
     try:
         if "e" in text.lower():
             return Constant(float(text))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dialect.errors import NotUnderstood
+from dialect.parsing.tokens import certain
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def named_by(call: exp.Func) -> OfTable | OfPath | Hinted | OfNothing:
     first = arguments[0] if arguments else None
     literal = first.this if isinstance(first, exp.Literal) and first.is_string else None
     if name in _READING and literal:
+        certain(literal)
         return OfPath(literal) if "/" in literal else OfTable(literal.lower().split("."))
     if name in _GENERATORS:
         return OfNothing()

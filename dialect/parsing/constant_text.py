@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import is_name
+from dialect.parsing.tokens import certain, is_name
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
@@ -57,7 +57,7 @@ def _term(tokens: Sequence[Token], at: int, variables: Mapping[str, str | None])
         while at < len(tokens) and tokens[at].token_type in TEXTS:
             value += tokens[at].text
             at += 1
-        return value, at
+        return certain(value), at
     if token.token_type == TokenType.NUMBER and token.text.isdigit() and token.text[0] != "0":
         if at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.DCOLON:
             raise NotUnderstood(_NO_CONSTANT)

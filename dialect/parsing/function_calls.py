@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dialect.parsing.tokens import DOUBLED
+
 # An expression gives the function's name: it may be any function.
 COMPUTED = "identifier()"
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
@@ -71,7 +73,11 @@ def _computed(tokens: Sequence[Token], end: int) -> str:
             if at == 0 or tokens[at - 1].text.upper() != "IDENTIFIER":
                 return ""
             inside = tokens[at + 1 : end]
-            if len(inside) == 1 and inside[0].token_type in _TEXTS:
+            if (
+                len(inside) == 1
+                and inside[0].token_type in _TEXTS
+                and DOUBLED not in inside[0].text
+            ):
                 return ".".join(part.strip("`") for part in inside[0].text.lower().split(".")[-2:])
             return COMPUTED
     return ""

@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.parsing.constant_text import NO_VARIABLES, TEXTS, text_of
 from dialect.parsing.lexer import Kind, lexemes
-from dialect.parsing.tokens import closing, like
+from dialect.parsing.tokens import closing, is_name, like
 
 _NO_NAME = "IDENTIFIER of a text that is no name"
 _NO_CONSTANT = "IDENTIFIER of an expression that is no constant"
@@ -25,6 +25,11 @@ _BEFORE_EXPRESSIONS = frozenset(
     | {TokenType.PLUS, TokenType.DASH, TokenType.SLASH, TokenType.PERCENT, TokenType.DPIPE}
 )
 _OF_QUERIES = frozenset({TokenType.SELECT, TokenType.FROM, TokenType.TABLE, TokenType.VALUES})
+# Keywords before a table's or a column's name. After another one the clause may be an alias.
+_BEFORE_NAMES = _BEFORE_EXPRESSIONS | {
+    *(TokenType.FROM, TokenType.JOIN, TokenType.INTO, TokenType.TABLE, TokenType.VIEW),
+    *(TokenType.UPDATE, TokenType.USING, TokenType.OVERWRITE, TokenType.DESCRIBE),
+}
 # After LATERAL VIEW the clause may be a call, and in a command Spark passes over a query of WITH
 # that nothing refers to.
 _UNCERTAIN = frozenset({TokenType.LATERAL, TokenType.WITH})
@@ -94,7 +99,9 @@ def _evaluated(
     try:
         parts = _parts(value)
     except _NoName:
-        if all(token.token_type not in _UNCERTAIN for token in tokens):
+        alias = at and (is_name(tokens[at - 1]) or tokens[at - 1].token_type == _CLOSE)
+        named = not alias or tokens[at - 1].token_type in _BEFORE_NAMES
+        if named and all(token.token_type not in _UNCERTAIN for token in tokens):
             raise SparkRefuses(_NO_NAME) from None
         raise NotUnderstood(_NO_NAME) from None
     if len(parts) == 1:

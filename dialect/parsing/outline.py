@@ -157,19 +157,19 @@ class _Reader:
     # FROM
 
     def _from(self, found: exp.Select) -> None:
-        """Relations, and the clauses after them. After a LATERAL VIEW commas are its own."""
+        """Relations, and the clauses after them. After LATERAL VIEW and pipes commas are theirs."""
         self._relation(found)
-        in_views = False
+        listed = False
         while not self._ends():
             word = self._peek()
             if word in _SETS or word == "SELECT":
                 return
             if word in _CLAUSES and (word != "WINDOW" or self._opens_window()):
                 self._clauses(found)
-            elif word == "LATERAL" and self._peek(1) == "VIEW":
-                in_views = True
+            elif (word, self._peek(1)) in (("LATERAL", "VIEW"), ("|", ">")):
+                listed = True
                 self._at += 2
-            elif (word == "JOIN" or self._kind() == _COMMA) and not in_views:
+            elif (word == "JOIN" or self._kind() == _COMMA) and not listed:
                 self._at += 1
                 self._relation(found)
             else:

@@ -6,6 +6,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
+from dialect.parsing.tokens import certain
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _QUOTED = _TEXTS | {TokenType.HEX_STRING}
@@ -33,14 +34,17 @@ class TokenCursor:
         return self.at >= len(self.tokens)
 
     def word(self, ahead: int = 0) -> str:
-        """The keyword or sign there in upper case; empty for quoted text and past the end."""
+        """The keyword or sign there in upper case; empty for quoted text and past the end.
+
+        `!` is the keyword NOT to Spark, in IF ! EXISTS too.
+        """
         at = self.at + ahead
         if at >= len(self.tokens):
             return ""
         token = self.tokens[at]
         if token.token_type == TokenType.IDENTIFIER or token.token_type in _QUOTED:
             return ""
-        return token.text.upper()
+        return "NOT" if token.token_type == TokenType.NOT else token.text.upper()
 
     def sees(self, *words: str) -> bool:
         """Whether these words come next."""
@@ -82,14 +86,14 @@ class TokenCursor:
         return not self.done and self.tokens[self.at].token_type in _TEXTS
 
     def text(self) -> str:
-        """A quoted string. Adjacent strings are one."""
+        """A quoted string. Adjacent strings are one. Raises NotUnderstood for a doubled quote."""
         if not self.is_text():
             raise NotUnderstood(f"a quoted string expected near {self.near()}")
         parts = []
         while self.is_text():
             parts.append(self.tokens[self.at].text)
             self.at += 1
-        return "".join(parts)
+        return certain("".join(parts))
 
     def is_name(self, ahead: int = 0) -> bool:
         if self.at + ahead >= len(self.tokens):

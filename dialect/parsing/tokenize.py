@@ -12,7 +12,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.parsing.lexer import Kind, Lexeme, lexemes, unescaped
-from dialect.parsing.tokens import like
+from dialect.parsing.spark_versions import check_versions
+from dialect.parsing.tokens import DOUBLED, like
 from dialect.work import spend
 
 MAX_LENGTH = 4_000_000
@@ -45,6 +46,7 @@ _SUFFIXES = {
 }
 # Keywords of two words. Spark's lexer has none: blanks and comments may stand between them.
 _PHRASES = {tuple(word.split(" ")): (word, kind) for word, kind in _KEYWORDS.items() if " " in word}
+_DOLLARS = re.compile(r"\$\w*\$")  # the quotes of a text for Spark 4: `$$ it's $$`, `$a$ it's $a$`
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _SECOND = frozenset(second for _, second in _PHRASES)
 _NO_WORDS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING})
@@ -72,7 +74,9 @@ def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
         if lexeme.kind is Kind.HINT and tokens and tokens[-1].token_type == TokenType.SELECT:
             _skip_hint(sql, words)
         elif double_quoted_names and lexeme.kind is Kind.STRING and sql[lexeme.start] == '"':
-            name = sql[lexeme.start + 1 : lexeme.end - 1].replace('""', '"')
+            if sql[lexeme.start - 1 : lexeme.start] == '"':
+                raise NotUnderstood("a doubled quote in a name")
+            name = sql[lexeme.start + 1 : lexeme.end - 1]
             tokens.append(_token(TokenType.IDENTIFIER, name, lexeme.start, lexeme.end - 1))
         else:
             _add(tokens, sql, lexeme)
@@ -81,6 +85,7 @@ def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
     if ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens):
         is_script = tokens[0].token_type == TokenType.BEGIN
         raise NotUnderstood("a script" if is_script else "it is more than one statement")
+    check_versions(tokens, sql)
     return tokens
 
 
@@ -93,7 +98,8 @@ def _add(tokens: list[Token], sql: str, lexeme: Lexeme) -> None:
         case Kind.SIGN:
             tokens.append(_token(_SIGNS[text], text, start, end - 1))
         case Kind.STRING:
-            _add_string(tokens, unescaped(text[1:-1]), start, end - 1)
+            doubled = bool(tokens) and tokens[-1].end + 1 == start and sql[start - 1] == text[0]
+            _add_string(tokens, unescaped(text[1:-1]), start, end - 1, text[0] if doubled else "")
         case Kind.RAW_STRING:
             tokens.append(_token(TokenType.RAW_STRING, text[2:-1], start, end - 1))
         case Kind.QUOTED_NAME:
@@ -104,6 +110,8 @@ def _add(tokens: list[Token], sql: str, lexeme: Lexeme) -> None:
         case Kind.UNCLOSED:
             _check_unclosed(tokens)
         case _:
+            if text == "$" and _DOLLARS.match(sql, start):
+                raise NotUnderstood("a text in $$, which only Spark 4 reads")
             tokens.append(_token(TokenType.BACKSLASH, text, start, end - 1))
 
 
@@ -132,9 +140,14 @@ def _is_plain(token: Token, word: str) -> bool:
     return token.token_type == TokenType.VAR and token.text.upper() == word
 
 
-def _add_string(tokens: list[Token], value: str, start: int, end: int) -> None:
-    """A string; after the word X it is a binary literal."""
+def _add_string(tokens: list[Token], value: str, start: int, end: int, doubled: str) -> None:
+    """A string; after the word X it is a binary literal. With a doubled quote it goes on with the
+    string before."""
     before = tokens[-1] if tokens else None
+    if before is not None and doubled and before.token_type == TokenType.STRING:
+        text = f"{before.text}{DOUBLED}{doubled}{value}"
+        tokens[-1] = _token(TokenType.STRING, text, before.start, end)
+        return
     marked = before is not None and before.token_type == TokenType.VAR and before.text in ("x", "X")
     if before is not None and marked and _HEX.fullmatch(value):
         tokens[-1] = _token(TokenType.HEX_STRING, value, before.start, end)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dialect.errors import NotUnderstood
 from dialect.work import spend
 
 _LOOKED_AT = 16  # tokens that are looked at in one step of work
@@ -17,14 +18,27 @@ _NO_WORDS = frozenset(
         TokenType.BACKSLASH,
     }
 )
+# In a string's text, before a quote that is written twice: Spark 3 has two strings there and no
+# quote, Spark 4 one string with a quote.
+DOUBLED = "\ufdd0"
 BEGINS_QUERY = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})  # a query begins with one
 # `f(x FROM y)` is no query in these functions.
 WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 
 
 def word_of(token: Token) -> str:
-    """The keyword or sign in upper case; empty for a quoted text or name, and for a number."""
-    return "" if token.token_type in _NO_WORDS else token.text.upper()
+    """The keyword or sign in upper case, `!` as NOT, which it is to Spark; empty for a quoted text
+    or name, and for a number."""
+    if token.token_type in _NO_WORDS:
+        return ""
+    return "NOT" if token.token_type == TokenType.NOT else token.text.upper()
+
+
+def certain(text: str) -> str:
+    """The text of a string, if every version of Spark reads the same. Raises NotUnderstood."""
+    if DOUBLED in text:
+        raise NotUnderstood("a doubled quote, which Spark 3 and Spark 4 read otherwise")
+    return text
 
 
 def is_name(token: Token) -> bool:

@@ -102,7 +102,7 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     without. In `FROM values x a, t` x is a row and a its alias; `FROM values left` has a row."""
     word = _word(tokens, at)
     if word == "." or word in _AFTER_RELATION:
-        return True
+        return word != "," or _lists_names(tokens, at)
     following = _word(tokens, at + 1)
     if word in _BEFORE_JOIN:
         return following == "JOIN" or following in _BEFORE_JOIN
@@ -120,10 +120,32 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
         return False
     at += 1
     if _word(tokens, at) == "(":
-        at = closing(list(tokens), at) + 1
+        end = closing(list(tokens), at)
+        if not _lists_names(tokens[:end], at):
+            return _word(tokens, at - 1) in _CLAUSES  # `WHERE (x > 1)`
+        at = end + 1
     word = _word(tokens, at)
+    if word == ",":
+        return _lists_names(tokens, at)
     begins = word in _CLAUSES or word in _NO_ALIASES
     return word in _AFTER_RELATION or (begins and _word(tokens, at + 1) not in _AFTER_RELATION)
+
+
+def _lists_names(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the list that goes on at the bracket or comma there certainly has names alone, up to
+    its end or a clause: in `FROM values a, exists (SELECT 1)` a is a row."""
+    while _word(tokens, at) in ("(", ","):
+        at += 1
+        if at >= len(tokens) or not is_name(tokens[at]):
+            return False
+        at += 1
+        while _word(tokens, at) == "." and at + 1 < len(tokens) and is_name(tokens[at + 1]):
+            at += 2
+        at += _word(tokens, at) == "AS"
+        if at < len(tokens) and is_name(tokens[at]) and _word(tokens, at) not in _CLAUSES:
+            at += 1
+    word = _word(tokens, at)
+    return word in ("", ")") or (word in _CLAUSES and _word(tokens, at + 1) not in _AFTER_RELATION)
 
 
 def _word(tokens: Sequence[Token], at: int) -> str:

@@ -57,6 +57,7 @@ _BEFORE_SIGNS = {
 _AFTER_OPERANDS = frozenset(
     {"RLIKE", "REGEXP", "LIKE", "ILIKE", "IS", "IN", "BETWEEN", "AND", "OR", "NOT", "DIV", "AS"}
 )
+_SCRIPTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _SIZE = re.compile(r"\d+[bkmg]", re.IGNORECASE)
 _AFTER_OUTPUTS = frozenset(
     {
@@ -331,9 +332,8 @@ def _transform_outputs(tokens: list[Token]) -> list[Token]:
         result.append(tokens[at])
         kinds = [each.token_type for each in tokens[at : at + 4]]
         at += 1
-        if kinds[:3] != [TokenType.USING, TokenType.STRING, TokenType.ALIAS] or kinds[3:] == [
-            _OPEN
-        ]:
+        named = len(kinds) > 2 and kinds[1] in _SCRIPTS and kinds[3:] != [_OPEN]
+        if not named or kinds[0] != TokenType.USING or kinds[2] != TokenType.ALIAS:
             continue
         end = at + 2
         depth = 0
@@ -388,7 +388,7 @@ def _using_after(tokens: list[Token], at: int) -> int | None:
         if kind == _OPEN:
             here = closing(tokens, here)
         elif kind == TokenType.USING:
-            follows = here + 1 < len(tokens) and tokens[here + 1].token_type == TokenType.STRING
+            follows = here + 1 < len(tokens) and tokens[here + 1].token_type in _SCRIPTS
             return here if follows else None
         elif kind in (_CLOSE, TokenType.FROM, TokenType.SELECT, TokenType.WHERE):
             return None

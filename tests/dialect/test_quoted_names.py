@@ -17,7 +17,7 @@ def _written(sql: str, settings: dict[str, str]) -> str:
 def test_double_quotes_make_a_name_where_the_settings_say_so() -> None:
     sql = 'SELECT "k" FROM "d"."p" WHERE "ds" = \'2020-01-01\''
     assert _written(sql, ANSI) == ONE_DAY
-    assert _written('SELECT * FROM "a""b"', ANSI).startswith("select; reads d.a")
+    assert _written('SELECT * FROM "a" "b"', ANSI).startswith("select; reads d.a")
 
 
 def test_double_quotes_make_a_string_without_ansi() -> None:

@@ -17,6 +17,7 @@ from dialect.parsing.token_cursor import (
     partition_spec,
     table_ref,
 )
+from dialect.parsing.tokens import begins_query, word_of
 from dialect.pruning.predicate import any_of
 from dialect.statement import (
     ALL,
@@ -125,6 +126,7 @@ def _alter_table(context: StatementContext) -> Known:
         return _exchange(context, ref)
     if cursor.sees("DROP", "PARTITION") or cursor.sees("DROP", "IF", "EXISTS", "PARTITION"):
         return _drop_partitions(context, ref)
+    check_no_query(cursor)
     words_partition = cursor.sees("PARTITION")
     action = Action.INSERT if cursor.word() in ("CONCATENATE", "COMPACT") else Action.ALTER
     write = context.write(ref, action, spec)
@@ -135,6 +137,15 @@ def _alter_table(context: StatementContext) -> Known:
         return context.known("alter", writes=[write], paths_written=paths)
     read = Read(ref, NONE)
     return context.known("alter_partition", writes=[write], reads=[read], paths_written=paths)
+
+
+def check_no_query(cursor: TokenCursor) -> None:
+    """Raises NotUnderstood for a query in a column's DEFAULT or CHECK, which reads tables."""
+    tokens = cursor.tokens
+    for at in range(cursor.at + 1, len(tokens) - 1):
+        listed = word_of(tokens[at - 1]) in ("COLUMN", "COLUMNS")  # `(table INT)`
+        if tokens[at].token_type == TokenType.L_PAREN and begins_query(tokens, at) and not listed:
+            raise NotUnderstood("a query among a table's columns")
 
 
 def _drop_partitions(context: StatementContext, ref: TableRef) -> Known:

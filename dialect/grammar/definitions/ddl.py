@@ -5,7 +5,7 @@ from collections.abc import Callable
 from conf.names import TableRef
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
-from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter
+from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter, check_no_query
 from dialect.grammar.definitions.create_function import create_sql_function
 from dialect.grammar.definitions.indexes import index_statement
 from dialect.grammar.session.session_variables import drop_variable
@@ -157,7 +157,9 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
             location = path_option(cursor.group()) or location
         elif cursor.sees("("):
             listed = cursor.word(-1).endswith(_BEFORE_LISTS)
-            if _may_be_query(cursor.group(), cursor) and not listed:
+            group = cursor.group()
+            check_no_query(group)
+            if _may_be_query(group, cursor) and not listed:
                 raise NotUnderstood("what may be a query or a list of columns")
         else:
             cursor.at += 1

@@ -18,7 +18,7 @@ from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import ANY_COLUMN, with_names
 from dialect.parsing.token_cursor import QUERY_WORDS, TokenCursor
 from dialect.parsing.tokenize import tokenize
-from dialect.parsing.tokens import is_name, like, word_of
+from dialect.parsing.tokens import DOUBLED, is_name, like, word_of
 from dialect.parsing.variables import check_language
 from dialect.statement import Known
 
@@ -58,7 +58,9 @@ def execute_immediate(context: StatementContext, statement: Statement) -> Known:
 def _until_clause(cursor: TokenCursor) -> list[Token]:
     start = cursor.at
     cursor.skip_to("INTO", "USING")
-    return list(cursor.tokens[start : cursor.at])
+    tokens = cursor.tokens[start : cursor.at]
+    # A quote that is written twice is one: Spark has this statement since version 4.
+    return [like(each, each.token_type, each.text.replace(DOUBLED, "")) for each in tokens]
 
 
 def _analysed(

@@ -15,7 +15,7 @@ from dialect.grammar.statement_context import StatementContext
 from dialect.lineage.temporary import variable_name
 from dialect.parsing.constant_text import TEXTS, text_of, variable_at
 from dialect.parsing.token_cursor import TokenCursor
-from dialect.parsing.tokens import names_in
+from dialect.parsing.tokens import DOUBLED, names_in
 from dialect.statement import AssignVariables, DropTemp, Known, SessionVariable
 
 LONGEST_TEXT = 10_000  # characters of a value that is kept
@@ -191,7 +191,7 @@ def _value(context: StatementContext, tokens: Sequence[Token]) -> tuple[bool, st
 def _is_certain(context: StatementContext, before: Token | None, token: Token | None) -> bool:
     assert token is not None
     if token.token_type in TEXTS:
-        return not _MOMENTS.match(token.text)
+        return not _MOMENTS.match(token.text) and DOUBLED not in token.text
     if token.token_type in (TokenType.NUMBER, TokenType.HEX_STRING):
         return True
     if before is not None and before.token_type == TokenType.DCOLON:

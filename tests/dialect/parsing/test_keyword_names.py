@@ -74,6 +74,11 @@ AMBIGUOUS = [
     "SELECT 1 FROM VALUES (1) and (x), b",
     "SELECT 1 FROM VALUES x after, b",
     "SELECT 1 FROM VALUES cross, b",
+    # rows of VALUES, of which the first is no alias of a table called values
+    "SELECT 1 FROM VALUES exists (SELECT * FROM p) LEFT JOIN b",
+    "SELECT 1 FROM VALUES x (1) LEFT JOIN b",
+    "SELECT 1 FROM VALUES x, exists (SELECT * FROM p)",
+    "SELECT 1 FROM VALUES x, y AND exists (SELECT * FROM p)",
     # a number of rows called table
     "SELECT 1 FROM a TABLESAMPLE (table ROWS), b",
     # a function called table
@@ -141,6 +146,17 @@ UNDERSTOOD = {
     "INSERT OVERWRITE DIRECTORY '/x' USING table TABLE a": "insert; reads d.a; paths_written /x",
     "CREATE INDEX i ON TABLE a (x)": "ddl_other; reads d.a",
     "DROP INDEX i ON a": "ddl_other; reads d.a",
+    "SELECT * FROM values v, d.a b WHERE (x > 1)": "select; reads d.values, d.a",
+    "SELECT * FROM values v (x, y), a": "select; reads d.values, d.a",
+    "DESC MAP x, y USING 'cat'": "metadata_read",
+    "DESCRIBE REDUCE x USING 'cat' FROM a": "metadata_read; reads d.a",
+    "SELECT 1 FROM (REDUCE x USING r'cat' AS y FROM a)": "select; reads d.a",
+    "SELECT 1 FROM (MAP x USING 'cat' AS y, z FROM a)": "select; reads d.a",
+    "DESC map x": "metadata_read; reads d.map",
+    # `!` is the keyword NOT
+    "CREATE TABLE IF ! EXISTS n AS SELECT * FROM a": "ctas; reads d.a; new create d.n",
+    "CREATE VIEW IF ! EXISTS n AS SELECT * FROM a": "create_view; defines d.a; new view d.n",
+    "CREATE DATABASE IF ! EXISTS n": "ddl_other; database_written n",
     "DESC QUERY TABLE a": "metadata_read; reads d.a",
     "DESC SELECT 1": "metadata_read",
     "DESC DATABASE": "metadata_read; reads d.database",

@@ -50,6 +50,12 @@ UNDERSTOOD = {
     "SELECT * FROM my_function(1, -2)": "select",
     "SELECT * FROM hudi_filesystem_view('d.a', '*')": "select; reads d.a",
     "WITH s AS (SELECT * FROM u), u AS (SELECT * FROM s) SELECT * FROM s": "select; reads d.s",
+    # After a pipe commas are its operator's.
+    "TABLE a |> DROP x, y": "select; reads d.a",
+    "SELECT * FROM a |> EXTEND x, (SELECT max(y) FROM b) |> SET x = 1, z = 2": (
+        "select; reads d.a, d.b"
+    ),
+    "SELECT * FROM a |> AGGREGATE sum(x), y GROUP BY z, k": "select; reads d.a",
     # Strings are no keywords.
     "SELECT boolean('on') AS true FROM a": "select; reads d.a",
     "SELECT 'timestamplocaltz' 'x', f('map' USING 'x') FROM a": "select; reads d.a",
