@@ -115,9 +115,9 @@ lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
 	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/statements/test_spark_inputs.py
 
-generated: install ## 100,000 statements and 200,000 texts, others each time, against Spark's own parser
+generated: install $(if $(filter 4,$(SPARK)),$(STAMP4)) ## 300,000 statements and 200,000 texts, others each time, against Spark's own parser (SPARK=4: Spark 4's)
 	CAUSEWAY_STATEMENTS=100000 CAUSEWAY_TEXTS=200000 CAUSEWAY_SEED=$${CAUSEWAY_SEED:-$$(date +%s)} \
-	$(BIN)/pytest -m e2e tests/dialect/test_spark_lexer.py tests/dialect/test_spark_tables.py
+	$(if $(filter 4,$(SPARK)),.venv4,.venv)/bin/python -m pytest -m e2e tests/dialect/test_spark_lexer.py tests/dialect/test_spark_tables.py
 
 oracle: install ## accuracy of the analysis against Hive's own record (shared data)
 	$(BIN)/python -m bench.oracle

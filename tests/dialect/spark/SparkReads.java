@@ -4,6 +4,9 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryUsage;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.antlr.v4.runtime.CharStreams;
+import org.antlr.v4.runtime.CommonTokenStream;
+import org.antlr.v4.runtime.ListTokenSource;
 import org.antlr.v4.runtime.Token;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -33,6 +38,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnresolvedNamedLambdaVariable;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
+import org.apache.spark.sql.catalyst.parser.SqlBaseParser;
 import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
@@ -57,7 +63,8 @@ import scala.collection.Seq;
 /**
  * What Spark's own lexer and parser make of texts. Requests and answers are strings with their
  * length in front: a request is a letter and a text, `L` for the words, `P` for the tables of the
- * parsed plan, `K` for all keywords, `C` for `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
+ * parsed plan, `K` for all keywords, `G` for the words of a random statement of a seed, `C` for
+ * `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
  */
 public final class SparkReads {
   private static final char FIELD = 1;
@@ -104,14 +111,40 @@ public final class SparkReads {
       if (kind == 'K') {
         return keywords();
       }
+      if (kind == 'G') {
+        return String.join(String.valueOf(FIELD), SparkWrites.statement(Long.parseLong(text)));
+      }
       if (kind == 'C') {
         int at = text.indexOf('=');
         SQLConf.get().setConfString(text.substring(0, at), text.substring(at + 1));
         return "";
       }
+      makeRoom();
       return new SparkReads().tables(text);
     } catch (Throwable error) {
-      return "error" + FIELD + error.getClass().getSimpleName() + ": " + error.getMessage();
+      return "error" + FIELD + error.getClass().getSimpleName() + ": " + message(error);
+    }
+  }
+
+  private static String message(Throwable error) {
+    try {
+      return error.getMessage();
+    } catch (RuntimeException other) { // Spark 4 cannot write some
+      return "";
+    }
+  }
+
+  /** The parser learns from each statement, without end: forget it when it fills the memory. */
+  private static void makeRoom() {
+    for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+      if (pool.getName().equals("Tenured Gen")) {
+        MemoryUsage left = pool.getCollectionUsage(); // by the last collection
+        if (left.getUsed() > left.getMax() / 2) {
+          new SqlBaseParser(new CommonTokenStream(new ListTokenSource(List.of())))
+              .getInterpreter().clearDFA();
+          System.gc();
+        }
+      }
     }
   }
 
@@ -188,6 +221,7 @@ public final class SparkReads {
     }
   }
 
+  @SuppressWarnings("unchecked")
   private void walk(Object node, String owner) {
     if (node instanceof UnresolvedWith) { // of a plan inside a command
       LogicalPlan substituted = CTESubstitution$.MODULE$.apply((LogicalPlan) node);
@@ -214,6 +248,8 @@ public final class SparkReads {
       }
       names.add(table.table());
       emit(owner, "TableIdentifier", names);
+    } else if (node.getClass().getSimpleName().equals("UnresolvedInsertTarget")) { // of Spark 4
+      emit("InsertIntoStatement.0", node, (Seq<String>) ((Product) node).productElement(0));
     } else if (node instanceof UnresolvedRelation) {
       emit(owner, node, ((UnresolvedRelation) node).multipartIdentifier());
     } else if (node instanceof UnresolvedTable) {

@@ -5,7 +5,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -16,7 +16,7 @@ from cli.stack.errors import JavaMissing
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
 
-_PROGRAM = Path(__file__).with_name("SparkReads.java")
+_PROGRAMS = sorted(Path(__file__).parent.glob("*.java"))
 _MODULES = ("java.lang", "java.util", "java.nio", "sun.nio.ch", "java.net")
 _FLUSH, _END = struct.pack(">i", -1), struct.pack(">i", 0)
 _BATCH = 2_000
@@ -44,6 +44,10 @@ class SparkText:
     def tables(self, texts: Iterable[str]) -> Iterator[Answer]:
         """The class of each text's plan, then owner, class and name of each table in it."""
         return self.answers(("P", text) for text in texts)
+
+    def statements(self, seeds: Iterable[int]) -> Iterator[list[str]]:
+        """The words of a random statement of Spark's grammar for each seed."""
+        return self.answers(("G", str(seed)) for seed in seeds)
 
     def keywords(self) -> list[str]:
         """The keywords of Spark's grammar, in lower case."""
@@ -78,7 +82,7 @@ class SparkText:
 
 @contextmanager
 def spark_text(folder: Path) -> Iterator[SparkText]:
-    """Start the JVM; `folder` takes its class. Skips the test where no Java compiles it."""
+    """Start the JVM; `folder` takes its classes. Skips the test where no Java compiles it."""
     try:
         java = find_java()
     except JavaMissing as missing:
@@ -87,9 +91,9 @@ def spark_text(folder: Path) -> Iterator[SparkText]:
     if compiler is None:
         pytest.skip("this Java has no compiler")
     jars = f"{spark_home()}/jars/*"
-    words = [compiler, "-nowarn", "-d", str(folder), "-cp", jars, str(_PROGRAM)]
+    words = [compiler, "-nowarn", "-d", str(folder), "-cp", jars, *map(str, _PROGRAMS)]
     subprocess.run(words, check=True, timeout=120, capture_output=True)
-    words = [str(java), "-Xmx1g", "-Xss16m", "-XX:+UseSerialGC"]
+    words = [str(java), "-Xmx2g", "-Xss16m", "-XX:+UseSerialGC"]
     words += [f"--add-opens=java.base/{module}=ALL-UNNAMED" for module in _MODULES]
     words += ["-cp", f"{folder}{os.pathsep}{jars}", "SparkReads"]
     with (
@@ -102,5 +106,6 @@ def spark_text(folder: Path) -> Iterator[SparkText]:
             yield SparkText(process)
         finally:
             assert process.stdin is not None
-            process.stdin.write(_END)
-            process.stdin.close()
+            with suppress(BrokenPipeError):
+                process.stdin.write(_END)
+                process.stdin.close()

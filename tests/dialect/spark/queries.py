@@ -66,7 +66,8 @@ class QueryWriter:
 
     # Text
 
-    def _joined(self, words: Words) -> str:
+    def text(self, words: Words) -> str:
+        """The words with blanks and comments between them, some in other letters."""
         noisy = self._may(0.5)
         result = [self._gap(noisy) if self._may(0.2) else ""]
         for at, word in enumerate(words):

@@ -34,21 +34,21 @@ class RunningWriter(Writer):
     def statement(self) -> str:
         """One statement, which Spark may still refuse."""
         self._start()
-        text = self._joined(self._statement())
+        text = self.text(self._statement())
         return self._disturbed(text) if self._may(0.02) else text
 
     def query(self) -> str:
         """One statement that only reads."""
         self._start()
-        return self._joined(self._query(3))
+        return self.text(self._query(3))
 
     def _start(self) -> None:
         self._scope, self._lent, self._wanted, self._aliases = [], [], _ALL, 0
         self._ctes = []
 
-    def _joined(self, words: Words) -> str:
+    def text(self, words: Words) -> str:
         # Half of the statements are plain, so that what Spark makes of them depends on their words.
-        return " ".join(words) if self._may(0.5) else super()._joined(words)
+        return " ".join(words) if self._may(0.5) else super().text(words)
 
     # Tables
 

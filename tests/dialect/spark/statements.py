@@ -3,9 +3,22 @@
 Most of them parse. What they mean does not matter: Spark's parser resolves no column.
 """
 
+import random
+from collections.abc import Iterator
 from typing import ClassVar
 
+from tests.dialect.spark.client import SparkText
 from tests.dialect.spark.queries import QueryWriter, Words
+
+_WALKS = 500  # that are asked for at once
+
+
+def walks(spark: SparkText, seed: int) -> Iterator[str]:
+    """Statements of the whole grammar of the Spark that runs, without end; it may refuse any."""
+    chance, writer = random.Random(seed), QueryWriter(seed)
+    while True:
+        for words in spark.statements(chance.getrandbits(48) for _ in range(_WALKS)):
+            yield writer.text(words)
 
 
 class Writer(QueryWriter):
@@ -13,7 +26,7 @@ class Writer(QueryWriter):
 
     def statement(self) -> str:
         self._ctes = []
-        text = self._joined(self._statement())
+        text = self.text(self._statement())
         return self._disturbed(text) if self._may(0.12) else text
 
     def _statement(self) -> Words:
