@@ -12,7 +12,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test test-clients shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs generated fuzz golden guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand generated fuzz golden guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -114,6 +114,9 @@ lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown
 
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
 	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/statements/test_spark_inputs.py
+
+on-demand: install $(GUARD) ## the 99 queries of TPC-DS, each with its data brought on demand (minutes; shared data)
+	CAUSEWAY_ON_DEMAND=1 $(BIN)/pytest -s tests/e2e/statements/test_tpcds_on_demand.py
 
 generated: install $(if $(filter 4,$(SPARK)),$(STAMP4)) ## 300,000 statements and 200,000 texts, others each time, against Spark's own parser (SPARK=4: Spark 4's)
 	CAUSEWAY_STATEMENTS=100000 CAUSEWAY_TEXTS=200000 CAUSEWAY_SEED=$${CAUSEWAY_SEED:-$$(date +%s)} \

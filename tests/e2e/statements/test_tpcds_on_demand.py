@@ -1,0 +1,94 @@
+"""The 99 queries of TPC-DS over three clusters with random primaries and no copies: each has what
+it lacks brought to one cluster, and gives the rows of a cluster that has everything.
+
+By hand, since it takes minutes: `make on-demand` (CAUSEWAY_SEED chooses other primaries).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from random import Random
+from typing import Any
+
+import pytest
+from pyhive import hive
+
+from cli.stack.stack import Stack
+from conf.names import TableRef
+from metastore.client.metastore_client import HmsClient
+from tests.e2e.conftest import C1, C2, C3, rows, server
+from tests.e2e.operations.test_operations import Site
+from tests.e2e.support import tpcds
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(not tpcds.SHARED.is_dir(), reason="no shared TPC-DS data"),
+    pytest.mark.skipif(not os.environ.get("CAUSEWAY_ON_DEMAND"), reason="make on-demand"),
+]
+APART, WHOLE = "on_demand_apart", "on_demand_whole"
+QUERIES = dict(tpcds.queries()) if tpcds.SHARED.is_dir() else {}
+
+
+@pytest.fixture(scope="module")
+def through(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session that has data brought on demand, of up to a gigabyte a query."""
+    random = Random(int(os.environ.get("CAUSEWAY_SEED", "0")))
+    with ExitStack() as exits:
+        site = Site(stack, tmp_path_factory.mktemp("site"), exits, forwarded=False)
+        site.configure(site.endpoints[:1], 'router.fetch.limit = "1g"', _third(stack))
+        site.start()
+        cursor = site.connect().cursor()
+        for database in (APART, WHOLE):
+            rows(cursor, f"CREATE DATABASE {database}")
+        for table in tpcds.table_names():
+            home = random.choice((C1, C2, C3))
+            rows(cursor, f"USE CLUSTER {home}", *tpcds.load_statements(table, APART))
+            rows(cursor, f"USE CLUSTER {C1}", *tpcds.load_statements(table, WHOLE))
+        rows(cursor, "USE CLUSTER", f"USE {APART}")
+        yield cursor
+
+
+def _third(stack: Stack) -> str:
+    return "\n".join(
+        [
+            f"[hive.cluster.properties.{C3}]",
+            f'FileSystem = "{stack.layout.filesystem(C3)}"',
+            f'JobTracker = "{stack.ports.hs2[C3]}"',
+            f'MetastoreView = "{stack.ports.views[C3]}"',
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def direct(stack: Stack, through: Any) -> Iterator[Any]:
+    """A session on c1's Thrift Server, which has all tables of the other database."""
+    endpoint = server(stack, C1)
+    connection = hive.connect(endpoint.host, endpoint.port)
+    cursor = connection.cursor()
+    rows(cursor, f"USE {WHOLE}")
+    yield cursor
+    connection.close()
+
+
+def copied_bytes(stack: Stack) -> int:
+    """The bytes of all copies that there are."""
+    total = 0
+    with HmsClient((stack.ports.metastore,)) as client:
+        for name in tpcds.table_names():
+            table = client.get_table(TableRef(APART, name))
+            size = int(table.parameters["totalSize"])
+            total += size * sum(key.startswith("causeway.copy.") for key in table.parameters)
+    return total
+
+
+def test_all_queries_are_brought_together(stack: Stack, through: Any, direct: Any) -> None:
+    refused = 0
+    rows(through, "SET causeway.fetch.missing = 1GB")
+    order = sorted(QUERIES)
+    Random(1).shuffle(order)
+    for number in order:
+        refused += rows(through, f"EXPLAIN CLUSTER {QUERIES[number]}")[0][0] == "refuse"
+        found = sorted(map(repr, rows(through, QUERIES[number])))
+        assert found == sorted(map(repr, rows(direct, QUERIES[number]))), number
+    sizes = f"{copied_bytes(stack):,} bytes of copies"
+    print(f"{len(order)} queries, {refused} were refused when they came, {sizes}")
