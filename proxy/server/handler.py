@@ -48,7 +48,7 @@ from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import new_handle, no_such_session, worker_of
 from proxy.session.operation import Operation
 from proxy.session.session import USE_DATABASE, SessionState
-from proxy.session.settings.own_settings import cannot_open
+from proxy.session.settings.own_settings import apply_opening, cannot_open
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.remote_result import RemoteResult
@@ -224,6 +224,7 @@ class HiveServer2Handler:
                 self._server.topology,
                 self._server.router.settings.restrictions,
             )
+            apply_opening(state)
             session = UserSession(
                 new_handle(self._server.peers.number),
                 state,

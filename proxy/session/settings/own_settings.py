@@ -45,6 +45,13 @@ def change(session: SessionState, key: str, value: str) -> Table:
     return _told(key, value)
 
 
+def apply_opening(session: SessionState) -> None:
+    """Applies those that the client set in OpenSession. Raises as `change`."""
+    for key, value in session.variables.items() if session.topology.in_use else ():
+        if is_ours(key):
+            change(session, key, value)
+
+
 def answer(effect: object) -> Table:
     """The answer to a SET that does nothing; to a RESET, no rows."""
     return _told(effect.key, effect.value) if isinstance(effect, SetVariable) else NO_ROWS

@@ -94,6 +94,23 @@ def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() 
     on_demand(scenario)
 
 
+def test_a_session_may_be_opened_with_it() -> None:
+    """As by a JDBC URL with `?causeway.fetch.missing=1GB`."""
+
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        copier.ends.set()
+        client = await world.client(opened=False)
+        opening = {"set__hiveconf__causeway.fetch.missing": "1GB"}
+        assert error_of(await client.open(**opening)) is None
+        assert await client.rows(JOIN) == 1
+        opening = {"set__hiveconf__causeway.fetch.missing": "2GB"}
+        failure = error_of(await (await world.client(opened=False)).open(**opening))
+        assert failure is not None
+        assert failure.message.startswith("[CW230]")
+
+    on_demand(scenario)
+
+
 def test_a_cancelled_query_ends_its_copy() -> None:
     async def scenario(world: World, copier: FakeCopier) -> None:
         client = await world.client()
