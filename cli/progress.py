@@ -1,6 +1,7 @@
-"""A progress bar for terminals; other outputs show nothing."""
+"""How far a copy is: a bar for terminals, events for programs; other outputs show nothing."""
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Self, TextIO
 
 from cli.terminal import draw
@@ -35,3 +36,29 @@ class Bar:
         bar = "#" * filled + "-" * (_WIDTH - filled)
         text = f"[{bar}] {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
         draw(self._stream, "\r", text)
+
+
+class ProgressEvents:
+    """Emits events with the bytes done by all rounds so far and those known to be there, at most
+    one a second; also the last of a round."""
+
+    def __init__(
+        self,
+        emit: Callable[[Mapping[str, object]], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._emit = emit
+        self._clock = clock
+        self._emitted = -1.0
+        self._before = 0  # bytes of earlier rounds
+        self._last = (0, 0)  # of this round
+
+    def __call__(self, done: int, total: int) -> None:
+        if done < self._last[0]:
+            self._before += self._last[1]
+        self._last = done, total
+        now = self._clock()
+        if self._emitted >= 0 and now - self._emitted < 1 and done < total:
+            return
+        self._emitted = now
+        self._emit({"event": "progress", "bytes": self._before + done, "of": self._before + total})

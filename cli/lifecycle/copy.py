@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from cli.errors import NoClusters
 from cli.lifecycle.work_observer import WorkObserver
-from cli.progress import Bar
+from cli.progress import Bar, ProgressEvents
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
@@ -233,8 +233,9 @@ class _Command:
 
     def _carry_out(self, plan: CopyPlan) -> CopyReport:
         with Bar(sys.stderr, shown=not self.args.json) as bar:
-            context = JobContext(self.files, self._emit, self.record, progress=bar)
             args = self.args
+            progress = ProgressEvents(self._emit) if args.json else bar
+            context = JobContext(self.files, self._emit, self.record, progress=progress)
             limits = CopyLimits(args.wait, args.attempts, grace=args.grace, most=args.most)
             return run_copy(plan, self.objects, context, self.options, limits, args.keep)
 

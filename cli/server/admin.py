@@ -14,6 +14,7 @@ from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
 from conf.logs.printable import escaped, json_text
 from conf.settings.operating import Operating
+from conf.sizes import size_text
 from proxy.protocol.request_guard import XSRF_HEADER
 
 _TIMEOUT = 60.0  # seconds
@@ -25,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, summary in (
         ("sessions", "list open sessions and the clusters that they use"),
         ("statements", "list statements that are not closed, with the decision for each"),
+        ("copies", "list the copies that are being made for statements"),
         ("clusters", "list Thrift Servers with health, load and whether they are drained"),
         ("cache", "show how much of the metastore is in memory"),
         ("reload", "reload the settings, as SIGHUP does"),
@@ -168,6 +170,25 @@ def _statements(found: Sequence[dict[str, Any]]) -> list[str]:
     return columns(rows)
 
 
+def _copies(found: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [("STATEMENT", "TABLE", "PARTITIONS", "FROM", "TO", "SECONDS", "SENT", "OF", "A SECOND")]
+    for each in found:
+        rows.append(
+            (
+                each["statement"][:12] or "-",
+                each["table"],
+                str(each["partitions"] or "all"),
+                each["source"],
+                each["target"],
+                f"{each['seconds']:.0f}",
+                size_text(each["bytes"]),
+                "-" if each["total"] is None else size_text(each["total"]),
+                size_text(each["rate"]),
+            )
+        )
+    return columns(rows)
+
+
 def _clusters(found: Sequence[dict[str, Any]]) -> list[str]:
     rows = [("CLUSTER", "ENDPOINT", "STATE", "SINCE", "SESSIONS", "CONNECTIONS", "WHY")]
     for cluster in found:
@@ -225,6 +246,7 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 _SHOWN: dict[str, Callable[[Any], list[str]]] = {
     "sessions": _sessions,
     "statements": _statements,
+    "copies": _copies,
     "clusters": _clusters,
     "cache": _pairs,
     "reload": _reloaded,

@@ -13,9 +13,10 @@ from typing import Any
 from cli.errors import CopyFailed
 from conf.logs.log_fields import environment
 from conf.names import TableRef, partition_name
-from proxy.statement.copies.copier import CopySummary
+from proxy.statement.copies.copier import CopySummary, Progress, no_progress
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
+_LINE = 64 << 20  # bytes of a line of its output, which may name all partitions of a table
 _ERROR = 2000  # last characters of a failed child's error output
 _ABSENT = 3  # partitions that the table lacks, in a summary
 _CAUSEWAY = (sys.executable, "-m", "cli.main")
@@ -42,10 +43,11 @@ class Copier:
         *,
         most: int | None = None,
         keep: float | None = None,
+        progress: Progress = no_progress,
     ) -> CopySummary:
         """Copies the table, or those of its partitions that have the (key, value) pairs of any of
         `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
-        ever).
+        ever). `progress` gets the bytes sent and those to send.
 
         Raises CopyFailed. When it is cancelled, the child has ended before it returns. The names of
         the partitions go to the child's standard input, which takes any number of them: one
@@ -62,10 +64,16 @@ class Copier:
         names = "".join(f"{partition_name(each)}\n" for each in partitions)
         async with self.turns:
             child = await asyncio.create_subprocess_exec(
-                *self.command, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment()
+                *self.command,
+                *arguments,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                env=environment(),
+                limit=_LINE,
             )
             try:
-                out, problem = await child.communicate(names.encode())
+                out, problem = await _read(child, names.encode(), progress)
             finally:
                 await self._end(child)
         return result(child.returncode or 0, out.decode(), problem.decode())
@@ -88,6 +96,33 @@ class Copier:
                     child.kill()
 
 
+async def _read(child: Process, names: bytes, progress: Progress) -> tuple[bytes, bytes]:
+    """The last line of the child's output, and its error output, when it has ended."""
+    given, out, problem = child.stdin, child.stdout, child.stderr
+    assert given is not None and out is not None and problem is not None  # noqa: PT018
+    last, errors, *_ = await asyncio.gather(
+        _last_line(out, progress), problem.read(), _give(given, names), child.wait()
+    )
+    return last, errors
+
+
+async def _give(to: asyncio.StreamWriter, names: bytes) -> None:
+    with suppress(ConnectionError):  # it may have ended
+        to.write(names)
+        await to.drain()
+    to.close()
+
+
+async def _last_line(out: asyncio.StreamReader, progress: Progress) -> bytes:
+    last = b""
+    async for line in out:
+        last = line
+        event = _json(line.decode())
+        if event.get("event") == "progress":
+            progress(event["bytes"], event["of"])
+    return last
+
+
 def result(status: int, out: str, problem: str) -> CopySummary:
     """The summary in the child's output. Raises CopyFailed."""
     report = _report(out)
@@ -107,9 +142,14 @@ def result(status: int, out: str, problem: str) -> CopySummary:
 
 
 def _report(out: str) -> dict[str, Any] | None:
-    lines = out.splitlines()
+    report = _json(out.splitlines()[-1]) if out else {}
+    return report if "published" in report else None
+
+
+def _json(line: str) -> dict[str, Any]:
+    """The object in the line; empty where there is none."""
     try:
-        report = json.loads(lines[-1])
-    except (IndexError, ValueError):
-        return None
-    return report if isinstance(report, dict) and "published" in report else None
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

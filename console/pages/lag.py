@@ -18,6 +18,7 @@ from console.roles import Role, needs
 from console.shown import seconds
 from console.sources.metastore_client import TableList
 from console.sources.optional import optional
+from console.sources.proxies_client import Answers
 from pipeline.falcon.model import Entity, Feed
 
 HOURS = (24, 72, 168)
@@ -51,13 +52,16 @@ async def lag(request: Request) -> Response:
     copies = await optional(
         sources.history.answer("copies", {"since": str(start.timestamp())}), {}, problems
     )
+    making = await optional(sources.proxies.copies(), Answers(), problems)
     tables = await optional(sources.metastore.tables(), None, problems)
     context = lag_context(
         behind, known, [*found, *opened], copies.get("copies", []), tables, start, now
     )
+    problems += making.problems
     return page(
-        request, "lag.html", **context, problems=list(dict.fromkeys(problems)), more=more,
-        hours=hours, choices=HOURS, link=links(query),
+        request, "lag.html", **context, making=making.rows(),
+        problems=list(dict.fromkeys(problems)), more=more, hours=hours, choices=HOURS,
+        link=links(query),
     )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ class Proxies:
         self._threads = DaemonThreads(_THREADS, "proxies")
         self._statements = Cached(partial(self._all, "/v1/statements"), _FRESH)
         self._sessions = Cached(partial(self._all, "/v1/sessions"), _FRESH)
+        self._copies = Cached(partial(self._all, "/v1/copies"), _FRESH)
         self._clusters = Cached(partial(self._all, "/v1/clusters"), _FRESH)
         self._metrics = Cached(partial(self._first, self._text, "/metrics"), _FRESH)
 
@@ -55,6 +56,10 @@ class Proxies:
     async def sessions(self) -> Answers:
         """Open sessions of clients."""
         return await self._sessions.get()
+
+    async def copies(self) -> Answers:
+        """Copies that are being made for statements."""
+        return await self._copies.get()
 
     async def clusters(self) -> Answers:
         """Clusters and their Thrift Servers."""

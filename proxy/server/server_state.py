@@ -29,6 +29,7 @@ from proxy.session.user_session import UserSession
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.copier import Copier
 from proxy.statement.copies.fetcher import Fetcher
+from proxy.statement.copies.running_copies import RunningCopies
 from proxy.statement.services import StatementServices
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
@@ -73,12 +74,13 @@ class ServerState:
         self.stopping = False
         self.observer = observer or Observer(Metrics())
         self.metadata = Metadata(router.loader, router.health)
+        copies = None if copier is None else RunningCopies(copier)
         self.services = StatementServices(
             router,
             SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue()),
             CatalogStatements(router.loader, ClusterFacts()),
-            copier,
-            _fetcher(copier, settings, workers),
+            copies,
+            _fetcher(copies, settings, workers),
             self.observer.history,
         )
         self.identity = settings.identity

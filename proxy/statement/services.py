@@ -8,8 +8,8 @@ from conf.names import ClusterName
 from dialect.catalog_commands import CatalogCommand
 from proxy.protocol.results import Table
 from proxy.session.user_session import UserSession
-from proxy.statement.copies.copier import Copier
 from proxy.statement.copies.fetcher import Fetcher
+from proxy.statement.copies.running_copies import RunningCopies
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.write_queue.queue_client import WritePlaces
 
@@ -40,6 +40,6 @@ class StatementServices:
     router: StatementRouter
     places: WritePlaces
     answers: CatalogAnswers | None = None
-    copier: Copier | None = None
+    copier: RunningCopies | None = None
     fetcher: Fetcher | None = None
     history: StatementHistory | None = None

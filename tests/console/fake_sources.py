@@ -28,12 +28,13 @@ PASSWORD = "correct horse"
 
 @dataclass(slots=True)
 class FakeProxies:
-    """`running`, `found` and `open` are lists of REST; `explained` is by text. `down` makes all
-    fail."""
+    """`running`, `found`, `open` and `copying` are lists of REST; `explained` is by text. `down`
+    makes all fail."""
 
     running: list[dict[str, Any]] = field(default_factory=list)
     found: list[dict[str, Any]] = field(default_factory=list)
     open: list[dict[str, Any]] = field(default_factory=list)
+    copying: list[dict[str, Any]] = field(default_factory=list)
     explained: dict[str, Any] = field(default_factory=dict)
     killed: list[str] = field(default_factory=list)
     drained: list[tuple[str, bool]] = field(default_factory=list)
@@ -48,6 +49,9 @@ class FakeProxies:
 
     async def sessions(self) -> Answers:
         return self._answers(self.open)
+
+    async def copies(self) -> Answers:
+        return self._answers(self.copying)
 
     async def explain(self, sql: str, database: str = "default", cluster: str = "") -> Any:
         self._answers([])

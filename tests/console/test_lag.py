@@ -71,6 +71,20 @@ def test_the_page_has_a_curve_against_the_agreed_lag() -> None:
     metastore: Any = sources.metastore
     metastore.put("s.items", placed(False, 7200))
     metastore.put("w.visits", placed(), parted(10, range(3)))
+    proxies: Any = sources.proxies
+    proxies.copying = [
+        {
+            "table": "w.visits",
+            "partitions": 0,
+            "source": "west",
+            "target": "east",
+            "statement": "ab" * 16,
+            "bytes": 3_000_000,
+            "total": 9_000_000,
+            "seconds": 2.0,
+            "rate": 1_500_000,
+        }
+    ]
     text = opened(open_app(sources)).get("/lag").text
     assert text.count('class="target"') == 1
     assert "agreed 3.0 h" in text
@@ -78,6 +92,9 @@ def test_the_page_has_a_curve_against_the_agreed_lag() -> None:
     assert "2.0 MB" in text.split('id="copies"')[1]  # a second
     assert "3 of 10" in text.split('id="stale"')[1]
     assert "clicks" in text.split('id="running"')[1].split("</table>")[0]
+    making = text.split('id="making"')[1].split("</table>")[0]
+    assert all(each in making for each in ("w.visits", "all", "3.0 MB", "9.0 MB", "1.5 MB"))
+    assert f'href="/statements/{"ab" * 16}"' in making
     assert "no space left" in text.split('id="failed"')[1]
 
 

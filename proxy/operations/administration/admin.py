@@ -62,6 +62,7 @@ class Admin:
         answers: dict[str, Callable[[], Any]] = {
             actions.SESSIONS: self.sessions,
             actions.STATEMENTS: self.statements,
+            actions.COPIES: self.copies,
             actions.CLUSTERS: self.clusters,
             actions.CACHE: self.cache,
             actions.SAMPLES: self.samples,
@@ -98,6 +99,11 @@ class Admin:
                     line["seconds"] = round(time.time() - record.began, 3)
                 lines.append(line)
         return lines
+
+    def copies(self) -> list[dict[str, Any]]:
+        """The copies that are being made for statements, with bytes and rate."""
+        running = self._server.services.copier
+        return [] if running is None else running.lines()
 
     def clusters(self) -> list[dict[str, Any]]:
         """The clusters, and their Thrift Servers with health and load."""

@@ -48,6 +48,7 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _GET = {
     "/v1/sessions": actions.SESSIONS,
     "/v1/statements": actions.STATEMENTS,
+    "/v1/copies": actions.COPIES,
     "/v1/clusters": actions.CLUSTERS,
     "/v1/cache": actions.CACHE,
 }

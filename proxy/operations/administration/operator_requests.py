@@ -1,7 +1,7 @@
 """The requests of operators to a running proxy, and how the answers of its processes are merged.
 
-Every answer is JSON types: lists of sessions and statements are concatenated, counts added up, and
-clusters merged by name. `Ask` is the same for one process and for all of them.
+Every answer is JSON types: lists of sessions, statements and copies are concatenated, counts added
+up, and clusters merged by name. `Ask` is the same for one process and for all of them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 from proxy.operations import metrics
 
 SESSIONS, STATEMENTS, CLUSTERS, CACHE = "sessions", "statements", "clusters", "cache"
+COPIES = "copies"
 SAMPLES, HEALTH, EXPLAIN = "samples", "health", "explain"
 KILL_SESSION, KILL_STATEMENT = "kill-session", "kill-statement"
 DRAIN, RESUME, RELOAD = "drain", "resume", "reload"
@@ -23,7 +24,7 @@ def merged(action: str, answers: Sequence[Any]) -> Any:
     """The answers of several processes to the same request, as one."""
     if len(answers) == 1:
         return answers[0]
-    if action in (SESSIONS, STATEMENTS):
+    if action in (SESSIONS, STATEMENTS, COPIES):
         return [each for answer in answers for each in answer]
     if action == SAMPLES:
         return metrics.merged(answers)

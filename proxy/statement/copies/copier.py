@@ -1,9 +1,15 @@
 """What makes copies for statements."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from conf.names import TableRef
+
+Progress = Callable[[int, int], None]
+
+
+def no_progress(done: int, total: int) -> None:
+    """For callers that show no progress."""
 
 
 class CopySummary(NamedTuple):
@@ -25,8 +31,10 @@ class Copier(Protocol):
         *,
         most: int | None = None,
         keep: float | None = None,
+        progress: Progress = no_progress,
     ) -> CopySummary:
         """Copies the table, or its partitions that have the (key, value) pairs of any of
         `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
-        ever). Raises CausewayError; ends its work when cancelled."""
+        ever). `progress` is called with the bytes sent and those to send. Raises CausewayError;
+        ends its work when cancelled."""
         ...

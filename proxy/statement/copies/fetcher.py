@@ -3,28 +3,38 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conf.errors import CausewayError
 from conf.sizes import size_text
 from proxy.statement.copies.allowance import Allowance
-from proxy.statement.copies.copier import Copier
+from proxy.statement.copies.copier import Copier, Progress
 from router.cures import CopyNeeded
 
 _log = logging.getLogger(__name__)
 _OTHER_RUN = "[CW611]"  # another process copies the same objects
 _PAUSE = 2.0  # seconds before it is tried again
 _PATIENCE = 600.0  # seconds until it is given up
+_TELL_EVERY = 5.0  # seconds between two lines on the progress of a copy
 
 Tell = Callable[[str], None]
 
 
 @dataclass(slots=True)
 class _Running:
-    """A copy that is being made, and how many queries wait for it."""
+    """A copy that is being made. `told` are the logs of the queries that wait for it."""
 
-    task: "asyncio.Task[int]"
-    waiting: int = 0
+    task: "asyncio.Task[int] | None" = None
+    told: list[Tell] = field(default_factory=list)
+    last: float = -_TELL_EVERY
+
+    def advance(self, done: int, total: int) -> None:
+        """Tells the queries how far it is; the first time at once, then every some seconds."""
+        now = asyncio.get_running_loop().time()
+        if now - self.last >= _TELL_EVERY:
+            self.last = now
+            for tell in self.told:
+                tell(f"{size_text(done)} of {size_text(total)} are sent.")
 
 
 class Fetcher:
@@ -55,40 +65,41 @@ class Fetcher:
         for copy in copies:
             what = f"{_named(copy)} from {copy.source} to {copy.target}"
             tell(f"Copying {what}, which no cluster has together with the other inputs.")
-            sent = await self._joined(copy)
+            sent = await self._joined(copy, tell)
             if sent is None:
-                most -= (sent := await self._started(user, copy, most))
+                most -= (sent := await self._started(user, copy, most, tell))
             tell(f"Copied {what}: {size_text(sent)} were sent.")
 
-    async def _joined(self, copy: CopyNeeded) -> int | None:
+    async def _joined(self, copy: CopyNeeded, tell: Tell) -> int | None:
         """The bytes sent by a copy that was being made already; None where there was none or it
         failed, which may be for a bound of the user who began it."""
         running = self._running.get(_key(copy))
         if running is None:
             return None
         try:
-            return await self._outcome(_key(copy), running)
+            return await self._outcome(_key(copy), running, tell)
         except CausewayError:
             return None
 
-    async def _started(self, user: str, copy: CopyNeeded, most: int) -> int:
+    async def _started(self, user: str, copy: CopyNeeded, most: int, tell: Tell) -> int:
         most = min(most, self._allowance.left(user, copy))
         key = _key(copy)
         running = self._running.get(key)
         if running is None:  # another query may have begun it again
-            running = _Running(asyncio.ensure_future(self._make(user, copy, most)))
-            self._running[key] = running
+            running = self._running[key] = _Running()
+            running.task = asyncio.ensure_future(self._make(user, copy, most, running.advance))
             running.task.add_done_callback(lambda _: self._forget(key, running))
-        return await self._outcome(key, running)
+        return await self._outcome(key, running, tell)
 
-    async def _outcome(self, key: object, running: _Running) -> int:
+    async def _outcome(self, key: object, running: _Running, tell: Tell) -> int:
         """The result of the copy, which ends when nobody waits for it any more."""
-        running.waiting += 1
+        assert running.task is not None
+        running.told.append(tell)
         try:
             return await asyncio.shield(running.task)
         finally:
-            running.waiting -= 1
-            if not running.waiting and not running.task.done():
+            running.told.remove(tell)
+            if not running.told and not running.task.done():
                 running.task.cancel()
                 self._forget(key, running)
 
@@ -96,7 +107,7 @@ class Fetcher:
         if self._running.get(key) is running:
             del self._running[key]
 
-    async def _make(self, user: str, copy: CopyNeeded, most: int) -> int:
+    async def _make(self, user: str, copy: CopyNeeded, most: int, progress: Progress) -> int:
         """Makes the copy, after others of the same objects that run elsewhere. Returns the bytes
         that were sent."""
         clock = asyncio.get_running_loop().time
@@ -110,6 +121,7 @@ class Fetcher:
                     copy.target,
                     most=most,
                     keep=self._keep,
+                    progress=progress,
                 )
                 break
             except CausewayError as error:

@@ -32,6 +32,17 @@ STATEMENT = {
     "cluster": "east",
     "text": "INSERT INTO t SELECT 1",
 }
+COPY = {
+    "statement": "ef" * 16,
+    "table": "sample.visits",
+    "partitions": 3,
+    "source": "west",
+    "target": "east",
+    "seconds": 2.0,
+    "bytes": 3_000_000,
+    "total": None,
+    "rate": 1_500_000,
+}
 ENDPOINT = {"endpoint": "h:1", "up": False, "since": 0, "reason": "no answer in time"}
 CLUSTER = {
     "name": "east",
@@ -43,6 +54,7 @@ CLUSTER = {
 ANSWERS = {
     "/v1/sessions": [SESSION],
     "/v1/statements": [STATEMENT],
+    "/v1/copies": [COPY],
     "/v1/clusters": [CLUSTER],
     "/v1/cache": {"tables": 7},
     "/v1/reload": {"changed": [], "restart": ["proxy.audit.file"]},
@@ -94,6 +106,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
         (["sessions"], ["SESSION", "abababababab", "10.0.0.1", "3 s", "east", "SELECT 1"]),
         (["statements"], ["cdcdcdcdcdcd", "RUNNING", "1.500", "output", "INSERT INTO t SELECT 1"]),
         (["clusters"], ["down, drained, claims not checked", "h:1", "no answer in time"]),
+        (["copies"], ["efefefefefef", "sample.visits", "3.0 MB", "1.5 MB", "west", "east"]),
         (["cache"], ["tables: 7"]),
         (["reload"], ["changed: nothing", "needs a restart: proxy.audit.file"]),
     ],

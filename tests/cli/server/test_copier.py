@@ -77,6 +77,19 @@ def test_a_whole_table_is_copied_without_names(tmp_path: Path) -> None:
     assert (tmp_path / "names").read_bytes() == b""
 
 
+def test_progress_is_passed_on_while_the_child_runs(tmp_path: Path) -> None:
+    lines = [{"event": "progress", "bytes": n, "of": 9} for n in (3, 9)]
+    script = f"for each in {[json.dumps(each) for each in lines]!r}: print(each, flush=True)\n"
+    told: list[tuple[int, int]] = []
+    summary = asyncio.run(
+        copier(tmp_path, script + REPORTS)(
+            T, (), "east", "west", progress=lambda *each: told.append(each)
+        )
+    )
+    assert told == [(3, 9), (9, 9)]
+    assert summary.sent == 10
+
+
 def test_a_copy_has_its_bounds(tmp_path: Path) -> None:
     asyncio.run(copier(tmp_path, REPORTS)(T, (), "east", "west", most=0, keep=60.0))
     assert (tmp_path / "arguments").read_text().endswith("--most 0 --keep 60.0")

@@ -9,7 +9,7 @@ from cli.errors import CopyFailed
 from conf.names import ClusterName, TableRef
 from conf.settings.restrictions import Restrictions
 from proxy.protocol.types import FETCH_LOG, OperationState
-from proxy.statement.copies.copier import CopySummary
+from proxy.statement.copies.copier import CopySummary, Progress, no_progress
 from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until
 from thriftcodec.values import Struct
 
@@ -36,8 +36,10 @@ class FakeCopier:
         *,
         most: int | None = None,
         keep: float | None = None,
+        progress: Progress = no_progress,
     ) -> CopySummary:
         self.begun.append(f"{table} {source} {target} {most}")
+        progress(5, 9)
         try:
             await self.ends.wait()
         except asyncio.CancelledError:
@@ -82,7 +84,8 @@ def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() 
         assert await state(client, operation) == OperationState.RUNNING
         assert await log(client, operation) == [
             "Copying default.w from west to east, which no cluster has together with the other"
-            " inputs."
+            " inputs.",
+            "5 bytes of 9 bytes are sent.",
         ]
         assert await log(client, operation) == []
         copier.ends.set()

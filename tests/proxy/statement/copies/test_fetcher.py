@@ -13,7 +13,7 @@ from conf.settings.fetching import Fetching
 from proxy.errors import FetchedEnough
 from proxy.operations.workers.counters import LocalCounters
 from proxy.statement.copies.allowance import Allowance
-from proxy.statement.copies.copier import CopySummary
+from proxy.statement.copies.copier import CopySummary, Progress, no_progress
 from proxy.statement.copies.fetcher import Fetcher
 from router.cures import CopyNeeded
 from tests.proxy.fakes import until
@@ -46,6 +46,7 @@ class FakeCopier:
         *,
         most: int | None = None,
         keep: float | None = None,
+        progress: Progress = no_progress,
     ) -> CopySummary:
         self.begun.append(f"{table} {len(partitions)} {source} {target}")
         self.bounds.append((most, keep))

@@ -1,0 +1,72 @@
+"""The copies that are being made for statements now, for operators."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from conf.logs.log_fields import log_fields
+from conf.names import TableRef
+from proxy.statement.copies.copier import Copier, CopySummary, Progress, no_progress
+
+
+@dataclass(slots=True)
+class RunningCopy:
+    """`partitions` is how many were asked for, 0 for the whole table. `began` is Unix time, `bytes`
+    and `total` are those sent and those to send, None until they are known. `statement` is the id
+    of the statement that began it."""
+
+    table: str
+    partitions: int
+    source: str
+    target: str
+    statement: str
+    began: float
+    bytes: int = 0
+    total: int | None = None
+
+    def line(self, now: float) -> dict[str, Any]:
+        """As JSON has it, with the bytes a second since its beginning."""
+        seconds = max(now - self.began, 0.001)
+        return asdict(self) | {"seconds": round(seconds, 3), "rate": round(self.bytes / seconds)}
+
+
+class RunningCopies:
+    """A copier that knows what it is doing."""
+
+    def __init__(self, copier: Copier, clock: Callable[[], float] = time.time) -> None:
+        self._copier = copier
+        self._clock = clock
+        self._running: list[RunningCopy] = []
+
+    async def __call__(
+        self,
+        table: TableRef,
+        partitions: Sequence[Sequence[tuple[str, str]]],
+        source: str,
+        target: str,
+        *,
+        most: int | None = None,
+        keep: float | None = None,
+        progress: Progress = no_progress,
+    ) -> CopySummary:
+        """As any `Copier`."""
+        began, statement = self._clock(), log_fields().get("statement", "")
+        copy = RunningCopy(str(table), len(partitions), source, target, statement, began)
+
+        def advance(done: int, total: int) -> None:
+            copy.bytes, copy.total = done, total
+            progress(done, total)
+
+        self._running.append(copy)
+        try:
+            return await self._copier(
+                table, partitions, source, target, most=most, keep=keep, progress=advance
+            )
+        finally:
+            self._running.remove(copy)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What runs, the oldest first."""
+        now = self._clock()
+        return [each.line(now) for each in self._running]
