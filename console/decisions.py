@@ -48,6 +48,11 @@ _RULES = (
         "USE CLUSTER decides, if that cluster has all inputs.",
     ),
     (
+        ("cost", "cost-probe"),
+        "Several clusters may run it",
+        "The one where it is expected to end first, if the setting router.choice is cost.",
+    ),
+    (
         ("inputs", "default-first"),
         "Its inputs decide",
         "The first primary of an input that has all inputs.",
@@ -149,6 +154,8 @@ def obstacle_words(obstacle: Document) -> str:
             return f"{table} is written in {other}"
         case "down":
             return "no session can be opened there"
+        case "cost":
+            return f"it was expected to end later than in {other}, or {other} was tried again"
         case kind:
             return str(kind)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conf.names import ClusterName
 from router.cures import CopyNeeded
-from router.obstacles import Considered
+from router.obstacles import Considered, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +44,15 @@ class Refuse:
 
 
 Decision = RunIn | Answer | Refuse
+
+
+def chosen_from(decision: Decision) -> tuple[ClusterName, ...]:
+    """The clusters from which the decision chose one by cost; none if something else decided."""
+    if not isinstance(decision, RunIn):
+        return ()
+    found = tuple(
+        each.cluster
+        for each in decision.considered
+        if each.chosen or any(obstacle.kind is Kind.COST for obstacle in each.obstacles)
+    )
+    return found if len(found) > 1 else ()

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     DOWN = "down"
     WRITTEN = "written"  # an output is written in another cluster
     SESSION = "session"  # an object of the session lives in another cluster
+    COST = "cost"  # it can run the statement, but another cluster was chosen by cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Obstacle:
     `table` is the table that it lacks or may not write. Of a partitioned table that it lacks,
     `partitions` is the number of those read that are not there, `first` has the names of the first
     of them; the kind is STALE if the cluster has a stale copy of at least one. `other` is the
-    cluster where the path, the pin, the output or the session's object is.
+    cluster where the path, the pin, the output or the session's object is, or the one that was
+    chosen by cost.
     """
 
     cluster: ClusterName

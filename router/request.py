@@ -7,6 +7,7 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Unknown
+from router.costs import Costs
 
 # A table that certainly does not exist has None; a table that is not a key was never looked up.
 Facts = Mapping[TableRef, TableFacts | None]
@@ -28,7 +29,8 @@ class Request:
     metastore view hands out only locations that hold the data (D11). `clusters` are all clusters in
     the order of the settings, `down` those that no session can be opened in now: where several can
     run the statement, another one does. `lost` is a cluster that was lost while it ran the
-    statement. `fetch` is how many bytes may be copied so that a query can run.
+    statement. `fetch` is how many bytes may be copied so that a query can run. `costs` are there if
+    the cost decides among several clusters that may run a read.
     """
 
     statement: Known | Unknown
@@ -43,6 +45,7 @@ class Request:
     clusters: tuple[ClusterName, ...] = ()
     lost: ClusterName | None = None
     fetch: int = 0
+    costs: Costs | None = None
 
 
 def is_copyable(facts: Facts, table: TableRef) -> bool:

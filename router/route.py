@@ -201,6 +201,33 @@ def _pinned(case: _Case) -> Decision | None:
     return _run(pinned, "DC-U1", f"the session is pinned to {pinned}")
 
 
+def _cost_decides(case: _Case) -> Decision | None:
+    """With `router.choice = cost`: of several clusters that DC-R7 tries and that can run a query,
+    the one with the lowest cost."""
+    request, costs = case.request, case.request.costs
+    if costs is None or not is_query(request.statement):
+        return None
+    tried = _tried(case)
+    if len(tried) < 2:
+        return None
+    obstacles = {
+        cluster: (Obstacle(cluster, Kind.DOWN),)
+        if cluster in request.down
+        else case.obstacles(cluster)
+        for cluster in tried
+    }
+    valid = [cluster for cluster in tried if cluster in costs.expected and not obstacles[cluster]]
+    if len(valid) < 2:
+        return None
+    chosen = costs.choose(valid)
+    for cluster in valid:
+        if cluster != chosen:
+            obstacles[cluster] = (Obstacle(cluster, Kind.COST, other=chosen),)
+    rule = "cost" if chosen == costs.best(valid) else "cost-probe"
+    considered = (Considered(each, rule, each == chosen, obstacles[each]) for each in tried)
+    return RunIn(chosen, rule, costs.reason(chosen, valid), tuple(considered))
+
+
 def _inputs_decide(case: _Case) -> Decision | None:
     """DC-R7: the inputs' primaries one by one; D4: the default cluster before them.
 
@@ -210,13 +237,9 @@ def _inputs_decide(case: _Case) -> Decision | None:
     request = case.request
     reads = isinstance(request.statement, Known) and not request.statement.writes
     down = request.down if reads else frozenset()
-    candidates = [cluster for each in case.inputs for cluster in each.clusters()]
-    candidates += sorted(case.paths)
-    if candidates and request.use_default:
-        candidates.insert(0, request.default)
     considered: list[Considered] = []
     valid: list[ClusterName] = []
-    for cluster in dict.fromkeys(candidates):
+    for cluster in _tried(case):
         rule, obstacles = _input_rule(request, cluster), case.obstacles(cluster)
         if obstacles:
             considered.append(_passed(cluster, rule, *obstacles))
@@ -228,6 +251,15 @@ def _inputs_decide(case: _Case) -> Decision | None:
     if valid:
         return _valid(request, valid[0], [], considered)
     return _no_cluster(case, considered, "DC-R7", None) if considered else None
+
+
+def _tried(case: _Case) -> dict[ClusterName, None]:
+    """The clusters that DC-R7 and D4 try for the inputs, in their order."""
+    candidates = [cluster for each in case.inputs for cluster in each.clusters()]
+    candidates += sorted(case.paths)
+    if candidates and case.request.use_default:
+        candidates.insert(0, case.request.default)
+    return dict.fromkeys(candidates)
 
 
 def _input_rule(request: Request, cluster: ClusterName) -> str:
@@ -275,6 +307,7 @@ RULES: tuple[Callable[[_Case], Decision | None], ...] = (
     _after_loss,
     _output_decides,
     _pinned,
+    _cost_decides,
     _inputs_decide,
     _default,
 )

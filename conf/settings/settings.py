@@ -32,6 +32,13 @@ class Coverage(Enum):
     TABLE = "table"
 
 
+class ClusterChoice(Enum):
+    """`router.choice`: which of several clusters that may run a read runs it."""
+
+    SPECIFICATION = "specification"
+    COST = "cost"
+
+
 class Writes(Enum):
     """`router.writes`: whether INSERTs into one table wait for each other."""
 
@@ -123,6 +130,11 @@ class Settings:
     coverage: Coverage = setting("router.coverage", choice(Coverage), "read", RESTART,
         "What a cluster must have of a table to read it: `read`, the partitions that the"
         " statement reads; `table`, all partitions.")
+    cluster_choice: ClusterChoice = setting("router.choice", choice(ClusterChoice),
+        "specification", RESTART,
+        "Of several clusters that [may run a query](../reference/sql.md#how-a-cluster-is-chosen):"
+        " `specification`, the first in the order of the inputs runs it; `cost`, the one where it"
+        " is [expected to end first](../guide/operate.md#queries-that-several-clusters-may-run).")
     writes: Writes = setting("router.writes", choice(Writes), "serialize", RESTART,
         "INSERTs into one table that come at the same time: `serialize`, one after the other in"
         " the order in which they came; `allow`, all at once, although"

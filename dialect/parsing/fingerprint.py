@@ -12,6 +12,11 @@ _NUMBER = r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?(?:bd|[lsydf])?(?![\w$])"
 _PIECE = re.compile(rf"(?P<number>\.?{_NUMBER})|`[^`]*`?|[\w$]+|.", re.IGNORECASE | re.DOTALL)
 _LIST = re.compile(r"\?(?: , \?)++")
 _ROWS = re.compile(r"\( \? \)(?: , \( \? \))++")
+_QUICK = re.compile(
+    r"'[^'\\]*+(?:\\.[^'\\]*+)*+'?|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"?|\b\d[\w.]*+", re.DOTALL
+)
+_QUICK_LIST = re.compile(r"\?(?:,\s*+\?)++")
+_QUICK_LENGTH = 16 << 10
 
 
 def fingerprint(text: str) -> str:
@@ -23,6 +28,12 @@ def template(text: str) -> str:
     """The statement with `?` for each literal and each list of literals, and one row for VALUES: IN
     with three values and with four are one template."""
     return _ROWS.sub("( ? )", _LIST.sub("?", " ".join(_pieces(text))))
+
+
+def quick_template(text: str) -> str:
+    """The beginning of the statement with `?` for literals: equal for most statements that have one
+    `template`, at a twentieth of its time. Case, white space and comments count."""
+    return _QUICK_LIST.sub("?", _QUICK.sub("?", text[:_QUICK_LENGTH]))
 
 
 def _pieces(text: str) -> Iterator[str]:

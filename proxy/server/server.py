@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from conf.errors import BadSetting
 from conf.logs.log_fields import add_log_fields
 from conf.settings.operating import Operating
-from conf.settings.settings import Settings
+from conf.settings.settings import ClusterChoice, Settings
 from proxy.auth.authenticator import Authenticator
 from proxy.auth.build_authenticator import build_authenticator
 from proxy.auth.cookies import KEY_BYTES
@@ -36,6 +36,7 @@ from proxy.server.server_state import ServerState
 from proxy.statement.copies.copier import Copier
 from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.statement_router import StatementRouter
+from proxy.upstream.cluster_load import ClusterLoad
 from proxy.upstream.health_runner import watch
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ async def serve(
         _telemetry(settings) as telemetry,
         asyncio.TaskGroup() as group,
     ):
-        router = StatementRouter(settings, snapshot, loader)
+        by_cost = settings.cluster_choice is ClusterChoice.COST
+        load = ClusterLoad(workers.counters) if by_cost else None
+        router = StatementRouter(settings, snapshot, loader, load=load)
         observer = Observer(Metrics(), audit, history, telemetry)
         state = ServerState(router, limits, group, copier, observer, workers)
         limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)

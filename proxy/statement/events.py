@@ -17,6 +17,7 @@ from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.results import Table
 from router.claim import Changes
+from router.costs import Costs
 from router.decision import Decision
 from router.request import Facts
 
@@ -76,7 +77,7 @@ class Routed:
     `versions` has a value for each table read, which changes with anything that changes the table's
     files anywhere. `coverage` is the setting by which the decision was made. `in_turn` are the
     tables that it may write only while no other statement does; `changes` those of which it reads
-    only changed rows.
+    only changed rows. `costs` are there for a query whose cluster may be chosen by cost.
     """
 
     statement: Known | Unknown
@@ -86,6 +87,7 @@ class Routed:
     coverage: Coverage = Coverage.READ
     in_turn: frozenset[TableRef] = frozenset()
     changes: Changes = field(default_factory=dict)
+    costs: Costs | None = None
 
 
 @dataclass(frozen=True, slots=True)

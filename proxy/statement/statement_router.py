@@ -7,6 +7,7 @@ from dataclasses import replace
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import Settings, Writes
 from conf.tables import NotLoaded, TableKind
+from dialect.parsing.fingerprint import quick_template
 from dialect.statement import Action, Known, Read, Unknown, Write
 from proxy.errors import Unsettled
 from proxy.session.session import DEFAULT_DATABASE, SessionState
@@ -15,9 +16,12 @@ from proxy.statement.analysis.statement_analysis import MAX_ROUNDS, StatementAna
 from proxy.statement.events import Routed
 from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
+from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.claim import ChangeRange, Changes
-from router.decision import RunIn
+from router.costs import Costs
+from router.decision import RunIn, chosen_from
+from router.needs import is_query
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
 
@@ -31,8 +35,11 @@ class StatementRouter:
         snapshot: Snapshot,
         loader: Loader,
         health: EndpointHealth | None = None,
+        load: ClusterLoad | None = None,
     ) -> None:
+        """`load` is there if the cost decides among clusters (`router.choice`)."""
         self.health = health or EndpointHealth()
+        self.load = load
         self.settings = settings
         self.snapshot = snapshot
         self.loader = loader
@@ -64,15 +71,32 @@ class StatementRouter:
                     continue
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
-                decision = route(self._request(statement, session, lost), facts)
+                costs = self._costs(sql, statement, session)
+                request = replace(self._request(statement, session, lost), costs=costs)
+                decision = route(request, facts)
                 changes: Changes = {}
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
                     decision = _explained(decision, changes)
                 versions = self._versions(statement)
                 turn = self._in_turn(statement)
-                return Routed(statement, decision, facts, versions, coverage, turn, changes)
+                return Routed(statement, decision, facts, versions, coverage, turn, changes, costs)
         raise Unsettled("The tables of the statement keep changing.")
+
+    def _costs(self, sql: str, statement: Known | Unknown, session: SessionState) -> Costs | None:
+        """What a query is expected to take in each cluster, if the cost decides."""
+        if self.load is None or not is_query(statement):
+            return None
+        template = hash((session.database, quick_template(sql)))
+        return self.load.costs(template, session.topology.clusters)
+
+    def begin(self, cluster: ClusterName, routed: Routed | None) -> RunningStatement | None:
+        """Counts a statement that goes to the cluster; None where nothing is counted."""
+        if self.load is None:
+            return None
+        if routed is None or routed.costs is None:
+            return self.load.begin(cluster, None)
+        return self.load.begin(cluster, routed.costs, chosen_from(routed.decision))
 
     def _changes(self, statement: Known | Unknown, session: SessionState) -> Changes:
         """The tables of which the session reads only changed rows. Raises NotIncremental."""

@@ -37,6 +37,7 @@ from proxy.statement.machine import StatementMachine
 from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
 from proxy.statement.write_queue.queue_client import WritePlace
+from proxy.upstream.cluster_load import RunningStatement
 from proxy.upstream.remote_result import RemoteResult
 from router.cures import CopyNeeded
 
@@ -69,6 +70,8 @@ class StatementRunner:
         self._cached: Mapping[TableRef, object] | None = None  # what it caches in the cluster
         self._remote: RemoteResult | None = None
         self._copies: asyncio.Task[object] | None = None  # that the statement waits for
+        self._routed: ev.Routed | None = None
+        self._running: RunningStatement | None = None  # in the load of its cluster
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands after the current one
         self._machine = StatementMachine(
@@ -103,6 +106,8 @@ class StatementRunner:
         finally:
             self._operation.stop = nothing_runs  # leaves no cycle
             self._leave_queue()
+            if self._running is not None:
+                self._running.leave()
             if self._cached is not None:
                 self._entered.replay.caches(self._cached)
 
@@ -152,6 +157,7 @@ class StatementRunner:
                 if lost is not None:
                     _log.warning("cluster %s was lost, and its read is decided again", lost)
                 routed = await self._router.decide(self._request.statement, state, statement, lost)
+                self._routed = routed
                 record.decided(routed.statement, routed.decision, routed.facts)
                 record.mark("decide")
                 return routed
@@ -174,6 +180,7 @@ class StatementRunner:
             case cmd.WaitForEnd():
                 status = await self._entered.end_of(self._sent.operation)
                 record.mark("execute")
+                self._ended(status.state is OperationState.FINISHED)
                 return ev.Ended(status)
             case cmd.ReadZone():
                 return ev.ZoneRead(await self._entered.read_zone())
@@ -282,6 +289,7 @@ class StatementRunner:
 
     async def _enter(self, command: cmd.EnterCluster) -> Event:
         self._operation.record.cluster = command.cluster
+        self._begin(command.cluster)
         self._upstream = upstream = await self._session.upstream(command.cluster)
         upstream.replay.check(command.statement)
         statement = command.statement
@@ -294,15 +302,28 @@ class StatementRunner:
         self._operation.record.mark("connect")
         return ev.Entered(upstream.checked)
 
+    def _begin(self, cluster: ClusterName) -> None:
+        """Counts the statement in the cluster's load, instead of in that of an earlier attempt."""
+        if self._running is not None:
+            self._running.leave()
+        self._running = self._router.begin(cluster, self._routed)
+
+    def _ended(self, well: bool) -> None:
+        if self._running is not None:
+            self._running.ended(well)
+
     async def _execute(self, command: cmd.Execute) -> Event:
         """Raises SessionGone when the statement cannot be sent."""
         upstream, request = self._entered, self._request
         if not upstream.alive:
             raise SessionGone(f"The connection to cluster {upstream.cluster} broke.")
         overlay = {**request.overlay, **command.claim}
+        if self._running is not None:
+            self._running.sent()
         if command.at_once:
             started = await upstream.execute_to_end(request.statement, overlay, is_bounded=False)
             self._operation.record.mark("execute")
+            self._ended(True)
         else:
             started = await upstream.execute(request.statement, overlay, request.timeout)
         self._remote = RemoteResult.of(upstream, started, self._session.through is None)

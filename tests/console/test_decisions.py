@@ -71,7 +71,7 @@ def test_running_statements_have_their_tables_as_names() -> None:
 def test_the_rules_are_those_of_the_router_in_order() -> None:
     rows = rule_rows("pin")
     assert len(rows) == len(RULES)
-    assert [each.outcome for each in rows] == ["passed"] * 5 + ["decided"] + ["not reached"] * 2
+    assert [each.outcome for each in rows] == ["passed"] * 5 + ["decided"] + ["not reached"] * 3
     assert rows[5].rule == "pin"
     assert rule_rows("") == []
 
@@ -90,6 +90,8 @@ def test_the_rules_are_those_of_the_router_in_order() -> None:
         "default",
         "session",
         "lost",
+        "cost",
+        "cost-probe",
     ],
 )
 def test_every_rule_of_the_router_has_a_row(rule: str) -> None:

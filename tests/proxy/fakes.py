@@ -14,7 +14,7 @@ from conf.partitions import Replicas, TableFacts
 from conf.placement import Placement
 from conf.settings.authentication import Identity
 from conf.settings.restrictions import Restrictions
-from conf.settings.settings import Settings
+from conf.settings.settings import ClusterChoice, Settings
 from conf.settings.transports import Transport, Transports
 from conf.settings.upstream_auth import Login
 from conf.tables import NotLoaded, TableInfo, TableKind, ViewText
@@ -276,6 +276,7 @@ async def world(
     workers: WorkerGroup = ALONE,
     restrictions: Restrictions | None = None,
     copier: Copier | None = None,
+    choice: ClusterChoice = ClusterChoice.SPECIFICATION,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     for each in (east, west):
@@ -299,6 +300,7 @@ async def world(
         restrictions=restrictions or Restrictions(),
         views={EAST: listen, WEST: listen} if restrictions else {},
         logins={EAST: login, WEST: login} if login else {},
+        cluster_choice=choice,
     )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
     ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
@@ -351,6 +353,7 @@ def play(
     restrictions: Restrictions | None = None,
     copier: Copier | None = None,
     seconds: float = 120,
+    choice: ClusterChoice = ClusterChoice.SPECIFICATION,
 ) -> None:
     """Runs a scenario in a world of its own, for that long at most."""
 
@@ -368,6 +371,7 @@ def play(
                 prepared,
                 restrictions=restrictions,
                 copier=copier,
+                choice=choice,
             ) as there,
         ):
             await scenario(there)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialect.parsing.fingerprint import fingerprint, template
+from dialect.parsing.fingerprint import fingerprint, quick_template, template
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,20 @@ def test_fingerprints_differ_by_names_alone() -> None:
     assert one == fingerprint("select *\nfrom T where DS = '2026-02-28' and id=8 -- again")
     assert one != fingerprint("SELECT * FROM u WHERE ds = '2026-01-01' AND id = 7")
     assert len(one) == 32
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT a1 FROM t2 WHERE x = 1.5e3", "SELECT a1 FROM t2 WHERE x = ?"),
+        ("WHERE a = 'it\\'s' AND b = \"x\"", "WHERE a = ? AND b = ?"),
+        ("WHERE ds IN ('a', 'b','c')", "WHERE ds IN (?)"),
+        ("WHERE a = 'open", "WHERE a = ?"),
+    ],
+)
+def test_a_quick_template_has_no_literals(text: str, expected: str) -> None:
+    assert quick_template(text) == expected
+
+
+def test_a_quick_template_of_a_long_text_is_that_of_its_beginning() -> None:
+    assert quick_template("x" * 100_000) == quick_template("x" * 200_000)
