@@ -104,6 +104,7 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.sessions --rounds 3
 	$(BIN)/python -m bench.statements.routing
+	$(BIN)/python -m bench.statements.choice
 	$(BIN)/python -m bench.copies.copy
 	$(BIN)/python -m bench.copies.copy_metadata
 	$(BIN)/python -m bench.copies.lifecycle
