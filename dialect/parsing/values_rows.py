@@ -40,6 +40,7 @@ _OPERATORS = frozenset(
     {"AND", "BETWEEN", "COLLATE", "DIV", "FILTER", "IGNORE", "ILIKE", "IN", "IS", "LIKE", "NOT"}
     | {"OR", "OVER", "REGEXP", "RESPECT", "RLIKE", "WITHIN"}
 )
+_NO_WORD = "``"  # of a quoted name, a text or a number
 # What may follow a relation, beside a clause; nothing at the end.
 _AFTER_RELATION = frozenset({"", ",", ")"})
 # Words that are no alias of a table; those before JOIN are followed by another of them.
@@ -149,7 +150,8 @@ def _lists_names(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _word(tokens: Sequence[Token], at: int) -> str:
-    return word_of(tokens[at]) if at < len(tokens) else ""
+    """The word there; empty past the end alone."""
+    return (word_of(tokens[at]) or _NO_WORD) if at < len(tokens) else ""
 
 
 def check_rows(tokens: Sequence[Token]) -> None:

@@ -77,6 +77,8 @@ AMBIGUOUS = [
     # rows of VALUES, of which the first is no alias of a table called values
     "SELECT 1 FROM VALUES exists (SELECT * FROM p) LEFT JOIN b",
     "SELECT 1 FROM VALUES x (1) LEFT JOIN b",
+    "SELECT 1 FROM VALUES `x` -> 1, b",
+    "SELECT 1 FROM VALUES `x` + (SELECT 1 FROM p)",
     "SELECT 1 FROM VALUES x, exists (SELECT * FROM p)",
     "SELECT 1 FROM VALUES x, y AND exists (SELECT * FROM p)",
     # a number of rows called table
@@ -147,6 +149,7 @@ UNDERSTOOD = {
     "CREATE INDEX i ON TABLE a (x)": "ddl_other; reads d.a",
     "DROP INDEX i ON a": "ddl_other; reads d.a",
     "SELECT * FROM values v, d.a b WHERE (x > 1)": "select; reads d.values, d.a",
+    "SELECT * FROM values `v w` WHERE `x` > 1": "select; reads d.values",
     "SELECT * FROM values v (x, y), a": "select; reads d.values, d.a",
     "DESC MAP x, y USING 'cat'": "metadata_read",
     "DESCRIBE REDUCE x USING 'cat' FROM a": "metadata_read; reads d.a",
