@@ -122,7 +122,7 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     at += 1
     if _word(tokens, at) == "(":
         end = closing(list(tokens), at)
-        if not _lists_names(tokens[:end], at):
+        if not _lists_columns(tokens[at + 1 : end]):
             return _word(tokens, at - 1) in _CLAUSES  # `WHERE (x > 1)`
         at = end + 1
     word = _word(tokens, at)
@@ -132,10 +132,18 @@ def _is_table(tokens: Sequence[Token], at: int) -> bool:
     return word in _AFTER_RELATION or (begins and _word(tokens, at + 1) not in _AFTER_RELATION)
 
 
+def _lists_columns(tokens: Sequence[Token]) -> bool:
+    """Whether they are names with commas between them, as after an alias."""
+    return len(tokens) % 2 == 1 and all(
+        token.token_type == TokenType.COMMA if at % 2 else is_name(token)
+        for at, token in enumerate(tokens)
+    )
+
+
 def _lists_names(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the list that goes on at the bracket or comma there certainly has names alone, up to
-    its end or a clause: in `FROM values a, exists (SELECT 1)` a is a row."""
-    while _word(tokens, at) in ("(", ","):
+    """Whether the list that goes on at the comma there certainly has names alone, up to its end or
+    a clause: in `FROM values a, exists (SELECT 1)` a is a row."""
+    while _word(tokens, at) == ",":
         at += 1
         if at >= len(tokens) or not is_name(tokens[at]):
             return False

@@ -77,6 +77,7 @@ AMBIGUOUS = [
     # rows of VALUES, of which the first is no alias of a table called values
     "SELECT 1 FROM VALUES exists (SELECT * FROM p) LEFT JOIN b",
     "SELECT 1 FROM VALUES x (1) LEFT JOIN b",
+    "SELECT 1 FROM VALUES exists (SELECT (SELECT x)), b",
     "SELECT 1 FROM VALUES `x` -> 1, b",
     "SELECT 1 FROM VALUES `x` + (SELECT 1 FROM p)",
     "SELECT 1 FROM VALUES x, exists (SELECT * FROM p)",
