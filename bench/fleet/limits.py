@@ -45,6 +45,7 @@ ALL_TABLES, ALL_PARTITIONS = 1_000_000, 100_000_000
 COLUMNS = 10
 EACH = ALL_PARTITIONS // ALL_TABLES
 _FIRST = date(2026, 1, 1)
+_COPY = {COPY_PREFIX + "c2": '{"location":"hdfs://c2/copies","of":"0"}'}  # of every tenth table
 
 
 def resident() -> int:
@@ -78,8 +79,8 @@ def read_table(number: int) -> Table:
         parameters={
             PRIMARY: "c1",
             PARTITIONS: "uniform",
-            COPY_PREFIX + "c2": '{"location":"hdfs://c2/copies","of":"0"}',
             "transient_lastDdlTime": "1770000000",
+            **(_COPY if number % 10 == 0 else {}),
         },
     )
     out = bytearray()
@@ -245,7 +246,7 @@ def stock(tables: int) -> Iterator[str]:
 
 
 def _stocked(number: int) -> tuple[TableRef, TableStock]:
-    """A table of which every tenth has a copy."""
+    """A table with its partitions."""
     info = describe(read_table(number))
     copies = frozenset(CLUSTERS[2:3]) if number % 10 == 0 else frozenset()
     replicas = Replicas(CLUSTERS[1], copies)
