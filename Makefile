@@ -150,7 +150,7 @@ $(GUARD) $(GUARD4): guard/pom.xml $(shell find guard/src -name '*.java')
 lock: ## newer versions with their hashes: requirements.lock from pyproject.toml, requirements/*.lock from their heads
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python $(HASHED) -r requirements/lock.lock
-	build/lock/bin/uv $(LOCKED) --extra dev --output-file requirements.lock pyproject.toml
+	build/lock/bin/uv $(LOCKED) --extra dev --extra hudi --extra spark --output-file requirements.lock pyproject.toml
 	@for each in requirements/*.lock; do \
 	  sed -n '1,/^[^#]/{s/^# //p}' $$each | sed 1d >build/lock/wanted.in && \
 	  { sed -n '/^#/p' $$each; build/lock/bin/uv $(LOCKED) build/lock/wanted.in; } >build/lock/made && \

@@ -50,3 +50,15 @@ class NoHistory(CausewayError):
 
     code = "CW518"
     sqlstate = "55000"
+
+
+class NotInstalled(CausewayError):
+    """A command needs a package that only an extra of Causeway installs."""
+
+    code = "CW520"
+    sqlstate = "0A000"
+
+    def __init__(self, subcommand: str, module: str, extra: str) -> None:
+        super().__init__(
+            f"`causeway {subcommand}` needs {module}: pip install 'causeway[{extra}]'."
+        )

@@ -7,9 +7,13 @@ that is called is imported.
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from typing import Any
 
+from cli.errors import NotInstalled
+from cli.extras import extra_of
 from cli.terminal import shown
 from conf.errors import CausewayError
 from conf.logs.log_fields import inherit_log_fields
@@ -48,10 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     called = next((each for each in arguments if not each.startswith("-")), None)
-    args = build_parser([] if called is None else [called]).parse_args(arguments)
     try:
+        args = build_parser([] if called is None else [called]).parse_args(arguments)
         with shown():
             return _run(args)
+    except CausewayError as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of `causeway .. | head` is done, which is no error
@@ -64,21 +71,44 @@ def build_parser(complete: Iterable[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="causeway", description=_SUMMARY)
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
     complete = set(complete)
-    for name, (module, summary) in SUBCOMMANDS.items():
+    for name, (_, summary) in SUBCOMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=summary)
         if name in complete:
-            import_module(f"cli.{module}").configure(subparser)
+            _module(name).configure(subparser)
     return parser
+
+
+def installed() -> Iterator[str]:
+    """The subcommands whose packages are installed."""
+    for name in SUBCOMMANDS:
+        with suppress(NotInstalled):
+            _module(name)
+            yield name
+
+
+def _module(subcommand: str) -> Any:
+    """The module of the subcommand. Raises NotInstalled."""
+    module, _ = SUBCOMMANDS[subcommand]
+    with _extras(subcommand):
+        return import_module(f"cli.{module}")
+
+
+@contextmanager
+def _extras(subcommand: str) -> Iterator[None]:
+    """Raises NotInstalled for what an extra of the package has."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        extra = extra_of(error)
+        if extra is None:
+            raise
+        raise NotInstalled(subcommand, error.name or "", extra) from error
 
 
 def _run(args: argparse.Namespace) -> int:
     inherit_log_fields()
-    module, _ = SUBCOMMANDS[args.subcommand]
-    try:
-        return int(import_module(f"cli.{module}").run(args))
-    except CausewayError as error:
-        print(f"causeway: {error}", file=sys.stderr)
-        return 1
+    with _extras(args.subcommand):
+        return int(_module(args.subcommand).run(args))
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from cli.main import SUBCOMMANDS, build_parser
+    from cli.main import build_parser, installed
 
-    parser = build_parser(SUBCOMMANDS)
+    parser = build_parser(installed())
     program = command_tree(parser)
     if args.what == "man":
         print(man_page(program, parser.description or ""), end="")
