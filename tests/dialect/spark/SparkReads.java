@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryUsage;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -18,6 +19,7 @@ import org.antlr.v4.runtime.CharStreams;
 import org.antlr.v4.runtime.CommonTokenStream;
 import org.antlr.v4.runtime.ListTokenSource;
 import org.antlr.v4.runtime.Token;
+import org.antlr.v4.runtime.atn.PredictionContextCache;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.Analyzer;
@@ -135,17 +137,37 @@ public final class SparkReads {
   }
 
   /** The parser learns from each statement, without end: forget it when it fills the memory. */
-  private static void makeRoom() {
+  private static void makeRoom() throws ReflectiveOperationException {
     for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
-      if (pool.getName().equals("Tenured Gen")) {
-        MemoryUsage left = pool.getCollectionUsage(); // by the last collection
-        if (left.getUsed() > left.getMax() / 2) {
-          new SqlBaseParser(new CommonTokenStream(new ListTokenSource(List.of())))
-              .getInterpreter().clearDFA();
-          System.gc();
-        }
+      MemoryUsage left = pool.getCollectionUsage(); // by the last collection
+      if (pool.getName().equals("Tenured Gen") && left.getUsed() > left.getMax() / 2) {
+        SqlBaseParser parser =
+            new SqlBaseParser(new CommonTokenStream(new ListTokenSource(List.of())));
+        parser.getInterpreter().clearDFA();
+        Object contexts = hidden(SqlBaseParser.class, "_sharedContextCache", null);
+        ((Map<?, ?>) hidden(PredictionContextCache.class, "cache", contexts)).clear();
+        forgetInSpark4(parser);
+        System.gc();
       }
     }
+  }
+
+  /** Spark 4 keeps what its parsers learn in a place of its own. */
+  private static void forgetInSpark4(SqlBaseParser parser) throws ReflectiveOperationException {
+    try {
+      Class<?> type = Class.forName("org.apache.spark.sql.catalyst.parser.AbstractParser$");
+      Object parsers = type.getField("MODULE$").get(null);
+      type.getMethod("clearParserCaches", SqlBaseParser.class).invoke(parsers, parser);
+    } catch (ClassNotFoundException | NoSuchMethodException older) {
+      return;
+    }
+  }
+
+  private static Object hidden(Class<?> owner, String name, Object of)
+      throws ReflectiveOperationException {
+    Field field = owner.getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(of);
   }
 
   private static String words(String text) {
