@@ -90,7 +90,14 @@ def _is_part(tokens: Sequence[Token], at: int) -> bool:
     return not depth and _word(tokens, at + 1) == "(" and quoted
 
 
+def _is_collation(tokens: Sequence[Token], at: int) -> bool:
+    """`SELECT x collate FROM t`: an alias, or to Spark 4 a collation called from, and no table."""
+    named = at > 0 and _word(tokens, at - 1) not in ("SELECT", "ALL", "DISTINCT", "AS", ",", ".")
+    return named and _word(tokens, at + 1) == "FROM"
+
+
 _CHECKS = {
+    "COLLATE": _is_collation,
     "STREAM": _is_streamed,
     "RECURSIVE": _is_recursion,
     "PROCEDURE": _is_procedure,

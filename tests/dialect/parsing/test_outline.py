@@ -23,7 +23,7 @@ UNDERSTOOD = {
     "WITH c AS (TABLE a) TABLE c": "select; reads d.a",
     "WITH c AS (TABLE a), e AS (TABLE c) SELECT * FROM e, b": "select; reads d.a, d.b",
     "WITH c AS (SELECT * FROM a) VALUES ((SELECT max(x) FROM c))": "select; reads d.a",
-    "SELECT x AS between, y collate FROM a": "select; reads d.a",
+    "SELECT x AS between, y AS collate FROM a": "select; reads d.a",
     "SELECT 1 AS join FROM a": "select; reads d.a",
     "SELECT * FROM a between JOIN b AS create ON true": "select; reads d.a, d.b",
     "SELECT * FROM alter, d.create": "select; reads d.alter, d.create",

@@ -25,6 +25,9 @@ OTHERWISE = [
     # a query called recursive, or a recursive one called as
     "WITH recursive AS (SELECT * FROM a) SELECT * FROM recursive",
     "SELECT (WITH recursive AS (SELECT * FROM a) SELECT * FROM recursive)",
+    # an alias called collate, or a collation called from
+    "SELECT x collate FROM a",
+    "SELECT CASE WHEN x THEN 1 END collate FROM a",
     # a column of a table called procedure, or a procedure
     "DESCRIBE procedure a",
     "DESC procedure d.a",
@@ -58,6 +61,8 @@ ALIKE = {
     "WITH recursive (x) AS (SELECT x FROM a) SELECT * FROM recursive": "select; reads d.a",
     "WITH recursive r AS (SELECT x FROM a) SELECT * FROM r": "select; reads d.a",
     "SET x = FROM stream a": "set; effect SetVariable(key='x', value='FROM stream a')",
+    "SELECT collate FROM a": "select; reads d.a",
+    "SELECT x COLLATE utf8_lcase FROM a": "select; reads d.a",
     "DESCRIBE procedure": "metadata_read; reads d.procedure",
     "SELECT d.identifier('a') FROM a": "select; reads d.a",
 }

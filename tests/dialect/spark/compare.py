@@ -55,6 +55,8 @@ _OF_TEXT = frozenset(
 )
 # Tables that are read, or described.
 _RELATIONS = frozenset({"UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"})
+# Functions whose queries the plan has as texts.
+_FUNCTIONS = frozenset({"CreateSQLFunctionCommand", "CreateUserDefinedFunction"})
 # Relations that are named and not read.
 _NAMED = frozenset({"UncacheTable.0", "ShowTablePartition.0"})
 
@@ -143,8 +145,7 @@ def _difference(command: str, text: str, spark: _Tables, known: Known) -> str | 
     skipped = creates and "exists" in substitute(text, VARIABLES).lower() and not known.writes
     # `(SELECT * FROM a, b)` is a row of columns to Spark, one of them called select. Where there
     # are such columns the tables are named without need, which harms nothing.
-    # The plan has the text of a function's query, and we its tables.
-    more = spark.selects_select or command == "CreateSQLFunctionCommand"
+    more = spark.selects_select or command in _FUNCTIONS
     if command == "AddCheckConstraint":  # reads the rows of the table that it changes
         spark = replace(spark, reads=frozenset(), writes=spark.reads)
     if not spark.reads <= ours.reads:
