@@ -22,13 +22,14 @@ from time import perf_counter, process_time
 from bench.catalogs.metastore import views
 from bench.support.filled import EAST, FEW, FEW_AT, FIRST_DAY, HOURS, WEST, few_of, filled, table_of
 from conf.names import TableRef
-from conf.settings.settings import Settings, Writers
+from conf.settings.settings import ClusterChoice, Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.protocol.types import NEWEST_PROTOCOL
 from proxy.session.session import SessionState
 from proxy.statement.statement_router import StatementRouter
+from proxy.upstream.cluster_load import ClusterLoad
 from router.decision import RunIn
 
 COUNTS = (100_000, 1_000_000)
@@ -82,6 +83,10 @@ async def _rows(settings: Settings, count: int, rounds: int) -> list[Row]:
         await routing.decide(day)
         what = f"{count:,} partitions, snapshot.writers = views, warm"
         rows += await _warm(what, routing, day, rounds)
+    by_cost = replace(settings, writers=Writers.VIEWS, cluster_choice=ClusterChoice.COST)
+    async with aclosing(_Routing(by_cost)) as routing:
+        await routing.decide(day)
+        rows += await _warm("  the same, router.choice = cost, warm", routing, day, rounds)
     async with aclosing(_Routing(settings)) as routing:
         rows.append(Row(f"{count:,} partitions, memory", await _memory(routing, days), "MB"))
     return rows
@@ -93,7 +98,9 @@ class _Routing:
     def __init__(self, settings: Settings) -> None:
         snapshot = Snapshot(ttl=600.0)
         self._loader = SnapshotLoader(settings, snapshot)
-        self._router = StatementRouter(settings, snapshot, self._loader)
+        by_cost = settings.cluster_choice is ClusterChoice.COST
+        load = ClusterLoad() if by_cost else None
+        self._router = StatementRouter(settings, snapshot, self._loader, load=load)
         self._session = SessionState.opened("bench", NEWEST_PROTOCOL, {}, _TOPOLOGY)
 
     async def decide(self, sql: str) -> None:
