@@ -51,14 +51,9 @@ _SUMMARY = "One SQL endpoint over many data centers."
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    called = next((each for each in arguments if not each.startswith("-")), None)
     try:
-        args = build_parser([] if called is None else [called]).parse_args(arguments)
         with shown():
-            return _run(args)
-    except CausewayError as error:
-        print(f"causeway: {error}", file=sys.stderr)
-        return 1
+            return _run(arguments)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of `causeway .. | head` is done, which is no error
@@ -105,10 +100,16 @@ def _extras(subcommand: str) -> Iterator[None]:
         raise NotInstalled(subcommand, error.name or "", extra) from error
 
 
-def _run(args: argparse.Namespace) -> int:
-    inherit_log_fields()
-    with _extras(args.subcommand):
-        return int(_module(args.subcommand).run(args))
+def _run(arguments: Sequence[str]) -> int:
+    called = next((each for each in arguments if not each.startswith("-")), None)
+    try:
+        args = build_parser([] if called is None else [called]).parse_args(arguments)
+        inherit_log_fields()
+        with _extras(args.subcommand):
+            return int(_module(args.subcommand).run(args))
+    except CausewayError as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":
