@@ -86,9 +86,9 @@ def _forget_replaced(context: StatementContext, names: list[str], value: Sequenc
 
 
 def _until_default(cursor: TokenCursor) -> list[Token]:
-    """The tokens of the type, up to DEFAULT, `=` or the end."""
+    """The tokens of the type, up to DEFAULT, `=`, which Spark also reads as `==`, or the end."""
     start = cursor.at
-    while not cursor.done and cursor.word() not in ("DEFAULT", "="):
+    while not cursor.done and cursor.word() not in ("DEFAULT", "=", "=="):
         cursor.at += 1
     return list(cursor.tokens[start : cursor.at])
 

@@ -33,6 +33,7 @@ def assigned(sql: str) -> AssignVariables:
     ("sql", "name", "variable"),
     [
         ("DECLARE y = 1", "y", SessionVariable()),
+        ("DECLARE y == 'a'", "y", SessionVariable(True, "a")),
         ("DECLARE OR REPLACE VARIABLE `Y` INT DEFAULT 5", "y", SessionVariable()),
         ("DECLARE VAR y STRING", "y", SessionVariable(True)),
         ("DECLARE session.y STRING DEFAULT 'a' || 1", "y", SessionVariable(True, "a1")),
@@ -72,6 +73,8 @@ def test_a_value_that_is_computed_once(value: str) -> None:
 def test_assignments_read_the_tables_of_their_queries() -> None:
     for sql in ("SET VAR n = (SELECT max(s) FROM a)", "SET VAR (n, x) = (SELECT s, s FROM a)"):
         assert written(known(sql)).startswith("set; reads d.a; temps")
+    for sql in ("DECLARE y == (SELECT max(s) FROM a)", "SET VAR n == (SELECT max(s) FROM a)"):
+        assert "reads d.a" in written(known(sql))
     assert assigned("SET VAR (n, x) = (SELECT s, s FROM a)").names == (
         "system.session.n",
         "system.session.x",
