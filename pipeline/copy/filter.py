@@ -355,29 +355,26 @@ def _like(pattern: str) -> re.Pattern[str]:
 
 
 def _and(parts: Sequence[Condition]) -> Condition:
-    def all_hold(row: Row) -> bool | None:
-        unknown = False
-        for part in parts:
-            found = part(row)
-            if found is False:
-                return False
-            unknown |= found is None
-        return None if unknown else True
-
-    return all_hold
+    return _joined(parts, decisive=False)
 
 
 def _or(parts: Sequence[Condition]) -> Condition:
-    def one_holds(row: Row) -> bool | None:
+    return _joined(parts, decisive=True)
+
+
+def _joined(parts: Sequence[Condition], *, decisive: bool) -> Condition:
+    """`decisive` if any part is, else unknown if any part is."""
+
+    def joined(row: Row) -> bool | None:
         unknown = False
         for part in parts:
             found = part(row)
-            if found is True:
-                return True
+            if found is decisive:
+                return decisive
             unknown |= found is None
-        return None if unknown else False
+        return None if unknown else not decisive
 
-    return one_holds
+    return joined
 
 
 def _not(inner: Condition) -> Condition:
