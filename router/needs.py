@@ -152,10 +152,13 @@ def _touched(write: Write, placed: PlacedPartitions) -> tuple[Replicas, ...] | N
 
 def is_query(statement: Known | Unknown) -> bool:
     """Whether it is a query, which writes no table and changes nothing in its session."""
+    return isinstance(statement, Known) and only_selects(statement) and not statement.explain
+
+
+def only_selects(statement: Known) -> bool:
+    """Whether it is a query, or explains one."""
     return (
-        isinstance(statement, Known)
-        and statement.kind in ("select", "from_select")
-        and not statement.explain
+        statement.kind in ("select", "from_select")
         and not statement.writes
         and statement.changes is None
     )

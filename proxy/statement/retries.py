@@ -9,6 +9,7 @@ from proxy.errors import ClusterLost, SessionGone
 from proxy.statement.events import Routed
 from proxy.statement.steps import Step
 from router.decision import Decision, RunIn
+from router.needs import only_selects
 
 ATTEMPTS = 3  # to run a statement after one decision
 DECISIONS = 3  # for one statement, when tables change between decision and analysis
@@ -30,9 +31,7 @@ def may_run_twice(routed: Routed) -> bool:
     statement = routed.statement
     return (
         isinstance(statement, Known)
-        and statement.kind in ("select", "from_select")
-        and not statement.writes
-        and statement.changes is None
+        and only_selects(statement)
         and not statement.code
         and not statement.functions & _CALLS
         and not routed.changes

@@ -72,8 +72,7 @@ class StatementRouter:
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 costs = self._costs(sql, statement, session)
-                request = replace(self._request(statement, session, lost), costs=costs)
-                decision = route(request, facts)
+                decision = route(self._request(statement, session, lost, costs), facts)
                 changes: Changes = {}
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
@@ -113,7 +112,11 @@ class StatementRouter:
         return {read.table: self.snapshot.placement(read.table) for read in reads}
 
     def _request(
-        self, statement: Known | Unknown, session: SessionState, lost: ClusterName | None
+        self,
+        statement: Known | Unknown,
+        session: SessionState,
+        lost: ClusterName | None,
+        costs: Costs | None,
     ) -> Request:
         topology = session.topology
         assert topology.default is not None
@@ -130,6 +133,7 @@ class StatementRouter:
             tuple(topology.clusters),
             lost,
             session.fetch_bytes,
+            costs,
         )
 
     async def _with_contents(self, statement: Known) -> Known:
