@@ -69,7 +69,7 @@ def build_parser(complete: Iterable[str]) -> argparse.ArgumentParser:
     for name, (_, summary) in SUBCOMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=summary)
         if name in complete:
-            _module(name).configure(subparser)
+            command_module(name).configure(subparser)
     return parser
 
 
@@ -77,11 +77,11 @@ def installed() -> Iterator[str]:
     """The subcommands whose packages are installed."""
     for name in SUBCOMMANDS:
         with suppress(NotInstalled):
-            _module(name)
+            command_module(name)
             yield name
 
 
-def _module(subcommand: str) -> Any:
+def command_module(subcommand: str) -> Any:
     """The module of the subcommand. Raises NotInstalled."""
     module, _ = SUBCOMMANDS[subcommand]
     with _extras(subcommand):
@@ -106,7 +106,7 @@ def _run(arguments: Sequence[str]) -> int:
         args = build_parser([] if called is None else [called]).parse_args(arguments)
         inherit_log_fields()
         with _extras(args.subcommand):
-            return int(_module(args.subcommand).run(args))
+            return int(command_module(args.subcommand).run(args))
     except CausewayError as error:
         print(f"causeway: {error}", file=sys.stderr)
         return 1

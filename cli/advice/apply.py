@@ -5,7 +5,6 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 from advice.assessment import partition_filter, partition_names
@@ -13,7 +12,7 @@ from advice.copies import Advice
 from advice.feed_document import feed_document
 from advice.stock import Stock
 from cli.advice.record import Done, read_record, write_record
-from cli.main import SUBCOMMANDS, build_parser
+from cli.main import build_parser, command_module
 from conf.errors import CausewayError
 
 
@@ -117,7 +116,7 @@ def _run(*words: str) -> int:
     """The exit status of a command of Causeway's; its error is printed."""
     args = build_parser([words[0]]).parse_args(words)
     try:
-        return int(import_module(f"cli.{SUBCOMMANDS[words[0]][0]}").run(args))
+        return int(command_module(words[0]).run(args))
     except CausewayError as error:
         print(f"causeway {words[0]}: {error}", file=sys.stderr)
         return 1

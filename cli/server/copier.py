@@ -17,6 +17,7 @@ from proxy.statement.copies.copier import CopySummary, Progress, no_progress
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
 _LINE = 64 << 20  # bytes of a line of its output, which may name all partitions of a table
+_PROGRESS = b'{"event": "progress",'
 _ERROR = 2000  # last characters of a failed child's error output
 _ABSENT = 3  # partitions that the table lacks, in a summary
 _CAUSEWAY = (sys.executable, "-m", "cli.main")
@@ -117,8 +118,8 @@ async def _last_line(out: asyncio.StreamReader, progress: Progress) -> bytes:
     last = b""
     async for line in out:
         last = line
-        event = _json(line.decode())
-        if event.get("event") == "progress":
+        if line.startswith(_PROGRESS):  # the last line may be long, and is read once
+            event = _json(line.decode())
             progress(event["bytes"], event["of"])
     return last
 
