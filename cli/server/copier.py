@@ -12,8 +12,8 @@ from typing import Any
 
 from cli.errors import CopyFailed
 from conf.logs.log_fields import environment
-from conf.names import TableRef, partition_name
-from proxy.statement.copies.copier import CopySummary, Progress, no_progress
+from conf.names import partition_name
+from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
 _LINE = 64 << 20  # bytes of a line of its output, which may name all partitions of a table
@@ -35,34 +35,22 @@ class Copier:
     grace: float = 10.0
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
-    async def __call__(
-        self,
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-        *,
-        most: int | None = None,
-        keep: float | None = None,
-        progress: Progress = no_progress,
-    ) -> CopySummary:
-        """Copies the table, or those of its partitions that have the (key, value) pairs of any of
-        `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
-        ever). `progress` gets the bytes sent and those to send.
+    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
+        """Makes the copy.
 
         Raises CopyFailed. When it is cancelled, the child has ended before it returns. The names of
         the partitions go to the child's standard input, which takes any number of them: one
         argument of a command has a limit of 128 KiB.
         """
-        arguments = ["copy", str(table), "--from", source, "--to", target, "--json"]
-        arguments += ["--conf", str(self.target)]
-        if partitions:
+        arguments = ["copy", str(order.table), "--from", order.source, "--to", order.target]
+        arguments += ["--json", "--conf", str(self.target)]
+        if order.partitions:
             arguments += ["--partition-names", "-"]
-        if most is not None:
-            arguments += ["--most", str(most)]
-        if keep is not None:
-            arguments += ["--keep", str(keep)]
-        names = "".join(f"{partition_name(each)}\n" for each in partitions)
+        if order.most is not None:
+            arguments += ["--most", str(order.most)]
+        if order.keep is not None:
+            arguments += ["--keep", str(order.keep)]
+        names = "".join(f"{partition_name(each)}\n" for each in order.partitions)
         async with self.turns:
             child = await asyncio.create_subprocess_exec(
                 *self.command,

@@ -31,6 +31,7 @@ from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.commands import Command
+from proxy.statement.copies.copier import CopyOrder
 from proxy.statement.dry_run import explain
 from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
@@ -235,8 +236,8 @@ class StatementRunner:
         assert copier is not None
         command = copy.command
         ref = command.ref(self._session.state.namespace().database)
-        work = copier(ref, command.partitions, command.source, command.target)
-        done = await self._copying(work)
+        order = CopyOrder(ref, command.partitions, command.source, command.target)
+        done = await self._copying(copier(order))
         self._router.snapshot.invalidate([ref])
         return ev.Copied("cancelled" if done is None else done.text)
 

@@ -1,6 +1,7 @@
 """What makes copies for statements."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from conf.names import TableRef
@@ -10,6 +11,20 @@ Progress = Callable[[int, int], None]
 
 def no_progress(done: int, total: int) -> None:
     """For callers that show no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOrder:
+    """A copy of the table, or of its partitions that have the (key, value) pairs of any of
+    `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
+    ever)."""
+
+    table: TableRef
+    partitions: Sequence[Sequence[tuple[str, str]]]
+    source: str
+    target: str
+    most: int | None = None
+    keep: float | None = None
 
 
 class CopySummary(NamedTuple):
@@ -22,19 +37,7 @@ class CopySummary(NamedTuple):
 class Copier(Protocol):
     """Makes secondary copies (`cli.server.copier`)."""
 
-    async def __call__(
-        self,
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-        *,
-        most: int | None = None,
-        keep: float | None = None,
-        progress: Progress = no_progress,
-    ) -> CopySummary:
-        """Copies the table, or its partitions that have the (key, value) pairs of any of
-        `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
-        ever). `progress` is called with the bytes sent and those to send. Raises CausewayError;
-        ends its work when cancelled."""
+    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
+        """Makes the copy. `progress` is called with the bytes sent and those to send. Raises
+        CausewayError; ends its work when cancelled."""
         ...

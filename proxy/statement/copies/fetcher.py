@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from conf.errors import CausewayError
 from conf.sizes import size_text
 from proxy.statement.copies.allowance import Allowance
-from proxy.statement.copies.copier import Copier, Progress
+from proxy.statement.copies.copier import Copier, CopyOrder, Progress
 from router.cures import CopyNeeded
 
 _log = logging.getLogger(__name__)
@@ -110,19 +110,12 @@ class Fetcher:
     async def _make(self, user: str, copy: CopyNeeded, most: int, progress: Progress) -> int:
         """Makes the copy, after others of the same objects that run elsewhere. Returns the bytes
         that were sent."""
+        order = CopyOrder(copy.table, copy.partitions, copy.source, copy.target, most, self._keep)
         clock = asyncio.get_running_loop().time
         deadline = clock() + _PATIENCE
         while True:
             try:
-                done = await self._copier(
-                    copy.table,
-                    copy.partitions,
-                    copy.source,
-                    copy.target,
-                    most=most,
-                    keep=self._keep,
-                    progress=progress,
-                )
+                done = await self._copier(order, progress)
                 break
             except CausewayError as error:
                 if _OTHER_RUN not in str(error) or clock() >= deadline:

@@ -1,13 +1,12 @@
 """The copies that are being made for statements now, for operators."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from conf.logs.log_fields import log_fields
-from conf.names import TableRef
-from proxy.statement.copies.copier import Copier, CopySummary, Progress, no_progress
+from proxy.statement.copies.copier import Copier, CopyOrder, CopySummary, Progress, no_progress
 
 
 @dataclass(slots=True)
@@ -39,20 +38,12 @@ class RunningCopies:
         self._clock = clock
         self._running: list[RunningCopy] = []
 
-    async def __call__(
-        self,
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-        *,
-        most: int | None = None,
-        keep: float | None = None,
-        progress: Progress = no_progress,
-    ) -> CopySummary:
+    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
         """As any `Copier`."""
         began, statement = self._clock(), log_fields().get("statement", "")
-        copy = RunningCopy(str(table), len(partitions), source, target, statement, began)
+        copy = RunningCopy(
+            str(order.table), len(order.partitions), order.source, order.target, statement, began
+        )
 
         def advance(done: int, total: int) -> None:
             copy.bytes, copy.total = done, total
@@ -60,9 +51,7 @@ class RunningCopies:
 
         self._running.append(copy)
         try:
-            return await self._copier(
-                table, partitions, source, target, most=most, keep=keep, progress=advance
-            )
+            return await self._copier(order, advance)
         finally:
             self._running.remove(copy)
 

@@ -11,6 +11,7 @@ import pytest
 from cli.errors import CopyFailed
 from cli.server.copier import Copier, result
 from conf.names import TableRef
+from proxy.statement.copies.copier import CopyOrder
 
 T = TableRef("s", "t")
 
@@ -62,7 +63,7 @@ print({json.dumps(DONE)!r})
 
 def test_the_child_reads_the_names_of_any_number_of_partitions(tmp_path: Path) -> None:
     partitions = [(("ds", f"2026/{day}"), ("hr", "é\n")) for day in range(20_000)]
-    summary = asyncio.run(copier(tmp_path, REPORTS)(T, partitions, "east", "west"))
+    summary = asyncio.run(copier(tmp_path, REPORTS)(CopyOrder(T, partitions, "east", "west")))
     assert summary.text.startswith("1 copied")
     names = (tmp_path / "names").read_text(encoding="utf-8").splitlines()
     assert names == [f"ds=2026%2F{day}/hr=é%0A" for day in range(20_000)]
@@ -72,7 +73,7 @@ def test_the_child_reads_the_names_of_any_number_of_partitions(tmp_path: Path) -
 
 
 def test_a_whole_table_is_copied_without_names(tmp_path: Path) -> None:
-    asyncio.run(copier(tmp_path, REPORTS)(T, (), "east", "west"))
+    asyncio.run(copier(tmp_path, REPORTS)(CopyOrder(T, (), "east", "west")))
     assert "--partition-names" not in (tmp_path / "arguments").read_text()
     assert (tmp_path / "names").read_bytes() == b""
 
@@ -83,7 +84,7 @@ def test_progress_is_passed_on_while_the_child_runs(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     summary = asyncio.run(
         copier(tmp_path, script + REPORTS)(
-            T, (), "east", "west", progress=lambda *each: told.append(each)
+            CopyOrder(T, (), "east", "west"), progress=lambda *each: told.append(each)
         )
     )
     assert told == [(3, 9), (9, 9)]
@@ -91,7 +92,7 @@ def test_progress_is_passed_on_while_the_child_runs(tmp_path: Path) -> None:
 
 
 def test_a_copy_has_its_bounds(tmp_path: Path) -> None:
-    asyncio.run(copier(tmp_path, REPORTS)(T, (), "east", "west", most=0, keep=60.0))
+    asyncio.run(copier(tmp_path, REPORTS)(CopyOrder(T, (), "east", "west", most=0, keep=60.0)))
     assert (tmp_path / "arguments").read_text().endswith("--most 0 --keep 60.0")
 
 
@@ -109,7 +110,7 @@ def test_a_cancelled_child_has_ended(tmp_path: Path, prepare: str, grace: float)
 
     async def cancel() -> int:
         making = asyncio.ensure_future(
-            copier(tmp_path, script + "time.sleep(600)", grace)(T, (), "east", "west")
+            copier(tmp_path, script + "time.sleep(600)", grace)(CopyOrder(T, (), "east", "west"))
         )
         child = int(await asyncio.to_thread(pipe.read_text))
         making.cancel()

@@ -2,14 +2,13 @@
 Over real sockets and fake clusters; the copies are a fake."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 from cli.errors import CopyFailed
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName
 from conf.settings.restrictions import Restrictions
 from proxy.protocol.types import FETCH_LOG, OperationState
-from proxy.statement.copies.copier import CopySummary, Progress, no_progress
+from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until
 from thriftcodec.values import Struct
 
@@ -27,18 +26,8 @@ class FakeCopier:
         self.begun: list[str] = []
         self.cancelled = 0
 
-    async def __call__(
-        self,
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-        *,
-        most: int | None = None,
-        keep: float | None = None,
-        progress: Progress = no_progress,
-    ) -> CopySummary:
-        self.begun.append(f"{table} {source} {target} {most}")
+    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
+        self.begun.append(f"{order.table} {order.source} {order.target} {order.most}")
         progress(5, 9)
         try:
             await self.ends.wait()
@@ -47,7 +36,7 @@ class FakeCopier:
             raise
         if self.fails:
             raise CopyFailed(self.fails)
-        self.metastore.fresh[str(table)] = ClusterName(target)
+        self.metastore.fresh[str(order.table)] = ClusterName(order.target)
         return CopySummary("1 copied", 5)
 
 

@@ -1,7 +1,7 @@
 """Copies for queries: one at a time for all that wait, within the bounds of users and links."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from conf.settings.fetching import Fetching
 from proxy.errors import FetchedEnough
 from proxy.operations.workers.counters import LocalCounters
 from proxy.statement.copies.allowance import Allowance
-from proxy.statement.copies.copier import CopySummary, Progress, no_progress
+from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 from proxy.statement.copies.fetcher import Fetcher
 from router.cures import CopyNeeded
 from tests.proxy.fakes import until
@@ -37,19 +37,9 @@ class FakeCopier:
     bounds: list[tuple[int | None, float | None]] = field(default_factory=list)
     cancelled: int = 0
 
-    async def __call__(
-        self,
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-        *,
-        most: int | None = None,
-        keep: float | None = None,
-        progress: Progress = no_progress,
-    ) -> CopySummary:
-        self.begun.append(f"{table} {len(partitions)} {source} {target}")
-        self.bounds.append((most, keep))
+    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
+        self.begun.append(f"{order.table} {len(order.partitions)} {order.source} {order.target}")
+        self.bounds.append((order.most, order.keep))
         try:
             await self.ends.wait()
         except asyncio.CancelledError:

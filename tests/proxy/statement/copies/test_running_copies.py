@@ -1,11 +1,10 @@
 """Operators see the copies that statements have made, with bytes and rate."""
 
 import asyncio
-from collections.abc import Sequence
 
 from conf.logs.log_fields import with_log_fields
 from conf.names import TableRef
-from proxy.statement.copies.copier import CopySummary, Progress, no_progress
+from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 from proxy.statement.copies.running_copies import RunningCopies
 from tests.proxy.fakes import until
 
@@ -13,16 +12,7 @@ from tests.proxy.fakes import until
 def test_a_copy_is_shown_while_it_is_made() -> None:
     ends, now, told = asyncio.Event(), [100.0], []
 
-    async def copier(
-        table: TableRef,
-        partitions: Sequence[Sequence[tuple[str, str]]],
-        source: str,
-        target: str,
-        *,
-        most: int | None = None,
-        keep: float | None = None,
-        progress: Progress = no_progress,
-    ) -> CopySummary:
+    async def copier(order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
         progress(30, 90)
         await ends.wait()
         raise OSError
@@ -32,10 +22,10 @@ def test_a_copy_is_shown_while_it_is_made() -> None:
         with with_log_fields(statement="abc"):
             copying = asyncio.ensure_future(
                 running(
-                    TableRef("s", "t"), ((("ds", "1"),),), "west", "east",
+                    CopyOrder(TableRef("s", "t"), ((("ds", "1"),),), "west", "east"),
                     progress=lambda *bytes_: told.append(bytes_),
                 )
-            )  # fmt: skip
+            )
         await until(lambda: bool(told))
         now[0] += 2
         assert running.lines() == [
