@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from console.access import Access
-from proxy.operations.incidents import internal_error
+from proxy.record.incidents import internal_error
 
 _log = logging.getLogger(__name__)
 MAX_BODY = 1 << 20  # bytes

@@ -42,9 +42,9 @@ from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.record import Record
-from proxy.operations.statement_text import StatementText
 from proxy.protocol.types import OperationState
+from proxy.record.record import Record
+from proxy.record.statement_text import StatementText
 from router.obstacles import Considered, Kind, Obstacle
 
 _RECORDS = 1_000  # in a block

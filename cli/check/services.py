@@ -16,9 +16,9 @@ from metastore.errors import MetastoreRefused
 from proxy.auth.ldap.ldap_client import LdapPasswords
 from proxy.auth.tokens.token_keys_client import JwtVerifier
 from proxy.catalog.server_info import DBMS_VERSION
+from proxy.discovery.zookeeper_client import registered
 from proxy.errors import Rejected
 from proxy.limits import DEFAULT
-from proxy.operations.discovery.zookeeper_client import registered
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.protocol.replies import info_text, read_result
 from proxy.protocol.types import NEWEST_PROTOCOL

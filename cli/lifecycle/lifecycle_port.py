@@ -17,13 +17,13 @@ from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key
-from proxy.errors import NoSuchThing
-from proxy.operations.administration.admin_server import (
+from proxy.administration.admin_server import (
     HISTORY,
     Answer,
     Observed,
     OperatorServer,
 )
+from proxy.errors import NoSuchThing
 
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (

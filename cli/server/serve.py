@@ -25,12 +25,12 @@ from conf.settings.settings import Settings
 from metastore.snapshot.change_follower import follow
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
+from proxy.administration.admin import Admin
 from proxy.limits import DEFAULT
-from proxy.operations.administration.admin import Admin
-from proxy.operations.workers.peers import WorkerGroup
-from proxy.operations.workers.worker_group import WorkerConfig, answer_supervisor
 from proxy.server.listeners import ListenAddresses
-from proxy.server.server import serve
+from proxy.server.peers import WorkerGroup
+from proxy.workers.supervisor import WorkerConfig, answer_supervisor
+from proxy.workers.worker import serve
 
 SWITCH = 0.001  # seconds that a thread may keep the interpreter from the event loop
 

@@ -18,13 +18,13 @@ from cli.server.signals import install_sighup_handler
 from conf.errors import CausewayError
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from proxy.operations.administration.admin import ENDING
-from proxy.operations.administration.admin_server import AdminServer
-from proxy.operations.administration.operator_requests import RELOAD
+from proxy.administration.admin import ENDING
+from proxy.administration.admin_server import AdminServer
+from proxy.administration.operator_requests import RELOAD
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.observer import administration
-from proxy.operations.workers.worker_group import Supervisor, WorkerConfig, send_to_supervisor
 from proxy.server.listeners import ListenAddresses
+from proxy.workers.supervisor import Supervisor, WorkerConfig, send_to_supervisor
 
 if TYPE_CHECKING:
     from proxy.operations.history.history_runner import History

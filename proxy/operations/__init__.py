@@ -1,1 +1,1 @@
-"""What operators see and do: administration, audit, metrics, workers, discovery."""
+"""What operators learn: metrics, audit log, history, telemetry."""

@@ -10,10 +10,10 @@ from proxy.errors import Failure, InternalError
 from proxy.operations.audit.audit_events import Event, EventKind
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.history.table_use import tables_used
-from proxy.operations.masking import masked_message
 from proxy.operations.metrics import Metrics
-from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
+from proxy.record.masking import masked_message
+from proxy.record.record import Record
 from proxy.session.operation import Operation
 from proxy.session.user_session import UserSession
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from conf.settings.telemetry import TelemetrySettings
 from dialect.parsing.fingerprint import fingerprint
-from proxy.operations.masking import masked_message
-from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
+from proxy.record.masking import masked_message
+from proxy.record.record import Record
 from telemetry.lineage import LineageRun, Outcome
 from telemetry.telemetry_thread import TelemetryThread
 from telemetry.traces import Trace

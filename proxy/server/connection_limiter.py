@@ -8,10 +8,10 @@ new connections a newcomer replaces the oldest connection of the same address th
 import asyncio
 from collections.abc import Callable
 
+from proxy.counters import Counters
 from proxy.errors import TooMany
 from proxy.limits import Limits
 from proxy.operations.metrics import Metrics
-from proxy.operations.workers.counters import Counters
 from proxy.server.client_connection import ClientConnection
 from proxy.server.receive_budget import ReceiveBudget
 from proxy.session.quota import Bounds, Quota

@@ -17,9 +17,6 @@ from proxy.auth.impersonation.impersonation_client import impersonated_user
 from proxy.catalog import server_info
 from proxy.catalog.metadata import METADATA_KINDS
 from proxy.errors import ClusterDown, Failure, Rejected, SessionGone, TooLarge, WireError
-from proxy.operations.incidents import internal_error
-from proxy.operations.record import Record
-from proxy.operations.statement_text import StatementText
 from proxy.protocol import replies
 from proxy.protocol.cluster_calls import metadata_call
 from proxy.protocol.framing import Frame, Oversized
@@ -42,13 +39,16 @@ from proxy.protocol.requests import (
 )
 from proxy.protocol.status import as_synchronous, failure_of
 from proxy.protocol.types import NEWEST_PROTOCOL, OperationState, OperationType
+from proxy.record.incidents import internal_error
+from proxy.record.record import Record
+from proxy.record.statement_text import StatementText
 from proxy.server.client_connection import ClientConnection
 from proxy.server.operation_calls import OperationCalls
 from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import new_handle, no_such_session, worker_of
 from proxy.session.operation import Operation
+from proxy.session.own_settings import apply_opening, cannot_open
 from proxy.session.session import USE_DATABASE, SessionState
-from proxy.session.settings.own_settings import apply_opening, cannot_open
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.remote_result import RemoteResult

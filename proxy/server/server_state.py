@@ -12,14 +12,14 @@ from conf.topology import Cluster
 from proxy.catalog.catalog_statements_runner import CatalogStatements
 from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata_runner import Metadata
+from proxy.counters import LocalCounters
 from proxy.errors import Stopping, TooMany
 from proxy.limits import Limits
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.workers.counters import LocalCounters
-from proxy.operations.workers.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
+from proxy.server.peers import ALONE, Peers, WorkerGroup
 from proxy.session.handles import Registry
 from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota

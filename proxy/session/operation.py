@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from proxy.errors import Failure
-from proxy.operations.record import Record
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement, Handle
 from proxy.protocol.results import LOG
 from proxy.protocol.types import ENDS, OperationState
+from proxy.record.record import Record
 from proxy.session.local_result import LocalResult
 from proxy.session.states import advance, shown
 from proxy.upstream.remote_result import RemoteResult

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from proxy.counters import Counters, LocalCounters
 from proxy.errors import TooMany
-from proxy.operations.workers.counters import Counters, LocalCounters
 
 
 @dataclass(frozen=True, slots=True)

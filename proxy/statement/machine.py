@@ -18,8 +18,8 @@ from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of, is_cluster_stopped
 from proxy.protocol.types import OperationState
+from proxy.session import own_settings
 from proxy.session.session import SessionState
-from proxy.session.settings import own_settings
 from proxy.session.settings.restrictions import check_statement, is_ignored
 from proxy.session.settings.time_zone import is_left_to_server, with_zone
 from proxy.session.states import BadTransition

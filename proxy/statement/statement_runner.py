@@ -15,17 +15,17 @@ from dialect.statement import Known
 from metastore.errors import NoSuchObject
 from proxy.errors import NotUnderstoodCommand, Rejected, SessionGone, TableBusy
 from proxy.limits import DEFAULT, Limits
-from proxy.operations.incidents import internal_error
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.results import Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
+from proxy.record.incidents import internal_error
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, Repeatable, close_remote, nothing_runs
+from proxy.session.own_settings import no_such_database
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.replay.server_caches import caches_rows
-from proxy.session.settings.own_settings import no_such_database
 from proxy.session.user_session import UserSession
 from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from conf.names import ClusterName
-from proxy.operations.workers.counters import Counters, LocalCounters
+from proxy.counters import Counters, LocalCounters
 from router.costs import OTHERS, CostModel, Costs, Expected, Load
 
 _UNIT = 0.01  # seconds that a counter counts

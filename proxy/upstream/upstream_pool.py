@@ -17,9 +17,9 @@ from weakref import WeakSet
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.auth.impersonation.requested_user import PROXY_USER
+from proxy.counters import Counters, LocalCounters
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
-from proxy.operations.workers.counters import Counters, LocalCounters
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth

@@ -15,10 +15,10 @@ from database.history.work import (
 )
 from dialect.grammar.cluster_statements import ClusterCommand, parse
 from metastore.snapshot.snapshot import Snapshot
-from proxy.operations.administration.admin_server import HISTORY, ROUTES
+from proxy.administration.admin_server import HISTORY, ROUTES
 from proxy.operations.history.row import row_of
 from proxy.operations.metrics import FAMILIES
-from proxy.operations.record import Record
+from proxy.record.record import Record
 from proxy.session.session import SessionState
 from proxy.statement import cluster_commands as commands
 from router.report import Report

@@ -20,7 +20,6 @@ from proxy.auth.errors import BadCredentials
 from proxy.auth.tokens.bearer_tokens import read_keys, user_of
 from proxy.catalog.metadata import question
 from proxy.errors import WireError
-from proxy.operations.statement_text import StatementText
 from proxy.protocol import replies, results
 from proxy.protocol.forwarding import PeerInbound
 from proxy.protocol.framing import (
@@ -38,6 +37,7 @@ from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as
 from proxy.protocol.messages import MessageEnd, decode_head, decode_message
 from proxy.protocol.requests import Handle, handle_of, read_operation_call, read_request
 from proxy.protocol.row_count import rows_in
+from proxy.record.statement_text import StatementText
 from proxy.transport.sasl_transport import SaslTransport
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told

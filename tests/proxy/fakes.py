@@ -21,13 +21,13 @@ from conf.tables import NotLoaded, TableInfo, TableKind, ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits
-from proxy.operations.workers.peers import ALONE, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.messages import decode_message
 from proxy.server.listeners import ListenAddresses
-from proxy.server.server import serve
+from proxy.server.peers import ALONE, WorkerGroup
 from proxy.statement.copies.copier import Copier
+from proxy.workers.worker import serve
 from tests.proxy.fake_cluster import FakeCluster
 from thriftcodec.values import (
     BOOL,

@@ -14,11 +14,11 @@ from conf.settings.settings import Settings
 from conf.settings.telemetry import TelemetrySettings
 from conf.settings.transports import Transport, Transports
 from conf.topology import Cluster, Endpoint, Topology
+from proxy.administration.admin import Admin
 from proxy.limits import Limits
-from proxy.operations.administration.admin import Admin
 from proxy.protocol.framing import client_negotiation
 from proxy.server.listeners import ListenAddresses
-from proxy.server.server import serve
+from proxy.workers.worker import serve
 from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import (
     EAST,

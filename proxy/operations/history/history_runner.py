@@ -12,7 +12,7 @@ from database.history.work import Row
 from proxy.auth.thread_pool import DaemonThreads
 from proxy.operations.history.row import amounts_of, row_of
 from proxy.operations.history.table_use import TableUse
-from proxy.operations.record import Record
+from proxy.record.record import Record
 
 _READERS = 4
 _PATIENCE = 8.0  # seconds for a page; below the administration's own time-out

@@ -6,7 +6,7 @@ from database.history.schema import PHASES
 from database.history.work import Row, weighed
 from dialect.parsing.fingerprint import fingerprint
 from proxy.operations.history.table_use import TableUse
-from proxy.operations.record import Record
+from proxy.record.record import Record
 
 MAX_NAME = 256  # characters of a user or database
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from conf.settings.fetching import Fetching
 from conf.sizes import size_text
+from proxy.counters import Counters
 from proxy.errors import FetchedEnough
-from proxy.operations.workers.counters import Counters
 from router.cures import CopyNeeded
 
 _UNIT = 1 << 20  # a counter has 32 bits: it counts mebibytes, each begun one

@@ -33,7 +33,7 @@ from proxy.protocol.replies import opened_session, started_operation
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import Orientation
 from proxy.server.listeners import ListenAddresses
-from proxy.server.server import serve
+from proxy.workers.worker import serve
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, server
 from thriftcodec.values import LIST, STRING, Items, Struct
 

@@ -8,7 +8,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.settings.settings import Settings
 from conf.settings.telemetry import TelemetrySettings
-from proxy.server.server import serve
+from proxy.workers.worker import serve
 from tests.proxy.fakes import FakeMetastore
 from tests.proxy.running import Site, play
 from tests.telemetry.openlineage_schema import problems

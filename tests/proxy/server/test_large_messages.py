@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dialect.parsing.tokenize import MAX_LENGTH
-from proxy.operations import statement_text
-from proxy.operations.statement_text import StatementText
 from proxy.protocol.framing import Frame, SaslInbound, client_negotiation
 from proxy.protocol.requests import decoded
+from proxy.record import statement_text
+from proxy.record.statement_text import StatementText
 from proxy.server import handler
 from proxy.statement.analysis import analyzer_pool
 from tests.proxy.fakes import Client, World, error_of, play

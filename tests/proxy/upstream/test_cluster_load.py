@@ -1,7 +1,7 @@
 """The load of clusters, counted for all workers, and the estimates that follow from it."""
 
 from conf.names import ClusterName
-from proxy.operations.workers.counters import LocalCounters, SharedCounters, shared_size
+from proxy.counters import LocalCounters, SharedCounters, shared_size
 from proxy.upstream.cluster_load import ClusterLoad
 
 EAST, WEST = ClusterName("east"), ClusterName("west")

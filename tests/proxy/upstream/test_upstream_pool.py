@@ -7,9 +7,9 @@ import pytest
 import uvloop
 
 from conf.topology import Cluster, Endpoint
+from proxy.counters import LocalCounters
 from proxy.errors import ClusterDown, TooMany
 from proxy.limits import Limits
-from proxy.operations.workers.counters import LocalCounters
 from proxy.upstream.health_runner import check_all
 from proxy.upstream.upstream_connection import UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool

@@ -14,7 +14,7 @@ import uvloop
 from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.upstream_auth import Login, Proof
 from proxy.limits import Limits
-from proxy.operations.workers.peers import WorkerGroup
+from proxy.server.peers import WorkerGroup
 from tests.proxy import slapd
 from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import (

@@ -15,8 +15,8 @@ from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
 from proxy.operations.audit import audit_store as module
 from proxy.operations.audit.audit_store import Audit
-from proxy.operations.record import Record
-from proxy.operations.statement_text import StatementText
+from proxy.record.record import Record
+from proxy.record.statement_text import StatementText
 from tests.proxy.fakes import error_of, until
 from tests.proxy.running import Site, play
 from thriftcodec.values import STRING, STRUCT, Struct

@@ -30,9 +30,9 @@ from dialect.pruning.predicate import Matching
 from dialect.statement import Action, Known, Read, Write
 from proxy.operations.history.row import amounts_of, row_of
 from proxy.operations.history.table_use import TableUse, tables_used
-from proxy.operations.record import Record
-from proxy.operations.statement_text import StatementText
 from proxy.protocol.types import OperationState
+from proxy.record.record import Record
+from proxy.record.statement_text import StatementText
 from tests.proxy.fakes import EAST
 
 

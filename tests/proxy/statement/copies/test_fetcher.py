@@ -10,8 +10,8 @@ import pytest
 from cli.errors import CopyFailed
 from conf.names import ClusterName, TableRef
 from conf.settings.fetching import Fetching
+from proxy.counters import LocalCounters
 from proxy.errors import FetchedEnough
-from proxy.operations.workers.counters import LocalCounters
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 from proxy.statement.copies.fetcher import Fetcher

@@ -8,8 +8,8 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import EndpointNotAllowed, NotUnderstoodCommand, UnknownCluster
+from proxy.session.own_settings import change, is_ours
 from proxy.session.session import SessionState
-from proxy.session.settings.own_settings import change, is_ours
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 TOPOLOGY = Topology(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proxy.errors import WorkerFailed
-from proxy.operations.workers.worker_group import Supervisor, WorkerConfig
+from proxy.workers.supervisor import Supervisor, WorkerConfig
 
 _BEGINS = """
 import pathlib, sys, time

@@ -15,9 +15,9 @@ from conf.names import ClusterName
 from conf.settings.reload import reloaded
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint
+from proxy.administration import operator_requests as actions
 from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
-from proxy.operations.administration import operator_requests as actions
 from proxy.operations.metrics import QUEUE, Sample, copy_lags
 from proxy.protocol.replies import INTERNAL_ERROR, application_exception
 from proxy.protocol.status import failure_of

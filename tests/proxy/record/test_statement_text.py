@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.operations.statement_text import MAX_SHOWN, MAX_TEXT, StatementText
+from proxy.record.statement_text import MAX_SHOWN, MAX_TEXT, StatementText
 
 DROP = "DROP TABLE sales.orders"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from conf.names import ClusterName
 from proxy.auth.login_throttle import LoginThrottle
+from proxy.counters import Counters
 from proxy.errors import ClusterLost, WorkerLost
-from proxy.operations.workers.counters import Counters
 from proxy.protocol.forwarding import PeerInbound, forwarded_call
 from proxy.protocol.requests import Handle
 from proxy.server.client_connection import ClientConnection

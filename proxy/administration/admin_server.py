@@ -28,13 +28,13 @@ from conf.secrets import SecretFile
 from conf.settings.operating import Operating
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
+from proxy.administration import operator_requests as actions
 from proxy.errors import NoSuchThing
 from proxy.operations import metrics
-from proxy.operations.administration import operator_requests as actions
-from proxy.operations.incidents import internal_error
 from proxy.protocol.framing import Frame
 from proxy.protocol.http import Head, HttpReader, authorization_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
+from proxy.record.incidents import internal_error
 
 if TYPE_CHECKING:
     from proxy.operations.history.history_runner import History

@@ -15,8 +15,8 @@ from conf.secrets import SecretFile
 from conf.settings.operating import Operating
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
+from proxy.administration.admin_server import AdminServer, _is_allowed
 from proxy.errors import NoSuchThing
-from proxy.operations.administration.admin_server import AdminServer, _is_allowed
 from proxy.protocol.http import Head
 from tests.secret_files import private, readable
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from dialect.parsing.text_tokens import end_of_comment
-from proxy.operations.masking import masked, masked_tail
+from proxy.record.masking import masked, masked_tail
 
 MAX_TEXT = 32 << 10  # characters of a text that is kept whole
 MAX_SHOWN = 16 << 10  # characters that are shown

@@ -1,6 +1,6 @@
 """Counters in memory that several processes share."""
 
-from proxy.operations.workers.counters import LocalCounters, SharedCounters, shared_size
+from proxy.counters import LocalCounters, SharedCounters, shared_size
 from proxy.session.quota import Bounds, Quota
 
 

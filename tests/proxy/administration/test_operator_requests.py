@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxy.operations.administration.operator_requests import merged
+from proxy.administration.operator_requests import merged
 
 
 def endpoint(name: str, up: bool | None, connections: int, drained: bool = False) -> dict[str, Any]:

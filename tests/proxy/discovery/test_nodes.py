@@ -9,7 +9,7 @@ from conf.settings.operating import Operating, ZooKeeper
 from conf.settings.settings import Settings
 from conf.settings.transports import Tls, Transport, Transports
 from conf.topology import Endpoint, Topology
-from proxy.operations.discovery.nodes import nodes
+from proxy.discovery.nodes import nodes
 
 SETTINGS = Settings(Topology(), (), operating=Operating(zookeeper=ZooKeeper("z:2181")))
 BINARY, HTTP = Endpoint("0.0.0.0", 10000), Endpoint("10.0.0.1", 10001)

@@ -14,24 +14,24 @@ from conf.errors import BadSetting
 from conf.logs.log_fields import add_log_fields
 from conf.settings.operating import Operating
 from conf.settings.settings import ClusterChoice, Settings
+from proxy.administration.admin import Admin
+from proxy.administration.admin_server import AdminServer
 from proxy.auth.authenticator import Authenticator
 from proxy.auth.build_authenticator import build_authenticator
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.metered_authenticator import MeteredAuthenticator
+from proxy.discovery.nodes import nodes
 from proxy.limits import DEFAULT, Limits
-from proxy.operations.administration.admin import Admin
-from proxy.operations.administration.admin_server import AdminServer
 from proxy.operations.audit.audit_store import Audit
-from proxy.operations.discovery.nodes import nodes
-from proxy.operations.incidents import internal_error
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.workers.peers import ALONE, WorkerGroup
+from proxy.record.incidents import internal_error
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.handler import HiveServer2Handler
 from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.login import authenticate
+from proxy.server.peers import ALONE, WorkerGroup
 from proxy.server.server_state import ServerState
 from proxy.statement.copies.copier import Copier
 from proxy.statement.metastore_access import Loader, Snapshot
@@ -40,7 +40,7 @@ from proxy.upstream.cluster_load import ClusterLoad
 from proxy.upstream.health_runner import watch
 
 if TYPE_CHECKING:
-    from proxy.operations.discovery.zookeeper_client import Registration
+    from proxy.discovery.zookeeper_client import Registration
     from proxy.operations.history.history_runner import History
     from proxy.operations.telemetry_thread import Telemetry
 
@@ -207,7 +207,7 @@ def _registration(
     zookeeper = settings.operating.zookeeper
     if zookeeper is None or workers.number != 0:
         return None
-    from proxy.operations.discovery.zookeeper_client import (
+    from proxy.discovery.zookeeper_client import (
         Registration,  # its library is a large one
     )
 

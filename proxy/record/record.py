@@ -8,10 +8,10 @@ from conf.errors import Blame
 from conf.times import utc
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure
-from proxy.operations.masking import masked_message
-from proxy.operations.statement_text import StatementText
 from proxy.protocol.status import blame_of
 from proxy.protocol.types import OperationState
+from proxy.record.masking import masked_message
+from proxy.record.statement_text import StatementText
 from router.decision import Answer, Decision
 from router.obstacles import Considered
 from router.request import Facts

@@ -21,10 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from conf.errors import CausewayError
-from proxy.auth.cookies import KEY_BYTES
-from proxy.auth.login_throttle import LoginThrottle, empty_throttle
-from proxy.errors import NoSuchThing, WorkerFailed
-from proxy.operations.administration.operator_requests import (
+from proxy.administration.operator_requests import (
     DRAIN,
     EXPLAIN,
     HEALTH,
@@ -32,8 +29,11 @@ from proxy.operations.administration.operator_requests import (
     Ask,
     merged,
 )
-from proxy.operations.workers.counters import SharedCounters, shared_size
-from proxy.operations.workers.peers import WorkerGroup
+from proxy.auth.cookies import KEY_BYTES
+from proxy.auth.login_throttle import LoginThrottle, empty_throttle
+from proxy.counters import SharedCounters, shared_size
+from proxy.errors import NoSuchThing, WorkerFailed
+from proxy.server.peers import WorkerGroup
 from proxy.session.replay import function_changes
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.statement.write_queue.queue_server import WriteQueueServer

@@ -16,7 +16,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from conf.settings.operating import ZooKeeper
-from proxy.operations.discovery.nodes import Node
+from proxy.discovery.nodes import Node
 
 _log = logging.getLogger(__name__)
 _AGAIN = 10.0  # seconds at most between attempts to connect

@@ -3,8 +3,8 @@
 import pytest
 
 from proxy.errors import Failure
-from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
+from proxy.record.record import Record
 
 
 @pytest.mark.parametrize(

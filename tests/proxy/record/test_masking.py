@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialect.parsing.text_tokens import tokens
-from proxy.operations.masking import masked, masked_message
+from proxy.record.masking import masked, masked_message
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""The worker processes of a server: started, counted and called."""

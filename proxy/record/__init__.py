@@ -1,0 +1,1 @@
+"""What is kept of one statement, without secrets and control characters."""

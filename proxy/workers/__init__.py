@@ -1,0 +1,1 @@
+"""The processes of a server: one worker, and the supervisor of several."""
