@@ -17,11 +17,12 @@ from starlette.staticfiles import StaticFiles
 
 from conf.settings.authentication import Auth
 from conf.settings.settings import Settings
-from console import login, pages
-from console.access import Access
-from console.audit import ConsoleAudit
+from console import pages
 from console.errors import NoConsole, NotAllowed, Refused, SourceDown
-from console.gate import Gate
+from console.login import login
+from console.login.access import Access
+from console.login.audit import ConsoleAudit
+from console.login.gate import Gate
 from console.rendering import STATIC, page, roles_by_path
 from console.sources import Sources
 from proxy.auth.build_authenticator import build_authenticator

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from console.entity_forms import FORMS, defaults, document_of, judge
+from console.facts.entity_forms import FORMS, defaults, document_of, judge
 from console.rendering import page
 from console.roles import Role, needs
 from pipeline.falcon.entity_set import EntitySet

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from console import instances as shown
 from console.drawing.grid import grid
+from console.facts import instances as shown
 from console.paging import changed, links
 from console.rendering import page
 from console.roles import Role, needs

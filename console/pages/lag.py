@@ -9,9 +9,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from conf.copies import sums
-from console import instances as shown
 from console.drawing.curves import curve
-from console.lag_curve import lag_points
+from console.facts import instances as shown
+from console.facts.lag_curve import lag_points
 from console.paging import links
 from console.rendering import page
 from console.roles import Role, needs

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from console.drawing.graph import graph, sentences
-from console.lineage import DIRECTIONS, Lineage, part_of
+from console.facts.lineage import DIRECTIONS, Lineage, part_of
 from console.paging import links
 from console.rendering import page
 from console.roles import Role, needs

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from conf.times import utc
-from console.copies import Copy, copy_of
 from console.errors import NotAllowed, Refused, SourceDown
+from console.facts.copies import Copy, copy_of
 from console.pages.refusal_groups import Group, Refusals, Way, grouped
 from console.rendering import page
 from console.roles import Role, needs

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from console.decisions import cluster_rows, marked, matrix, rule_rows
 from console.drawing import bars
 from console.errors import Refused
+from console.facts.decisions import cluster_rows, marked, matrix, rule_rows
 from console.pages.refusal_groups import ways_of
 from console.pages.refusals import options_now
 from console.rendering import page

@@ -12,7 +12,7 @@ from conf.topology import Endpoint
 from console import rendering
 from console.app import make_app
 from console.errors import NoConsole
-from console.gate import MAX_BODY
+from console.login.gate import MAX_BODY
 from console.rendering import roles_by_path
 from tests.console.browser import Browser
 from tests.console.fake_sources import (

@@ -14,9 +14,9 @@ import pytest
 import uvicorn
 
 from conf.names import TableRef
+from tests.console.facts.test_lineage import made
 from tests.console.fake_places import behind, entities, instance, parted, placed
 from tests.console.fake_sources import fake_sources, open_app
-from tests.console.test_lineage import made
 from tests.pipeline.hudi.conftest import FakeTable
 
 pytestmark = pytest.mark.slow

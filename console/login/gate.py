@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from console.access import Access
+from console.login.access import Access
 from proxy.record.incidents import internal_error
 
 _log = logging.getLogger(__name__)

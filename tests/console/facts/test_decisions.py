@@ -2,8 +2,8 @@
 
 import pytest
 
-from console.decisions import Cell, cluster_rows, marked, matrix, obstacle_words, rule_rows
-from console.marked_text import Piece, pieces
+from console.facts.decisions import Cell, cluster_rows, marked, matrix, obstacle_words, rule_rows
+from console.facts.marked_text import Piece, pieces
 from router.route import RULES
 from tests.console.fake_sources import considered, explained, obstacle, state_of, statement
 

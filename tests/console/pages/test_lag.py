@@ -4,7 +4,7 @@ import os
 import random
 from typing import Any
 
-from console.lag_curve import MAX_POINTS, lag_points
+from console.facts.lag_curve import MAX_POINTS, lag_points
 from tests.console.browser import opened
 from tests.console.fake_places import behind, entities, instance, parted, placed
 from tests.console.fake_sources import fake_sources, open_app

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from console.instances import (
+from console.facts.instances import (
     Agreement,
     agreement_of,
     hours_before,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from console.lineage import BOTH, DOWNSTREAM, MAX_NODES, UPSTREAM, Lineage, part_of
+from console.facts.lineage import BOTH, DOWNSTREAM, MAX_NODES, UPSTREAM, Lineage, part_of
 from tests.console.browser import Browser, opened
 from tests.console.fake_places import entities, placed
 from tests.console.fake_sources import fake_sources, open_app

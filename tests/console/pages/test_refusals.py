@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from conf.names import ClusterName, TableRef
-from console.copies import Copy
+from console.facts.copies import Copy
 from console.pages.refusal_groups import Lack, Way, grouped
 from dialect.grammar.cluster_statements import CopyTable, parse
 from tests.console.browser import Browser, opened

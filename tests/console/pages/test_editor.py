@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from console.entity_forms import FORMS, defaults, document_of, judge
+from console.facts.entity_forms import FORMS, defaults, document_of, judge
 from console.sources.entity_reader import EntityReader
 from pipeline.falcon import document
 from pipeline.falcon.entity_set import EntitySet

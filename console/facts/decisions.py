@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.marked_text import Piece, pieces
+from console.facts.marked_text import Piece, pieces
 from console.shown import count, seconds
 from router.obstacles import SHOWN
 from router.rule_names import rule_name

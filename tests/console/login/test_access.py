@@ -3,8 +3,8 @@
 import pytest
 
 from conf.settings.console import ConsoleSettings
-from console import access
-from console.access import COOKIE, Access, set_cookie
+from console.login import access
+from console.login.access import COOKIE, Access, set_cookie
 from console.roles import Role, role_of
 
 

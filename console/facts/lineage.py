@@ -10,7 +10,7 @@ from urllib.parse import quote
 from conf.copies import TableCopies, copy_states
 from console import shown
 from console.drawing.graph import Edge, Node
-from console.instances import entity_path
+from console.facts.instances import entity_path
 from pipeline.falcon.model import Entity, Feed, Paths, Process, Role, Table
 
 MAX_NODES = 150

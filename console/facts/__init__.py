@@ -1,0 +1,1 @@
+"""What pages show, computed from what the sources say. Pure."""

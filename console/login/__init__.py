@@ -1,0 +1,1 @@
+"""Logging in to the console: sessions, what every request passes, the record of actions."""
