@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from dialect.parsing.text_tokens import tokens
+from dialect.lexing.text_tokens import tokens
 
 SPARK_START = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 THRIFT_START = "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart"

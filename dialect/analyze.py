@@ -13,15 +13,15 @@ from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.statements import statement
+from dialect.lexing.token_cursor import PATH_SIGNS, TokenCursor
+from dialect.lexing.tokenize import check_length, tokenize
+from dialect.lexing.tokens import word_of
 from dialect.lineage.analysis_context import AnalysisContext, TempObject, session_object
 from dialect.lineage.build import Builder
 from dialect.lineage.temporary import name_parts, variable_name
 from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import with_names
 from dialect.parsing.language import let_go
-from dialect.parsing.token_cursor import PATH_SIGNS, TokenCursor
-from dialect.parsing.tokenize import check_length, tokenize
-from dialect.parsing.tokens import word_of
 from dialect.parsing.variables import (
     Pruning,
     case_sensitive,

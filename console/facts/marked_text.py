@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dialect.parsing.text_tokens import tokens
+from dialect.lexing.text_tokens import tokens
 
 _PART = re.compile(r"`[^`]*`|[^.`]+")
 

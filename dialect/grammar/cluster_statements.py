@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.parsing.token_cursor import TokenCursor, partition_spec
-from dialect.parsing.tokenize import tokenize
+from dialect.lexing.token_cursor import TokenCursor, partition_spec
+from dialect.lexing.tokenize import tokenize
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.
 _VERBS = ("use", "show", "explain", "reset", "alter")

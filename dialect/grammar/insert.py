@@ -8,8 +8,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
-from dialect.parsing.tokens import DOUBLED, word_of
+from dialect.lexing.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
+from dialect.lexing.tokens import DOUBLED, word_of
 
 # Where one of these stands in a condition, it may have ended before: nothing marks its end.
 _QUERIES = frozenset({*QUERY_WORDS, "UNION", "INTERSECT", "EXCEPT", "MINUS"})

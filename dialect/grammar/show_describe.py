@@ -22,7 +22,7 @@ from dialect.catalog_commands import (
     ShowViews,
 )
 from dialect.errors import NotUnderstood
-from dialect.parsing.token_cursor import TokenCursor
+from dialect.lexing.token_cursor import TokenCursor
 
 # Names that Spark reads as such without quotes.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

@@ -9,6 +9,7 @@ from sqlglot.tokenizer_core import Token
 from conf.names import TableRef
 from conf.tables import TableInfo, TableKind, ViewText
 from dialect.errors import NamesTemporary, NotUnderstood
+from dialect.lexing.token_cursor import Spec, TokenCursor, table_ref
 from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.build import Builder
 from dialect.lineage.plan import Node
@@ -16,7 +17,6 @@ from dialect.lineage.reads import reads_of
 from dialect.lineage.resolve import Resolver
 from dialect.parsing.language import parse
 from dialect.parsing.outline import outline
-from dialect.parsing.token_cursor import Spec, TokenCursor, table_ref
 from dialect.parsing.variables import Pruning, pruning, stores_plans
 from dialect.pruning.predicate import Matching
 from dialect.pruning.values import canonical

@@ -15,8 +15,8 @@ from dialect.grammar.insert import Target, insert_target, split_multi, with_sour
 from dialect.grammar.session import session
 from dialect.grammar.session.execute_immediate import execute_immediate
 from dialect.grammar.statement_context import StatementContext
+from dialect.lexing.token_cursor import TokenCursor, table_ref
 from dialect.parsing.language import parse
-from dialect.parsing.token_cursor import TokenCursor, table_ref
 from dialect.rewrites.hive_rewrites import standard
 from dialect.statement import ALL, Action, Known, Read, Write
 

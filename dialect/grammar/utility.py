@@ -10,9 +10,9 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.insert import insert_spec
 from dialect.grammar.show_describe import catalog_command
 from dialect.grammar.statement_context import StatementContext
+from dialect.lexing.token_cursor import TokenCursor, database_name, partition_spec, table_ref
+from dialect.lexing.tokens import is_name, word_of
 from dialect.parsing.keyword_names import follows_query
-from dialect.parsing.token_cursor import TokenCursor, database_name, partition_spec, table_ref
-from dialect.parsing.tokens import is_name, word_of
 from dialect.statement import NONE, Action, Known, Read
 
 

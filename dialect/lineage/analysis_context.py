@@ -9,9 +9,9 @@ from conf.names import TableRef
 from conf.settings.restrictions import Code
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
 from dialect.errors import NotUnderstood
+from dialect.lexing.tokens import names_in
 from dialect.lineage.temporary import temporary_name, variable_name
 from dialect.parsing.function_calls import Calls
-from dialect.parsing.tokens import names_in
 from dialect.parsing.variables import case_sensitive, double_quoted_names
 from dialect.statement import Namespace
 

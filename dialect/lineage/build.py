@@ -7,6 +7,8 @@ from sqlglot import exp
 from conf.names import TableRef
 from conf.tables import TableKind, ViewText
 from dialect.errors import NotUnderstood
+from dialect.lexing.token_cursor import is_path, table_ref
+from dialect.lexing.tokenize import tokenize
 from dialect.lineage import plan
 from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.clauses import (
@@ -28,8 +30,6 @@ from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, 
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.function_calls import Calls
 from dialect.parsing.supported_nodes import check
-from dialect.parsing.token_cursor import is_path, table_ref
-from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
 
 # A chain of CTEs, each using the one before twice, doubles at every step; beyond this many

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from dialect.lexing.tokens import DOUBLED
 from dialect.lineage import calls
 from dialect.lineage.clauses import is_leaf
-from dialect.parsing.tokens import DOUBLED
 from dialect.pruning.terms import (
     ANYTHING,
     MAX_DEPTH,

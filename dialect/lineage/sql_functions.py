@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from conf.tables import ViewText
 from dialect.errors import NotUnderstood
+from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import COMPUTED, calls_of
-from dialect.parsing.tokenize import tokenize
 from dialect.work import TooMuchWork, bounded
 
 _READING = frozenset({"FROM", "TABLE"})  # a text that reads a table has one of these words

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import certain
+from dialect.lexing.tokens import certain
 
 
 @dataclass(frozen=True, slots=True)

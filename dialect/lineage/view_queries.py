@@ -7,10 +7,10 @@ from cachetools import LRUCache, cached
 from sqlglot import exp
 
 from conf.tables import TableInfo, ViewText
+from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import Calls, calls_of
 from dialect.parsing.identifier_clause import with_names
 from dialect.parsing.language import parse
-from dialect.parsing.tokenize import tokenize
 from dialect.rewrites.hive_rewrites import standard
 
 # Characters of text kept parsed; a tree takes some dozens of bytes for each.

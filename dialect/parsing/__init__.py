@@ -1,1 +1,1 @@
-"""A statement's text to words as Spark's lexer reads them, and to sqlglot's trees."""
+"""Tokens to sqlglot's trees, where Spark's parser and sqlglot read alike."""

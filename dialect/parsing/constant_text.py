@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import certain, is_name
+from dialect.lexing.tokens import certain, is_name
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 
-from dialect.parsing.text_tokens import tokens
+from dialect.lexing.text_tokens import tokens
 
 _LITERAL = "?"
 _NUMBER = r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?(?:bd|[lsydf])?(?![\w$])"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect.parsing.tokens import DOUBLED
+from dialect.lexing.tokens import DOUBLED
 
 # An expression gives the function's name: it may be any function.
 COMPUTED = "identifier()"

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood, SparkRefuses
+from dialect.lexing.lexer import Kind, lexemes
+from dialect.lexing.tokens import closing, is_name, like
 from dialect.parsing.constant_text import NO_VARIABLES, TEXTS, text_of
-from dialect.parsing.lexer import Kind, lexemes
-from dialect.parsing.tokens import closing, is_name, like
 
 _NO_NAME = "IDENTIFIER of a text that is no name"
 _NO_CONSTANT = "IDENTIFIER of an expression that is no constant"

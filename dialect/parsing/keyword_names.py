@@ -10,7 +10,7 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import WITH_FROM, begins_query, closing, is_name, word_of
+from dialect.lexing.tokens import WITH_FROM, begins_query, closing, is_name, word_of
 from dialect.parsing.values_rows import begins_rows, rows_end_early
 
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.

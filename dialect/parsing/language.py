@@ -1,4 +1,4 @@
-"""sqlglot's parser of Spark's SQL, over the tokens of `dialect.parsing.tokenize`.
+"""sqlglot's parser of Spark's SQL, over the tokens of `dialect.lexing.tokenize`.
 
 The parser is compiled and cannot be subclassed; what it cannot read is rewritten as tokens
 before it sees them (`hive_rewrites`), never as text. Nothing of sqlglot's is patched.
@@ -15,6 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
+from dialect.lexing.tokens import begins_query, closings
 from dialect.parsing.completeness import check_complete
 from dialect.parsing.keyword_names import (
     check_bare_from,
@@ -23,7 +24,6 @@ from dialect.parsing.keyword_names import (
     has_table_argument,
 )
 from dialect.parsing.outline import outline
-from dialect.parsing.tokens import begins_query, closings
 from dialect.parsing.values_rows import check_rows, named_tables
 from dialect.work import spend
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import (
+from dialect.lexing.tokens import (
     BEGINS_QUERY,
     WITH_FROM,
     begins_query,

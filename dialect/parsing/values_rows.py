@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import closing, closings, is_name, like, looked_at, word_of
+from dialect.lexing.tokens import closing, closings, is_name, like, looked_at, word_of
 from dialect.work import spend
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})

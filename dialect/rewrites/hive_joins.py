@@ -3,7 +3,7 @@
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import closing, like, word_of
+from dialect.lexing.tokens import closing, like, word_of
 
 _CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
 

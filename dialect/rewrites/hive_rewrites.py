@@ -20,8 +20,8 @@ import re
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dialect.lexing.tokens import closing, like, looked_at, word_of
 from dialect.parsing.keyword_names import check_clauses, check_operands, check_table
-from dialect.parsing.tokens import closing, like, looked_at, word_of
 from dialect.rewrites.hive_joins import cross_joins, unique_joins
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN

@@ -9,7 +9,7 @@ or bounded, so that no text takes long.
 import re
 from collections.abc import Iterable
 
-from dialect.parsing.text_tokens import tokens
+from dialect.lexing.text_tokens import tokens
 
 MASK = "***"
 _LONG = 64  # characters of a value whose length is shown beside its mask

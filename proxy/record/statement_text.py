@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from dialect.parsing.text_tokens import end_of_comment
+from dialect.lexing.text_tokens import end_of_comment
 from proxy.record.masking import masked, masked_tail
 
 MAX_TEXT = 32 << 10  # characters of a text that is kept whole

@@ -13,7 +13,7 @@ import pytest
 from sqlglot.tokenizer_core import Token, TokenType
 
 from bench.oracle import analyze, entries_of, folder
-from dialect.parsing.tokenize import tokenize
+from dialect.lexing.tokenize import tokenize
 
 pytestmark = [
     pytest.mark.slow,

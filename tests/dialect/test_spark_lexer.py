@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.lexer import Kind, lexemes
+from dialect.lexing.lexer import Kind, lexemes
 from pipeline.spark.jar import SPARK_MAJOR
 from tests.dialect.spark.client import Answer, SparkText, spark_text
 from tests.dialect.spark.new_seed import warn_of

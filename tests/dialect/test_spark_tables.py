@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dialect.parsing.lexer import lexemes
+from dialect.lexing.lexer import lexemes
 from tests.dialect.spark.client import SparkText, spark_text
 from tests.dialect.spark.compare import compared
 from tests.dialect.spark.keywords import OTHERS, with_keyword, with_keywords

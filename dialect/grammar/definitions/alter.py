@@ -6,18 +6,18 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
-from dialect.lineage.plan import Block, Entry, Scan, Scope
-from dialect.lineage.reads import reads_of
-from dialect.lineage.temporary import GLOBAL_TEMP, is_global, name_parts, replacing, temporary_name
-from dialect.parsing.language import parse
-from dialect.parsing.token_cursor import (
+from dialect.lexing.token_cursor import (
     QUERY_WORDS,
     TokenCursor,
     database_name,
     partition_spec,
     table_ref,
 )
-from dialect.parsing.tokens import begins_query, word_of
+from dialect.lexing.tokens import begins_query, word_of
+from dialect.lineage.plan import Block, Entry, Scan, Scope
+from dialect.lineage.reads import reads_of
+from dialect.lineage.temporary import GLOBAL_TEMP, is_global, name_parts, replacing, temporary_name
+from dialect.parsing.language import parse
 from dialect.pruning.predicate import any_of
 from dialect.statement import (
     ALL,

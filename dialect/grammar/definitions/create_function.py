@@ -5,8 +5,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
-from dialect.parsing.token_cursor import TokenCursor, table_ref
-from dialect.parsing.tokens import word_of
+from dialect.lexing.token_cursor import TokenCursor, table_ref
+from dialect.lexing.tokens import word_of
 from dialect.statement import ChangeFunction, CreateTempFunction, Known
 
 _SELECT = Token(TokenType.SELECT, "SELECT")

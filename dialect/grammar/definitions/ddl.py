@@ -10,10 +10,7 @@ from dialect.grammar.definitions.create_function import create_sql_function
 from dialect.grammar.definitions.indexes import index_statement
 from dialect.grammar.session.session_variables import drop_variable
 from dialect.grammar.statement_context import StatementContext
-from dialect.lineage.temporary import GLOBAL_TEMP, temporary_name
-from dialect.parsing.keyword_names import follows_query
-from dialect.parsing.language import is_known_function
-from dialect.parsing.token_cursor import (
+from dialect.lexing.token_cursor import (
     QUERY_WORDS,
     TokenCursor,
     database_name,
@@ -21,6 +18,9 @@ from dialect.parsing.token_cursor import (
     path_option,
     table_ref,
 )
+from dialect.lineage.temporary import GLOBAL_TEMP, temporary_name
+from dialect.parsing.keyword_names import follows_query
+from dialect.parsing.language import is_known_function
 from dialect.statement import (
     NONE,
     Action,

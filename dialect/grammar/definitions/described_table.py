@@ -4,8 +4,8 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey
 from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.errors import NotUnderstood
-from dialect.parsing.token_cursor import QUERY_WORDS, TokenCursor, table_ref
-from dialect.parsing.tokenize import check_length, tokenize
+from dialect.lexing.token_cursor import QUERY_WORDS, TokenCursor, table_ref
+from dialect.lexing.tokenize import check_length, tokenize
 
 _AFTER_TYPE = frozenset(["COMMENT", "NOT", "DEFAULT", "GENERATED"])
 

@@ -12,13 +12,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dialect.errors import NotUnderstood
 from dialect.grammar.session.session_variables import certain_text, computed_once, element, targets
 from dialect.grammar.statement_context import StatementContext
+from dialect.lexing.token_cursor import QUERY_WORDS, TokenCursor
+from dialect.lexing.tokenize import tokenize
+from dialect.lexing.tokens import DOUBLED, is_name, like, word_of
 from dialect.lineage.build import Builder
 from dialect.parsing.constant_text import TEXTS
 from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import ANY_COLUMN, with_names
-from dialect.parsing.token_cursor import QUERY_WORDS, TokenCursor
-from dialect.parsing.tokenize import tokenize
-from dialect.parsing.tokens import DOUBLED, is_name, like, word_of
 from dialect.parsing.variables import check_language
 from dialect.statement import Known
 

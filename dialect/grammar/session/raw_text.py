@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect.parsing.lexer import unescaped
+from dialect.lexing.lexer import unescaped
 
 _KEY = r"[a-zA-Z_0-9\\.:]+"
 _KEY_VALUE = re.compile(rf"({_KEY})\s*=([^;]*);*", re.ASCII)

@@ -9,7 +9,7 @@ from dialect.grammar.session.raw_text import paths, setting
 from dialect.grammar.session.session_variables import declare, set_variables
 from dialect.grammar.session.time_zone import offset
 from dialect.grammar.statement_context import StatementContext
-from dialect.parsing.token_cursor import table_ref
+from dialect.lexing.token_cursor import table_ref
 from dialect.statement import (
     AddResource,
     CacheTable,

@@ -12,10 +12,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
+from dialect.lexing.token_cursor import TokenCursor
+from dialect.lexing.tokens import DOUBLED, names_in
 from dialect.lineage.temporary import variable_name
 from dialect.parsing.constant_text import TEXTS, text_of, variable_at
-from dialect.parsing.token_cursor import TokenCursor
-from dialect.parsing.tokens import DOUBLED, names_in
 from dialect.statement import AssignVariables, DropTemp, Known, SessionVariable
 
 LONGEST_TEXT = 10_000  # characters of a value that is kept

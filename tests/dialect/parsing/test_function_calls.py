@@ -6,8 +6,8 @@ from conf.names import TableRef
 from conf.settings.restrictions import Code
 from conf.tables import TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
+from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import COMPUTED, calls_of
-from dialect.parsing.tokenize import tokenize
 from dialect.statement import Known, Namespace
 
 VIEWS = {

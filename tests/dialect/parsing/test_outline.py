@@ -5,8 +5,8 @@ import pytest
 from conf.tables import ViewText
 from dialect.analyze import FAILED, analyze
 from dialect.errors import NotUnderstood
+from dialect.lexing.tokenize import tokenize
 from dialect.parsing.outline import outline
-from dialect.parsing.tokenize import tokenize
 from dialect.statement import Known, Namespace, Unknown
 from tests.dialect.catalogs import TestCatalog, written
 

@@ -3,8 +3,8 @@
 import pytest
 
 from dialect.errors import NotUnderstood
+from dialect.lexing.tokenize import tokenize
 from dialect.parsing.language import parse
-from dialect.parsing.tokenize import tokenize
 from dialect.rewrites.hive_rewrites import standard
 
 

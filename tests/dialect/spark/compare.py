@@ -12,7 +12,7 @@ from itertools import islice
 from conf.names import TableRef
 from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
-from dialect.parsing.token_cursor import is_path
+from dialect.lexing.token_cursor import is_path
 from dialect.parsing.variables import substitute
 from dialect.statement import (
     AddResource,

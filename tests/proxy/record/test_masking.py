@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialect.parsing.text_tokens import tokens
+from dialect.lexing.text_tokens import tokens
 from proxy.record.masking import masked, masked_message
 
 

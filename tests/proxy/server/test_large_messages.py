@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dialect.parsing.tokenize import MAX_LENGTH
+from dialect.lexing.tokenize import MAX_LENGTH
 from proxy.protocol.framing import Frame, SaslInbound, client_negotiation
 from proxy.protocol.requests import decoded
 from proxy.record import statement_text

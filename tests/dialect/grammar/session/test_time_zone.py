@@ -4,7 +4,7 @@ import pytest
 
 from dialect.errors import NotUnderstood
 from dialect.grammar.session.time_zone import offset
-from dialect.parsing.tokenize import tokenize
+from dialect.lexing.tokenize import tokenize
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The tokens of any text as Spark's lexer would read it, white space and comments among them.
 
-Unlike `dialect.parsing.tokenize` it reads every text, and every character is in one token. So it
+Unlike `dialect.lexing.tokenize` it reads every text, and every character is in one token. So it
 serves logs and masks. Every repetition is possessive or bounded, so that no text takes long.
 """
 

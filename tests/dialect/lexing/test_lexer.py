@@ -3,7 +3,7 @@
 import pytest
 
 from dialect.analyze import analyze
-from dialect.parsing.lexer import lexemes, unescaped
+from dialect.lexing.lexer import lexemes, unescaped
 from dialect.statement import Namespace
 from tests.dialect.catalogs import TestCatalog, written
 

@@ -6,7 +6,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import certain
+from dialect.lexing.tokens import certain
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _QUOTED = _TEXTS | {TokenType.HEX_STRING}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import is_name, word_of
+from dialect.lexing.tokens import is_name, word_of
 
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("})
 # Statements of which Spark reads the text, not the words; but SET VARIABLE has expressions.

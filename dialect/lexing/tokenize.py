@@ -11,9 +11,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.lexer import Kind, Lexeme, lexemes, unescaped
-from dialect.parsing.spark_versions import check_versions
-from dialect.parsing.tokens import DOUBLED, like
+from dialect.lexing.lexer import Kind, Lexeme, lexemes, unescaped
+from dialect.lexing.spark_versions import check_versions
+from dialect.lexing.tokens import DOUBLED, like
 from dialect.work import spend
 
 MAX_LENGTH = 4_000_000
