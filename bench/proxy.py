@@ -38,7 +38,7 @@ from proxy.protocol.cluster_calls import (
     open_session_call,
     operation_call,
 )
-from proxy.protocol.framing import client_negotiation, read_sasl_reply
+from proxy.protocol.framing import client_negotiation
 from proxy.protocol.replies import (
     opened_session,
     read_operation_status,
@@ -48,6 +48,7 @@ from proxy.protocol.replies import (
 )
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import ENDS, NEWEST_PROTOCOL, Orientation
+from sasl.negotiation import read_sasl_reply
 from thriftcodec.values import BOOL, CALL, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 

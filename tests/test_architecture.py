@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = (
     "conf",
     "thriftcodec",
+    "sasl",
     "telemetry",
     "database",
     "dialect",

@@ -31,6 +31,7 @@ ROOMS = (
     "pipeline",
     "proxy",
     "router",
+    "sasl",
     "telemetry",
     "thriftcodec",
 )

@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from proxy.errors import AuthRejected
-from proxy.protocol.framing import PLAIN
-from proxy.protocol.security_layer import SecurityLayer
+from sasl.negotiation import PLAIN
+from sasl.security_layer import SecurityLayer
 
 
 class Acceptor(Protocol):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from proxy.auth.authenticator import Acceptor, Authenticator
 from proxy.errors import AuthRejected
-from proxy.protocol.security_layer import SecurityLayer
+from sasl.security_layer import SecurityLayer
 
 PASSWORD, TOKEN, TICKET = "password", "token", "ticket"
 

@@ -11,14 +11,24 @@ from typing import Protocol
 
 from proxy.errors import WireError
 from proxy.protocol.messages import MessageEnd
+from sasl.negotiation import (
+    BAD,
+    COMPLETE,
+    ERROR,
+    GSSAPI,
+    MAX_NEGOTIATION,
+    OK,
+    PLAIN,
+    START,
+    sasl_message,
+    sasl_response,
+    sasl_start,
+)
 
-START, OK, BAD, ERROR, COMPLETE = 1, 2, 3, 4, 5
 MAX_FRAME = 65 << 20  # bytes: 64 MiB of SQL and the fields around it
 MAX_SKIPPED = 1 << 30
 HEAD_KEPT = 4096
-MAX_NEGOTIATION = 64 << 10
 MAX_EARLY = 256 << 10  # bytes that a client may send before its log-in is answered: one read
-PLAIN, GSSAPI = "PLAIN", "GSSAPI"
 REFUSED = "Error validating the login"  # the Thrift Server's text; it contains no reason
 
 
@@ -126,7 +136,7 @@ class SaslInbound:
         """Ends the negotiation with a success and the mechanism's last token. Returns the reply,
         and the messages that arrived in the meantime."""
         self._asking, self._authenticated = False, True
-        return [Send(_negotiation(COMPLETE, token)), *self._events()]
+        return [Send(sasl_message(COMPLETE, token)), *self._events()]
 
     def early(self) -> bytes:
         """Removes and returns the bytes since the last login step: they have to be unwrapped."""
@@ -137,7 +147,7 @@ class SaslInbound:
     def challenge(self, token: bytes) -> list[FramingEvent]:
         """Sends the mechanism's next token, which the client answers."""
         self._asking = False
-        return [Send(_negotiation(OK, token)), *self._events()]
+        return [Send(sasl_message(OK, token)), *self._events()]
 
     def refuse(self) -> list[FramingEvent]:
         """Ends the negotiation with a failure that contains no reason."""
@@ -244,7 +254,7 @@ class SaslInbound:
 
     def _fail(self, status: int, reason: str) -> list[FramingEvent]:
         self._failed = True
-        return [Send(_negotiation(status, reason.encode()), last=True)]
+        return [Send(sasl_message(status, reason.encode()), last=True)]
 
 
 class BareInbound:
@@ -296,40 +306,3 @@ def client_negotiation(user: str, password: str) -> bytes:
     """A client's whole PLAIN negotiation, which may be sent at once."""
     credentials = b"\0".join((b"", user.encode(), password.encode()))
     return sasl_start(PLAIN) + sasl_response(credentials, last=True)
-
-
-def sasl_start(mechanism: str) -> bytes:
-    """The beginning of a client's negotiation."""
-    return _negotiation(START, mechanism.encode())
-
-
-def sasl_response(token: bytes, last: bool) -> bytes:
-    """The client's next token; `last`: the mechanism has no further token."""
-    return _negotiation(COMPLETE if last else OK, token)
-
-
-@dataclass(frozen=True, slots=True)
-class SaslReply:
-    """A server's reply. `last`: the negotiation is over; unless `ok`, the payload is a reason."""
-
-    ok: bool
-    last: bool
-    payload: bytes
-    used: int
-
-
-def read_sasl_reply(data: bytes) -> SaslReply | None:
-    """A server's reply, `used` bytes long; None if it is incomplete. Raises WireError."""
-    if len(data) < 5:
-        return None
-    length = int.from_bytes(data[1:5], "big")
-    if length > MAX_NEGOTIATION:
-        raise WireError("Not a SASL negotiation.")
-    if len(data) < 5 + length:
-        return None
-    ok, last = data[0] in (OK, COMPLETE), data[0] == COMPLETE
-    return SaslReply(ok, last, bytes(data[5 : 5 + length]), 5 + length)
-
-
-def _negotiation(status: int, payload: bytes) -> bytes:
-    return bytes((status,)) + len(payload).to_bytes(4, "big") + payload

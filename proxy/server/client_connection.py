@@ -20,11 +20,11 @@ from proxy.protocol.framing import (
     Send,
     Token,
 )
-from proxy.protocol.security_layer import SecurityLayer
 from proxy.server.receive_budget import ReceiveBudget
 from proxy.transport.sasl_transport import SaslTransport
 from proxy.transport.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
+from sasl.security_layer import SecurityLayer
 
 MAX_WAITING = 4  # messages; then the connection is not read
 

@@ -16,11 +16,12 @@ from proxy.auth.cookies import CookieIdentity, Cookies
 from proxy.errors import AuthRejected, TooMany
 from proxy.limits import Limits
 from proxy.protocol import http
-from proxy.protocol.framing import GSSAPI, PLAIN, BareInbound, Frame, Oversized
+from proxy.protocol.framing import BareInbound, Frame, Oversized
 from proxy.protocol.http import Head, HttpEvent, HttpReader, Malformed
 from proxy.protocol.request_guard import RequestGuard
 from proxy.server.client_connection import ClientConnection
 from proxy.server.receive_budget import ReceiveBudget
+from sasl.negotiation import GSSAPI, PLAIN
 
 _SMALL = 64 << 10  # bytes up to which the body of a refused request is read to its end
 

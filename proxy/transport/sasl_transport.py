@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from proxy.errors import WireError
-from proxy.protocol.security_layer import SecurityLayer
+from sasl.errors import SaslFailed
+from sasl.security_layer import SecurityLayer
 
 _LENGTH = 4  # bytes of the length before a message or a frame
 _PIECE = 128 << 10  # bytes passed on at once
@@ -74,7 +75,7 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
             while not (self._paused or self._below.is_closing()) and self._has_more():
                 piece, self._plain = self._plain[:_PIECE], self._plain[_PIECE:]
                 self._received(bytes(piece))
-        except WireError as error:
+        except (SaslFailed, WireError) as error:
             self._give_up(error)
 
     def _has_more(self) -> bool:
@@ -105,7 +106,7 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
         try:
             while view:
                 view = self._wrap_some(view, frames) if self._left else self._begin(view)
-        except WireError as error:
+        except (SaslFailed, WireError) as error:
             self._give_up(error)
         else:
             self._below.write(b"".join(frames))
@@ -126,7 +127,7 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
         self._left -= len(piece)
         return view[len(piece) :]
 
-    def _give_up(self, error: WireError) -> None:
+    def _give_up(self, error: Exception) -> None:
         _log.warning("a protected connection cannot go on: %s", error)
         self.abort()
 

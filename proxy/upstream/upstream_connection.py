@@ -19,10 +19,11 @@ from typing import Protocol, TypeVar, cast
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
-from proxy.protocol.framing import SaslReply, read_sasl_reply, sasl_response, sasl_start
 from proxy.transport.sasl_transport import SaslTransport
 from proxy.transport.sockets import HIGH_WATER, tune
 from proxy.upstream.credentials import Conversation, UpstreamCredentials
+from sasl.errors import SaslFailed
+from sasl.negotiation import SaslReply, read_sasl_reply, sasl_response, sasl_start
 
 _SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn
 HEAD = 512
@@ -190,10 +191,13 @@ class UpstreamConnection(asyncio.BufferedProtocol):
             self._transport = SaslTransport(self._transport, self, take, layer, MAX_WHOLE)
 
     async def _word(self) -> SaslReply:
-        """The server's next message of the negotiation."""
-        while (word := read_sasl_reply(bytes(self._buffer))) is None:
-            self._needed = len(self._buffer) + 1
-            await self._more()
+        """The server's next message of the negotiation. Raises WireError, ClusterLost."""
+        try:
+            while (word := read_sasl_reply(self._buffer)) is None:
+                self._needed = len(self._buffer) + 1
+                await self._more()
+        except SaslFailed as error:
+            raise WireError(str(error)) from None
         del self._buffer[: word.used]
         self._needed = _LENGTH
         return word

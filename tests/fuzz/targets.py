@@ -31,7 +31,6 @@ from proxy.protocol.framing import (
     SaslInbound,
     Send,
     Token,
-    read_sasl_reply,
 )
 from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as, negotiate, refusal
 from proxy.protocol.messages import MessageEnd, decode_head, decode_message
@@ -39,6 +38,8 @@ from proxy.protocol.requests import Handle, handle_of, read_operation_call, read
 from proxy.protocol.row_count import rows_in
 from proxy.record.statement_text import StatementText
 from proxy.transport.sasl_transport import SaslTransport
+from sasl.errors import SaslFailed
+from sasl.negotiation import read_sasl_reply
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told
 from thriftcodec.values import I32, STRING, Struct
@@ -198,7 +199,7 @@ class _Layer:
 
     def unwrap(self, token: bytes) -> bytes:
         if len(token) < 2 or token[:1] != b"!" or token[-1:] != b"!":
-            raise WireError("not wrapped")
+            raise SaslFailed("not wrapped")
         return token[1:-1]
 
 
@@ -266,7 +267,7 @@ def _ask_head(head: Head) -> None:
 def reply(data: bytes) -> None:
     """What a cluster says is read or refused, whatever it is."""
     rows_in(data[:512])
-    with suppress(WireError):
+    with suppress(SaslFailed):
         read_sasl_reply(data)
     with suppress(WireError):
         replies.read_started(data)

@@ -43,18 +43,40 @@ class Kdc:
         subprocess.run(words, check=True, capture_output=True, env=os.environ | self.environment)
         return where
 
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """The KDC runs."""
+        words = [program("krb5kdc"), "-n"]
+        with (self.folder / "log").open("ab") as log:
+            environment = os.environ | self.environment
+            process = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
+        try:
+            _await(self, process)
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
 
 @contextmanager
-def running(folder: Path) -> Iterator[Kdc]:
-    """Skips the test where the programs of MIT's KDC are not installed."""
-    krb5kdc, kdb5_util, kadmin = (
-        program(each) for each in ("krb5kdc", "kdb5_util", "kadmin.local")
-    )
-    program("kinit")
+def running(folder: Path, life: str = "1h", services: tuple[str, ...] = ()) -> Iterator[Kdc]:
+    """See `prepared`."""
+    kdc = prepared(folder, life, services)
+    with kdc.answering():
+        yield kdc
+
+
+def prepared(folder: Path, life: str = "1h", services: tuple[str, ...] = ()) -> Kdc:
+    """A KDC that does not run yet. `life` is the longest of a ticket; `services` are further
+    principals. Skips the test where the programs of MIT's KDC are not installed."""
+    kdb5_util, kadmin = program("kdb5_util"), program("kadmin.local")
+    for needed in ("kinit", "krb5kdc"):
+        program(needed)
     port = free_port()
     kdc = Kdc(folder)
     (folder / "krb5.conf").write_text(_KRB5_CONF.format(realm=REALM, port=port, folder=folder))
-    (folder / "kdc.conf").write_text(_KDC_CONF.format(realm=REALM, port=port, folder=folder))
+    configuration = _KDC_CONF.format(realm=REALM, port=port, folder=folder, life=life)
+    (folder / "kdc.conf").write_text(configuration)
     environment = os.environ | kdc.environment
 
     def run(*words: str) -> None:
@@ -62,7 +84,7 @@ def running(folder: Path) -> Iterator[Kdc]:
 
     run(kdb5_util, "create", "-s", "-r", REALM, "-P", PASSWORD)
     commands = []
-    for principal in (SERVICE, WEB, SERVERS, OURS, *USERS):
+    for principal in (SERVICE, WEB, SERVERS, OURS, *USERS, *services):
         commands += [
             f"addprinc -randkey {principal}",
             f"ktadd -k {kdc.keytab(principal)} {principal}",
@@ -74,14 +96,7 @@ def running(folder: Path) -> Iterator[Kdc]:
         capture_output=True,
         env=environment,
     )
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([krb5kdc, "-n"], stdout=log, stderr=log, env=environment)
-    try:
-        _await(kdc, process)
-        yield kdc
-    finally:
-        process.terminate()
-        process.wait()
+    return kdc
 
 
 def _await(kdc: Kdc, process: "subprocess.Popen[bytes]") -> None:
@@ -122,7 +137,7 @@ _KDC_CONF = """\
     database_name = {folder}/principal
     key_stash_file = {folder}/stash
     acl_file = {folder}/acl
-    max_life = 1h
+    max_life = {life}
   }}
 [logging]
   kdc = FILE:{folder}/kdc.log

@@ -5,10 +5,10 @@ from typing import Any
 from conf.errors import BadSetting
 from conf.settings.authentication import KerberosService, Qop
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
-from proxy.auth.kerberos.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
 from proxy.auth.throttled_authenticator import GssapiContext
 from proxy.auth.user_names import name_of_principal
-from proxy.protocol.security_layer import SecurityLayer
+from sasl.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
+from sasl.security_layer import SecurityLayer
 
 
 class GssapiServer:

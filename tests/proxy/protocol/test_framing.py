@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 
 from proxy.errors import WireError
 from proxy.protocol.framing import (
-    COMPLETE,
-    GSSAPI,
     MAX_EARLY,
-    OK,
-    PLAIN,
-    START,
     BareInbound,
     Credentials,
     Frame,
@@ -19,12 +14,11 @@ from proxy.protocol.framing import (
     Inbound,
     Oversized,
     SaslInbound,
-    SaslReply,
     Send,
     Token,
     client_negotiation,
-    read_sasl_reply,
 )
+from sasl.negotiation import COMPLETE, GSSAPI, OK, PLAIN, START
 from thriftcodec.values import CALL, STRING, Message, Struct
 from thriftcodec.writer import encode_message
 
@@ -179,13 +173,3 @@ def test_any_bytes_give_events_or_a_wire_error(data: bytes, greeted: bool) -> No
 def test_the_proxys_own_negotiation_is_accepted() -> None:
     events = SaslInbound().feed(client_negotiation("bob", "x"))
     assert events == [Credentials("bob", "x")]
-
-
-def test_a_servers_reply_is_read() -> None:
-    assert read_sasl_reply(step(COMPLETE, b"")) == SaslReply(True, True, b"", 5)
-    assert read_sasl_reply(step(OK, b"x") + b"more") == SaslReply(True, False, b"x", 6)
-    assert read_sasl_reply(step(4, b"no")) == SaslReply(False, False, b"no", 7)
-    for end in range(7):
-        assert read_sasl_reply(step(4, b"no")[:end]) is None
-    with pytest.raises(WireError):
-        read_sasl_reply(b"\5\xff\xff\xff\xff")

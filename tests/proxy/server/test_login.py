@@ -6,8 +6,9 @@ from contextlib import suppress
 from proxy.auth.authenticator import NoAuthentication
 from proxy.errors import AuthRejected
 from proxy.limits import Limits
-from proxy.protocol.framing import GSSAPI, MAX_EARLY, client_negotiation
-from proxy.protocol.security_layer import SecurityLayer
+from proxy.protocol.framing import MAX_EARLY, client_negotiation
+from sasl.negotiation import GSSAPI
+from sasl.security_layer import SecurityLayer
 from tests.proxy.fakes import World, play, until
 from thriftcodec.values import I32, Struct
 

@@ -9,8 +9,8 @@ import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.errors import WireError
 from proxy.transport.sasl_transport import SaslTransport
+from sasl.errors import SaslFailed
 
 
 class Below(asyncio.Transport):
@@ -56,7 +56,7 @@ class Turned:
 
     def unwrap(self, token: bytes) -> bytes:
         if token[:1] != b"(" or token[-1:] != b")":
-            raise WireError("not wrapped")
+            raise SaslFailed("not wrapped")
         return bytes(each ^ 0xFF for each in token[1:-1])
 
 

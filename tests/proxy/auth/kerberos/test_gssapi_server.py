@@ -11,7 +11,7 @@ from conf.secrets import SecretFile
 from conf.settings.authentication import KerberosService, Qop
 from proxy.auth.errors import BadCredentials
 from proxy.auth.kerberos.gssapi_server import GssapiServer
-from proxy.errors import WireError
+from sasl.errors import SaslFailed
 from tests.proxy import kdc
 from tests.proxy.kdc import REALM, SERVERS, SERVICE, WEB, Kdc
 
@@ -106,7 +106,7 @@ def test_changed_repeated_or_plain_messages_are_rejected(realm: Kdc, qop: Qop) -
     good = context.wrap(b"fine", secret).message
     assert layer.unwrap(good) == b"fine"
     for bad in (good, good[:-1] + bytes((good[-1] ^ 1,)), b"", b"SELECT 1"):
-        with pytest.raises(WireError):
+        with pytest.raises(SaslFailed):
             layer.unwrap(bad)
 
 
@@ -121,7 +121,7 @@ def test_a_weaker_layer_than_configured_is_rejected(realm: Kdc) -> None:
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     assert sasl(context, acceptor, b"\4\0\xff\xff", offer) == "ann"
     assert acceptor.layer is not None
-    with pytest.raises(WireError, match="not encrypted"):
+    with pytest.raises(SaslFailed, match="not encrypted"):
         acceptor.layer.unwrap(context.wrap(b"open", False).message)
 
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class SecurityLayer(Protocol):
-    """Wraps and unwraps; both raise WireError. `room` is the number of bytes for one `wrap`."""
+    """Wraps and unwraps; both raise SaslFailed. `room` is the number of bytes for one `wrap`."""
 
     @property
     def room(self) -> int: ...

@@ -4,7 +4,7 @@ import socket
 from typing import Any
 
 from conf.errors import BadSetting
-from proxy.errors import WireError
+from sasl.errors import SaslFailed
 
 MAX_WRAPPED = 0xFFFFFF  # bytes of a wrapped message: a negotiation has three bytes for the size
 
@@ -42,23 +42,23 @@ class GssSecurityLayer:
             raise ValueError(f"wrapped messages of {peer_limit} bytes")
 
     def wrap(self, message: bytes) -> bytes:
-        """Raises WireError."""
+        """Raises SaslFailed."""
         try:
             wrapped = self._context.wrap(message, self._encrypted)
         except self._errors as error:
-            raise WireError(f"A message cannot be wrapped ({type(error).__name__}).") from None
+            raise SaslFailed(f"A message cannot be wrapped ({type(error).__name__}).") from None
         self._check(wrapped.encrypted)
         return bytes(wrapped.message)
 
     def unwrap(self, token: bytes) -> bytes:
-        """Raises WireError for a message that was changed, repeated, lost or not encrypted."""
+        """Raises SaslFailed for a message that was changed, repeated, lost or not encrypted."""
         try:
             unwrapped = self._context.unwrap(token)
         except self._errors as error:
-            raise WireError(f"A wrapped message is not good ({type(error).__name__}).") from None
+            raise SaslFailed(f"A wrapped message is not good ({type(error).__name__}).") from None
         self._check(unwrapped.encrypted)
         return bytes(unwrapped.message)
 
     def _check(self, encrypted: bool) -> None:
         if self._encrypted and not encrypted:
-            raise WireError("A message that is not encrypted.")
+            raise SaslFailed("A message that is not encrypted.")

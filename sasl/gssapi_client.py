@@ -1,0 +1,66 @@
+"""The client's side of GSSAPI (RFC 4752): mutual authentication by tickets of Kerberos."""
+
+from typing import Any
+
+from conf.settings.authentication import Qop
+from sasl.errors import SaslFailed
+from sasl.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
+from sasl.keytab_login import KeytabLogin
+from sasl.negotiation import GSSAPI
+from sasl.security_layer import SecurityLayer
+
+
+class GssapiClient:
+    """A Mechanism. `server` is the server's principal, `_HOST` in it is `host`.
+
+    It takes the least protection that the server offers: a server offers what it insists on.
+    """
+
+    name = GSSAPI
+
+    def __init__(self, login: KeytabLogin, server: str, host: str) -> None:
+        self.complete = False
+        self.layer: SecurityLayer | None = None
+        self._login = login
+        self._server = own_name(server, host)
+        self._context: Any = None
+
+    def step(self, challenge: bytes | None) -> bytes:
+        """See Mechanism."""
+        gssapi = library()
+        try:
+            if self._context is None:
+                self._context = self._new_context(gssapi)
+            if not self._context.complete:
+                return self._context.step(challenge) or b""
+            return self._chosen(challenge or b"")
+        except gssapi.exceptions.GSSError as error:
+            raise SaslFailed(f"{self._server}: {' '.join(str(error).split())}") from None
+
+    def _new_context(self, gssapi: Any) -> Any:
+        flags = gssapi.RequirementFlag
+        context = gssapi.SecurityContext(
+            name=gssapi.Name(self._server, gssapi.NameType.kerberos_principal),
+            creds=self._login.credentials(),
+            usage="initiate",
+            mech=gssapi.MechType.kerberos,
+            flags=flags.mutual_authentication | flags.integrity | flags.out_of_sequence_detection,
+        )
+        context.__DEFER_STEP_ERRORS__ = False
+        return context
+
+    def _chosen(self, challenge: bytes) -> bytes:
+        offer = bytes(self._context.unwrap(challenge).message)
+        least = next((each for each in Qop if len(offer) == 4 and offer[0] & each.bit), None)
+        if least is None:
+            raise SaslFailed("not an offer of protection layers")
+        ours = 0
+        if least is not Qop.AUTH:
+            theirs, ours = int.from_bytes(offer[1:], "big"), MAX_WRAPPED
+            try:
+                self.layer = GssSecurityLayer(self._context, least is Qop.AUTH_CONF, theirs)
+            except ValueError as error:
+                raise SaslFailed(str(error)) from None
+        self.complete = True
+        answer = bytes((least.bit,)) + ours.to_bytes(3, "big")
+        return bytes(self._context.wrap(answer, False).message)

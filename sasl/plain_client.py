@@ -1,0 +1,20 @@
+"""The client's side of PLAIN (RFC 4616): a name and a password, in one message."""
+
+from sasl.negotiation import PLAIN
+from sasl.security_layer import SecurityLayer
+
+
+class PlainClient:
+    """A Mechanism. It proves nothing about the server."""
+
+    name = PLAIN
+    layer: SecurityLayer | None = None
+
+    def __init__(self, user: str, password: str) -> None:
+        self.complete = False
+        self._response = b"\0".join((b"", user.encode(), password.encode()))
+
+    def step(self, challenge: bytes | None) -> bytes:
+        """See Mechanism."""
+        self.complete = True
+        return self._response
