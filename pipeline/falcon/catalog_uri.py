@@ -1,4 +1,8 @@
-"""Table URIs, `catalog:db:table#key=value;key=value` (FA-U1), and the dates in their values."""
+"""Table URIs, `catalog:db:table#key=value;key=value` (FA-U1), and the dates in their values.
+
+A value that is a variable but no date, `region=${region}`, is free: it stands for every value, so
+that an instance is all partitions of its date.
+"""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +12,8 @@ from conf.names import TableRef
 from pipeline.falcon.errors import BadCatalogUri
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,128}")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_]+)\}")
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_FREE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _WIDTHS = {"YEAR": 4, "MONTH": 2, "DAY": 2, "HOUR": 2, "MINUTE": 2}
 _FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M"}
 _MAX_TEXT = 4096
@@ -16,25 +21,35 @@ _MAX_TEXT = 4096
 
 @dataclass(frozen=True, slots=True)
 class TableUri:
-    """A table and the partition pattern of its instances, keys in the document's order."""
+    """A table and the partition pattern of its instances, keys in the document's order. `free` are
+    the names of keys that may have any value.
+    """
 
     table: TableRef
     keys: tuple[tuple[str, str], ...]
+    free: frozenset[str] = frozenset()
+
+    @property
+    def bound(self) -> tuple[tuple[str, str], ...]:
+        """The keys that are not free, with their values."""
+        return tuple((key, value) for key, value in self.keys if key not in self.free)
 
     @property
     def dated(self) -> tuple[str, ...]:
         """The keys with date variables in their values."""
-        return tuple(key for key, value in self.keys if _VARIABLE.search(value))
+        return tuple(key for key, value in self.bound if _VARIABLE.search(value))
 
     @property
     def variables(self) -> frozenset[str]:
         """The date variables in use: YEAR, MONTH, DAY, HOUR, MINUTE."""
-        return frozenset(match for _, value in self.keys for match in _VARIABLE.findall(value))
+        return frozenset(match for _, value in self.bound for match in _VARIABLE.findall(value))
 
     def partition(self, time: datetime) -> tuple[tuple[str, str], ...]:
-        """The partition of the instance at `time`: (key, value) pairs, values in UTC."""
+        """The partition of the instance at `time`: (key, value) pairs, values in UTC. With free
+        keys it selects several partitions.
+        """
         utc = time.astimezone(UTC)
-        return tuple((key, _substitute(value, utc)) for key, value in self.keys)
+        return tuple((key, _substitute(value, utc)) for key, value in self.bound)
 
     def template(self, registry: str) -> str:
         """The storage template, `<registry>/db/table/key=value;key=value`."""
@@ -59,7 +74,8 @@ def parse(text: str) -> TableUri:
         raise BadCatalogUri(f"{text!r} is not catalog:database:table#key=value;key=value")
     if not hash_sign or not fragment:
         raise BadCatalogUri(f"{text!r} names no partition after '#'")
-    return TableUri(_table(text, *parts), _keys(text, fragment))
+    keys = _keys(text, fragment)
+    return TableUri(_table(text, *parts), keys, _free(text, keys))
 
 
 def is_numeric(value: str) -> bool:
@@ -88,13 +104,29 @@ def _keys(text: str, fragment: str) -> tuple[tuple[str, str], ...]:
             raise BadCatalogUri(f"{text!r}: {pair!r} is not key=value")
         if any(char in value for char in "/='\""):
             raise BadCatalogUri(f"{text!r}: a value must not hold '/', '=' or a quote")
-        for variable in _VARIABLE.findall(value):
-            if variable not in _FORMATS:
-                raise BadCatalogUri(f"{text!r}: no variable ${{{variable}}}")
         if key.lower() in pairs:
             raise BadCatalogUri(f"{text!r}: key {key!r} is there twice")
         pairs[key.lower()] = value
     return tuple(pairs.items())
+
+
+def _free(text: str, keys: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    """The keys whose whole value is one variable that is no date. Raises BadCatalogUri for any
+    other use of such a variable, which would have to be guessed.
+    """
+    found: dict[str, str] = {}
+    for key, value in keys:
+        for name in set(_VARIABLE.findall(value)) - _FORMATS.keys():
+            variable = f"${{{name}}}"
+            if name.upper() in _FORMATS:
+                raise BadCatalogUri(f"{text!r}: {variable} is written ${{{name.upper()}}}")
+            if not _FREE.fullmatch(value):
+                reason = f"no variable {variable}; a variable that is no date is all of a value"
+                raise BadCatalogUri(f"{text!r}: {reason}")
+            if name in found.values():
+                raise BadCatalogUri(f"{text!r}: {variable} cannot be the value of two keys")
+            found[key] = name
+    return frozenset(found)
 
 
 def _substitute(pattern: str, utc: datetime) -> str:

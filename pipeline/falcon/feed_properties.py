@@ -50,6 +50,10 @@ def _catalog_problem(feed: Feed) -> str | None:
         uri = catalog_table(feed)
     except BadCatalogUri as error:
         return str(error.args[0])
+    if uri and uri.free:
+        return (
+            f"{uri} does not name one partition: {', '.join(sorted(uri.free))} may have any value"
+        )
     if uri and uri.variables != date_variables(feed.storage):
         return f"{uri} does not have the date variables of the feed's path"
     return None

@@ -125,6 +125,31 @@ def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
         yield Problem(feed.line, "partitions", "a table's feed has none: its URI names them")
     if not storage.uri.dated:
         yield Problem(storage.line, "table", "no partition key is made of a date")
+    yield from _free_keys(feed, storage)
+
+
+def _free_keys(feed: Feed, storage: Table) -> Iterator[Problem]:
+    """Uses of free keys that would have to be guessed."""
+    given = {f"${{{name}}}" for name, _ in feed.properties}
+    for value in sorted(dict(storage.uri.keys)[key] for key in storage.uri.free):
+        if value in given:
+            reason = f"{value} stands for every value, not for the property: write its value"
+            yield Problem(storage.line, "table", reason)
+    for each in feed.clusters:
+        place = feed.storage_on(each)
+        if not isinstance(place, Table):
+            continue
+        if place.uri.free != storage.uri.free:
+            mine, theirs = _keys_text(storage.uri.free), _keys_text(place.uri.free)
+            reason = f"keys with any value on {each.name} are {theirs}, those of the feed {mine}"
+            yield Problem(place.line, "table", reason)
+        for exchange in each.exchanges if place.uri.free else ():
+            reason = f"{place.uri} is not one partition: {_keys_text(place.uri.free)} has any value"
+            yield Problem(exchange.line, exchange.direction.value, reason)
+
+
+def _keys_text(keys: frozenset[str]) -> str:
+    return ", ".join(sorted(keys)) or "(none)"
 
 
 def _data_location(storage: Storage) -> Iterator[Problem]:
@@ -320,6 +345,10 @@ def _use_on(
         reason = f"feed {feed.name} is not on cluster {cluster.name}"
         yield Problem(used.line, element, reason)
         return
+    storage = feed.storage_on(place)
+    if isinstance(used, Output) and isinstance(storage, Table) and storage.uri.free:
+        reason = f"{storage.uri} is not one partition: {_keys_text(storage.uri.free)} has any value"
+        yield Problem(used.line, element, reason)
     expressions = (used.start, used.end) if isinstance(used, Input) else (used.instance,)
     nominal = cluster.validity.start
     times = []

@@ -210,6 +210,6 @@ def _table_problems(
         if key not in kinds:
             reason = f"{key} is not a partition key of {ref} on {place.name}"
             yield Problem(storage.line, "table", reason)
-        elif is_number(kinds[key]) and not is_numeric(value):
+        elif key not in uri.free and is_number(kinds[key]) and not is_numeric(value):
             reason = f"{key} of {ref} on {place.name} is {kinds[key]}: it cannot have {value}"
             yield Problem(storage.line, "table", reason)

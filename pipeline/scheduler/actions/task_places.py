@@ -117,7 +117,7 @@ def home_of(task: Task) -> TableHome | PathHome:
     primary = next((each for each in same if each.role is Role.SOURCE), place)
     policy = Policy(
         table=storage.uri.table,
-        date_pattern=read_date_pattern(storage.uri.keys),
+        date_pattern=read_date_pattern(storage.uri.bound),
         limit=primary.retention.length,
         copies={e.name: e.retention.length for e in same if e.name != primary.name},
         is_needed=task.is_needed,

@@ -65,6 +65,15 @@ def test_the_document_partition() -> None:
     assert spec == (("ds", "2013-09-24-05"),)
 
 
+def test_a_variable_that_is_no_date_selects_every_value() -> None:
+    uri = catalog_uri.parse("catalog:default:clicks#ds=${YEAR}-${MONTH}-${DAY};region=${region}")
+    assert uri.free == {"region"}
+    assert uri.dated == ("ds",)
+    assert uri.variables == {"YEAR", "MONTH", "DAY"}
+    assert uri.partition(parse_time("2013-09-24T05:00Z")) == (("ds", "2013-09-24"),)
+    assert uri.template("x") == ("x/default/clicks/ds=${YEAR}-${MONTH}-${DAY};region=${region}")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -76,6 +85,11 @@ def test_the_document_partition() -> None:
         "catalog:a:#d=1",
         "catalog:a:b#d=1;d=2",
         "catalog:a:b#ds=${year}",
+        "catalog:a:b#ds=${YEAR};hour=${Hour}",
+        "catalog:a:b#ds=${YEAR}-${zone}",
+        "catalog:a:b#ds=${YEAR};colo=${cluster.colo}",
+        "catalog:a:b#ds=${YEAR};one=${zone};other=${zone}",
+        "catalog:a:b#ds=${YEAR};zone=${}",
         "catalog:a:b#d='1'",
         "catalog:a b:c#d=1",
     ],

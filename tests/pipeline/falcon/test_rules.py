@@ -241,3 +241,50 @@ def test_properties_of_feeds_have_values_that_can_be_used(name: str, value: str)
     )
     assert found.element == "properties"
     assert found.reason.startswith(f"{name}: ")
+
+
+FREE = "region=${region}"
+
+
+def free_feed(*changes: tuple[str, str]) -> Entity:
+    """A feed whose regions are free in its own table and in that of the target."""
+    return read(FEED.replace("region=us", FREE), *changes)
+
+
+def test_a_free_key_is_accepted_in_a_feed_that_is_replicated_and_read() -> None:
+    feed = free_feed()
+    world = EntitySet([cluster("c1"), cluster("c2"), feed])
+    output = '<outputs><output name="out" feed="clicks" instance="now(0,0)"/></outputs>'
+    assert everything(feed, world) == []
+    assert everything(read(PROCESS, (output, "")), world) == []
+
+
+def test_an_output_cannot_have_a_free_key() -> None:
+    world = EntitySet([cluster("c1"), cluster("c2"), free_feed()])
+    (problem,) = everything(read(PROCESS), world)
+    assert problem.element == "output"
+    assert "region has any value" in problem.reason
+
+
+def test_a_key_is_free_in_all_tables_of_a_feed_or_in_none() -> None:
+    (problem,) = everything(read(FEED, ("region=us", FREE)), WORLD)
+    assert "on c2 are region, those of the feed (none)" in problem.reason
+
+
+def test_a_property_is_no_value_of_a_free_key() -> None:
+    feed = free_feed(('name="parallel" value="2"', 'name="region" value="us"'))
+    (problem,) = everything(feed, WORLD)
+    assert "${region} stands for every value" in problem.reason
+
+
+def test_a_free_key_cannot_be_imported() -> None:
+    (old, source) = (
+        '<retention limit="days(2)" action="delete"/>',
+        """
+      <retention limit="days(2)" action="delete"/>
+      <import><source name="shop" tableName="t">
+        <extract type="full"><mergepolicy>snapshot</mergepolicy></extract>
+      </source></import>""",
+    )
+    reasons = [each.reason for each in everything(free_feed((old, source)), WORLD)]
+    assert any("region has any value" in reason for reason in reasons)

@@ -191,6 +191,29 @@ def test_what_is_old_goes_at_the_source_and_stays_at_the_target(site: Site) -> N
     assert len(site.replicas()) == 3
 
 
+def test_a_free_key_selects_all_partitions_of_the_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, monkeypatch, uri=DAILY.replace("=us", "=${region}"))
+    schedule(site.store, FEED_KEY)
+    site.add(0, a="zero")
+    site.add(0, region="in", a="other")
+    site.add(1, a="one")
+    site.run(1)
+    both = {
+        "ds=2013-09-24-06/region=us": {"a": b"zero"},
+        "ds=2013-09-24-06/region=in": {"a": b"other"},
+    }
+    assert site.states() == [State.SUCCEEDED] * 2
+    assert site.replicas() == both | {"ds=2013-09-24-07/region=us": {"a": b"one"}}
+    site.add(0, region="uk", a="late")
+    site.run(2)
+    assert site.replicas()["ds=2013-09-24-06/region=uk"] == {"a": b"late"}
+    site.run(100)
+    assert site.source.parts[SOURCE] == {}
+    assert len(site.replicas()) == 4
+
+
 @pytest.mark.slow
 def test_what_is_not_copied_yet_is_not_evicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
