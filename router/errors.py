@@ -38,6 +38,9 @@ BOUND_ELSEWHERE = Refusal(
     "0A000",
     "Drop the session's object that holds it there, or make it again where the data is.",
 )
+ACCESS_DENIED = Refusal(
+    "CW107", "42501", "The operator decides who may read and write what (docs/guide/access.md)."
+)
 
 REFUSALS = (
     NOT_UNDERSTOOD,
@@ -46,6 +49,7 @@ REFUSALS = (
     NO_CLUSTER_HAS_INPUTS,
     PINNED_CANNOT_RUN,
     BOUND_ELSEWHERE,
+    ACCESS_DENIED,
 )
 
 # Refusals of the guard in a cluster (guard/, ClaimException), for what the decision lacked.

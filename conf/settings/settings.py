@@ -8,7 +8,16 @@ from urllib.parse import urlsplit
 from conf.errors import BadSettings, Problem
 from conf.names import ClusterName
 from conf.secrets import Sharing
-from conf.settings import authentication, console, lifecycle, operating, restrictions, transports
+from conf.settings import (
+    access,
+    authentication,
+    console,
+    lifecycle,
+    operating,
+    restrictions,
+    transports,
+)
+from conf.settings.access import Access
 from conf.settings.authentication import Identity
 from conf.settings.clusters import VIEW, Clusters, cluster_names, parse_clusters
 from conf.settings.console import ConsoleSettings
@@ -169,6 +178,7 @@ class Settings:
     transports: Transports = group(Transports)
     identity: Identity = group(Identity)
     restrictions: Restrictions = group(Restrictions)
+    access: Access = group(Access)
     fetching: Fetching = group(Fetching)
     view_limits: ViewLimits = group(ViewLimits)
     lifecycle: Lifecycle = group(Lifecycle)
@@ -206,6 +216,7 @@ def _read(reader: Reader) -> Settings:
         transports=transports.read(reader),
         identity=authentication.read(reader),
         restrictions=restrictions.read(reader, "" if has_clusters else CLUSTERS.name),
+        access=access.read(reader, "" if has_clusters else CLUSTERS.name),
         fetching=reader.group(Fetching),
         view_limits=reader.group(ViewLimits),
         lifecycle=lifecycle.read(reader),

@@ -6,11 +6,11 @@ views, and the cluster's own copy of a table. Whatever is not certain is left to
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from conf.errors import CausewayError
-from conf.names import ClusterName, partition_name
+from conf.names import ClusterName, TableRef, partition_name
 from conf.spark_table import SparkTable
 from dialect.catalog_commands import (
     CatalogCommand,
@@ -53,6 +53,18 @@ class _Asker:
     def has_views(self) -> bool:
         return bool(self.session.state.objects)
 
+    def seen_databases(self, names: Sequence[str]) -> Sequence[str]:
+        """Those that the user may see."""
+        access = self.session.state.access
+        return names if access is None else list(filter(access.sees_database, names))
+
+    def seen_tables(self, database: str, names: Sequence[str]) -> Sequence[str]:
+        """Those of the database's that the user may see."""
+        access = self.session.state.access
+        if access is None:
+            return names
+        return [name for name in names if access.sees_table(TableRef(database, name))]
+
 
 class CatalogStatements:
     """One per server."""
@@ -86,7 +98,7 @@ class CatalogStatements:
                 names = await self._loader.schemas(lambda name: True)
                 if names is None or not descriptions.is_certain(pattern):
                     return None
-                return descriptions.databases(names, pattern)
+                return descriptions.databases(asker.seen_databases(names), pattern)
             case ShowTables() | ShowViews():
                 return await self._list(command, asker)
             case DescribeDatabase():
@@ -147,10 +159,12 @@ class CatalogStatements:
             views = await self._loader.view_names(database)
             if views is None:
                 return None
+            views = asker.seen_tables(database, views)
             return await _made(len(views), descriptions.views, database, views, pattern)
         names = await self._loader.table_names(database)
         if names is None:
             return None
+        names = asker.seen_tables(database, names)
         if not command.extended:
             return await _made(len(names), descriptions.tables, database, names, pattern)
         wanted = list(descriptions.matching(names, pattern))

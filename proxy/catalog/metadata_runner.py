@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from conf.errors import CausewayError
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from metastore.client.single_flight import SingleFlight
 from proxy.catalog.metadata import SCHEMAS, MetadataQuestion, Row, question, usual
 from proxy.catalog.server_info import DBMS_VERSION
@@ -99,6 +99,12 @@ class Metadata:
         if listed is None or from_cluster is None:
             return None
         schema, temporary = from_cluster
+        access = session.state.access
+        if access is not None:
+            listed = [
+                (db, [each for each in tables if access.sees_table(TableRef(db, each.name))])
+                for db, tables in listed
+            ]
         table = asked.answer(listed, temporary)
         return None if table is None else LocalResult(table, schema=schema)
 
@@ -111,6 +117,9 @@ class Metadata:
         )
         if databases is None or from_cluster is None:
             return None
+        access = session.state.access
+        if access is not None:
+            databases = list(filter(access.sees_database, databases))
         return LocalResult(asked.schemas(databases), schema=from_cluster[0])
 
     async def _ask_cluster(

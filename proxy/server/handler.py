@@ -50,6 +50,7 @@ from proxy.session.operation import Operation
 from proxy.session.own_settings import apply_opening, cannot_open
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.user_session import UserSession
+from proxy.statement.access_checks import check_list
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct
@@ -223,6 +224,7 @@ class HiveServer2Handler:
                 configuration,
                 self._server.topology,
                 self._server.router.settings.restrictions,
+                self._server.router.access.of(session_user),
             )
             apply_opening(state)
             session = UserSession(
@@ -366,6 +368,8 @@ class HiveServer2Handler:
             operation.result = local
             operation.becomes(OperationState.FINISHED)
             return replies.operation_started(operation.handle, operation.kind, True)
+        if name in METADATA_KINDS:
+            check_list(session.state)
         upstream = await session.upstream(cluster)
         result = await upstream.call(name, metadata_call(name, upstream.session, request.arguments))
         remote = replies.started_operation(result)

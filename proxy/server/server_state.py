@@ -113,12 +113,13 @@ class ServerState:
 
     def reconfigure(self, settings: Settings, limits: Limits) -> None:
         """Applies these settings, also to the sessions that are there."""
-        self.router.settings = settings
+        self.router.reconfigure(settings)
         self.topology = settings.topology
         self.apply_limits(limits)
         self.pool.health.keep(each for cluster in self.clusters() for each in cluster.hs2)
         for session in self.sessions.items():
             session.state.reconfigured(settings.topology, settings.restrictions)
+            session.state.access = self.router.access.of(session.state.user)
 
     @property
     def running(self) -> int:

@@ -1,6 +1,6 @@
 """A user's session: pin, namespace, journal. Changed by what succeeded, never by what was asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
@@ -30,12 +30,14 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.auth.impersonation.requested_user import check_proxy_user, without_proxy_user
-from proxy.errors import PartitionsPassedBy, TooLarge
+from proxy.errors import PartitionsPassedBy, Rejected, TooLarge, refusal
 from proxy.session.replay.journal import Journal
 from proxy.session.replay.objects import TempObjects
 from proxy.session.settings.opening import Opened, opened_configuration
 from proxy.session.settings.restrictions import taken
 from proxy.session.settings.time_zone import setting_zone
+from router.access.statement_access import refused
+from router.access.user_access import UserAccess
 from router.claim import RESERVED_PREFIX
 from router.request import Bound
 
@@ -54,7 +56,8 @@ class SessionState:
     `default`, in which each session begins; it is given to every cluster's session.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `unclear` are variables that are set, to values that are not known.
-    `fetch` is the value of causeway.fetch.missing in bytes.
+    `fetch` is the value of causeway.fetch.missing in bytes. `access` is there if an access rule
+    denies the user anything.
     `objects` are its temporary views, tables and variables; `functions` the texts of its temporary
     functions written in SQL. `cached` says where CACHE TABLE was run last, by name.
     """
@@ -74,6 +77,7 @@ class SessionState:
     journal: Journal = field(default_factory=Journal)
     restrictions: Restrictions = field(default_factory=Restrictions)
     fetch: int = 0
+    access: UserAccess | None = None
 
     @classmethod
     def opened(
@@ -83,15 +87,17 @@ class SessionState:
         configuration: Mapping[str, str],
         topology: Topology,
         restrictions: Restrictions | None = None,
+        access: UserAccess | None = None,
     ) -> "SessionState":
         """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy,
-        SettingDenied, NotUnderstoodCommand and TooLarge.
+        SettingDenied, NotUnderstoodCommand, TooLarge and Rejected.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
         if size > MAX_CONFIGURATION:
             raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
         restrictions = restrictions or Restrictions()
         configuration = taken(without_proxy_user(configuration), restrictions, topology.in_use)
+        _check_settings(configuration, access)
         opened = Opened(dict(configuration), {}, set())
         if topology.in_use:
             opened = opened_configuration(configuration)
@@ -109,6 +115,7 @@ class SessionState:
             variables=opened.variables,
             unclear=opened.unclear,
             restrictions=restrictions,
+            access=access,
         )
 
     def reconfigured(self, topology: Topology, restrictions: Restrictions | None = None) -> None:
@@ -138,7 +145,7 @@ class SessionState:
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
         """A statement's own settings as far as they are taken, without a claim. Raises
-        NotYourself, PartitionsPassedBy and SettingDenied."""
+        NotYourself, PartitionsPassedBy, SettingDenied and Rejected."""
         for key, value in overlay.items():
             check_proxy_user(key, value, self.user)
             if self.topology.in_use:
@@ -148,6 +155,7 @@ class SessionState:
             for key, value in without_proxy_user(overlay).items()
             if not key.lower().startswith(RESERVED_PREFIX)
         }
+        _check_settings(own, self.access)
         return taken(own, self.restrictions, self.topology.in_use)
 
     def namespace(self) -> Namespace:
@@ -180,9 +188,12 @@ class SessionState:
         return tuple(bounds)
 
     def check(self, effect: SessionEffect, sql: str) -> None:
-        """Before a statement with an effect runs. Raises NotYourself, PartitionsPassedBy and
-        TooMany.
+        """Before a statement with an effect runs. Raises NotYourself, PartitionsPassedBy, TooMany
+        and Rejected.
         """
+        match effect:
+            case SetVariable(key) | ResetVariables(str(key)):
+                _check_settings((key,), self.access)
         if isinstance(effect, SetVariable):
             check_proxy_user(effect.key, effect.value, self.user)
             _ask_for_partitions(effect.key, effect.value)
@@ -242,6 +253,15 @@ class SessionState:
                 sql = setting_zone(effect.value)
         if not isinstance(effect, _NOT_REPEATED):
             self.journal.record(number, sql, effect, home)
+
+
+def _check_settings(keys: Iterable[str], access: UserAccess | None) -> None:
+    """Raises Rejected for a setting that an access rule denies the user."""
+    if access is None:
+        return
+    for key in keys:
+        if key != USE_DATABASE and (denial := access.setting(key)) is not None:
+            raise Rejected(refusal(refused(access, denial)))
 
 
 def _named(name: str) -> str:

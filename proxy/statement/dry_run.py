@@ -7,6 +7,7 @@ from typing import Any
 from conf.copies import CopySum, sums
 from conf.times import utc
 from dialect.grammar.cluster_statements import ExplainCluster
+from proxy.errors import Rejected, refusal
 from proxy.protocol.results import Table
 from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement
@@ -14,6 +15,7 @@ from proxy.statement import cluster_commands
 from proxy.statement.events import Routed
 from proxy.statement.metastore_access import Loader
 from proxy.statement.statement_router import StatementRouter
+from router.access.statement_access import RULE as ACCESS
 from router.decision import RunIn
 from router.report import OWN, Report, report
 from router.table_states import TableState, partitions_used, table_states
@@ -42,6 +44,8 @@ async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> D
     elif command is not None:
         return DryRun(report(None, OWN, {}))
     routed = await router.decide(sql, session)
+    if routed.decision.rule == ACCESS:
+        return DryRun(report(None, routed.decision, {}))
     shown = report(routed.statement, routed.decision, routed.facts)
     return DryRun(shown, await tables_of(routed, session, router.loader))
 
@@ -57,6 +61,10 @@ async def explain(command: ExplainCluster, session: SessionState, router: Statem
         own = report(None, OWN, {})
         return rows(()) if command.extended else cluster_commands.explain(own)
     routed = await router.decide(sql, session)
+    if routed.decision.rule == ACCESS:
+        if command.extended:  # the rows would show where the tables are
+            raise Rejected(refusal(routed.decision))
+        return cluster_commands.explain(report(routed.statement, routed.decision, {}))
     if isinstance(routed.decision, RunIn):
         check_statement(routed.statement, session.restrictions)
     if command.extended:

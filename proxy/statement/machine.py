@@ -26,6 +26,7 @@ from proxy.session.states import BadTransition
 from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
+from proxy.statement.access_checks import check_command, check_database, check_list
 from proxy.statement.attempt import Attempt
 from proxy.statement.claims import check_unguarded, is_outdated
 from proxy.statement.commands import Command
@@ -39,6 +40,7 @@ from proxy.statement.retries import (
 )
 from proxy.statement.steps import TRANSITIONS, Step, step_after
 from router import decision
+from router.access.statement_access import LISTS
 from router.cures import CopyNeeded
 
 _NOT_ANALYSED = Unknown("no cluster is configured")
@@ -147,7 +149,7 @@ class StatementMachine:
             case ev.TurnCame(waited):
                 return [self._route()] if waited and not self._stopped else self._enter()
             case ev.Recalled(table):
-                return self._enter() if table is None else self._answer(table)
+                return self._not_recalled() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
                 raise Rejected(failure or refusal(self._routed.decision))
             case ev.Entered():
@@ -191,6 +193,7 @@ class StatementMachine:
     def _read(self, command: ClusterCommand | None) -> list[Command]:
         if command is None:
             return [cmd.Analyse()]
+        check_command(command, self._state)
         begun = cluster_commands.begin(command, self._state, self._is_checked, self._can_copy)
         return self._answer(begun) if isinstance(begun, Table) else [begun]
 
@@ -204,6 +207,7 @@ class StatementMachine:
                 state.check(statement.changes, self._sql)
             match statement.changes:
                 case UseDatabase(database) if statement.immediate is None:
+                    check_database(database, state)
                     self._database = database
                     return [cmd.CheckDatabase(database)]
                 case SetVariable(key, value) if own_settings.is_ours(key):
@@ -265,6 +269,13 @@ class StatementMachine:
         if not isinstance(statement, Known) or statement.catalog is None or statement.explain:
             return []
         return [cmd.Recall(statement.catalog, self._cluster)]
+
+    def _not_recalled(self) -> list[Command]:
+        """The cluster answers, but not a list of which the user may see only a part."""
+        statement = self._routed.statement
+        if isinstance(statement, Known) and isinstance(statement.catalog, LISTS):
+            check_list(self._state)
+        return self._enter()
 
     def _enter(self) -> list[Command]:
         self._started = None
@@ -366,7 +377,7 @@ class StatementMachine:
     def _failed(self, error: CausewayError | Rejected) -> list[Command]:
         """A call failed: the attempt is repeated, or the statement fails."""
         if self.step is Step.RECALLING:
-            return self._enter()
+            return self._not_recalled()
         if self._lost is not None and self.step is Step.ROUTING:
             return self._fail(self._lost[1])
         effects: list[Command] = []

@@ -18,9 +18,11 @@ from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
 from proxy.upstream.endpoint_health import EndpointHealth
+from router.access.statement_access import denial_of, refused, with_cluster
+from router.access.user_access import Access
 from router.claim import ChangeRange, Changes
 from router.costs import Costs
-from router.decision import RunIn, chosen_from
+from router.decision import Refuse, RunIn, chosen_from
 from router.needs import is_query
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
@@ -41,9 +43,16 @@ class StatementRouter:
         self.health = health or EndpointHealth()
         self.load = load
         self.settings = settings
+        self.access = Access(settings.access.rules)
         self.snapshot = snapshot
         self.loader = loader
         self.analysis = StatementAnalysis(snapshot, loader)
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Decides by these settings from now on."""
+        self.settings = settings
+        if settings.access.rules != self.access.rules:
+            self.access = Access(settings.access.rules)
 
     async def decide(
         self,
@@ -66,6 +75,8 @@ class StatementRouter:
                 if isinstance(statement, Known) and statement.cascade:
                     statement = await self._with_contents(statement)
                 coverage = self.settings.coverage
+                if denied := _denied(session, statement, sql):
+                    return Routed(statement, denied, {}, {}, coverage)
                 named, wanted = _named(statement), wanted_partitions(statement, coverage)
                 if named and await self.loader.load_facts(named, wanted):
                     continue
@@ -73,6 +84,8 @@ class StatementRouter:
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 costs = self._costs(sql, statement, session)
                 decision = route(self._request(statement, session, lost, costs), facts)
+                if session.access is not None:
+                    decision = with_cluster(session.access, decision)
                 changes: Changes = {}
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
@@ -191,6 +204,13 @@ class StatementRouter:
             with suppress(NotLoaded):  # forgotten again meanwhile
                 return self.snapshot.database_exists(name)
         raise Unsettled(f"Database {name} keeps changing.")
+
+
+def _denied(session: SessionState, statement: Known | Unknown, sql: str) -> Refuse | None:
+    """The refusal of a statement that the session's user may not run."""
+    access = session.access
+    denial = None if access is None else denial_of(access, statement, sql)
+    return None if access is None or denial is None else refused(access, denial)
 
 
 def _explained(decision: RunIn, changes: Changes) -> RunIn:

@@ -30,6 +30,7 @@ from proxy.session.user_session import UserSession
 from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
+from proxy.statement.access_checks import visible
 from proxy.statement.commands import Command
 from proxy.statement.copies.copier import CopyOrder
 from proxy.statement.dry_run import explain
@@ -228,6 +229,7 @@ class StatementRunner:
             if not await self._router.database_exists(database):
                 raise Rejected(no_such_database(database))
             tables = await loader.tables_in(database)
+            tables = visible(tables, self._session.state)
             found = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
         return cluster_commands.show_copies(found, command.table is not None, time.time())
 

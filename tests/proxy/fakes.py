@@ -8,10 +8,12 @@ from typing import Any
 
 import uvloop
 
+from conf.access.rules import AccessRules
 from conf.copies import TableCopies
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.placement import Placement
+from conf.settings.access import Access
 from conf.settings.authentication import Identity
 from conf.settings.restrictions import Restrictions
 from conf.settings.settings import ClusterChoice, Settings
@@ -277,6 +279,7 @@ async def world(
     restrictions: Restrictions | None = None,
     copier: Copier | None = None,
     choice: ClusterChoice = ClusterChoice.SPECIFICATION,
+    access: AccessRules | None = None,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     for each in (east, west):
@@ -301,6 +304,7 @@ async def world(
         views={EAST: listen, WEST: listen} if restrictions else {},
         logins={EAST: login, WEST: login} if login else {},
         cluster_choice=choice,
+        access=Access(access or AccessRules()),
     )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
     ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
@@ -354,6 +358,7 @@ def play(
     copier: Copier | None = None,
     seconds: float = 120,
     choice: ClusterChoice = ClusterChoice.SPECIFICATION,
+    access: AccessRules | None = None,
 ) -> None:
     """Runs a scenario in a world of its own, for that long at most."""
 
@@ -372,6 +377,7 @@ def play(
                 restrictions=restrictions,
                 copier=copier,
                 choice=choice,
+                access=access,
             ) as there,
         ):
             await scenario(there)

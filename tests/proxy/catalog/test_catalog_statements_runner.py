@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from conf.access.document import rules_of
 from conf.names import ClusterName, TableRef
 from conf.spark_table import SparkDatabase, SparkTable
 from conf.topology import Cluster, Endpoint, Topology
@@ -33,6 +34,7 @@ from proxy.errors import ClusterDown
 from proxy.protocol.results import Table
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
+from router.access.user_access import Access
 from tests.proxy.catalog.test_descriptions import recorded
 from tests.proxy.catalog.test_metadata_runner import FakeUpstream
 
@@ -283,5 +285,28 @@ def test_a_database_whose_location_the_view_changes_is_left_to_the_cluster() -> 
             assert (await world.ask(command) is not None) == is_known, location
         world.database = None
         assert await world.ask(command) is None
+
+    play(scenario)
+
+
+def test_access_rules_hide_databases_and_tables() -> None:
+    async def scenario(world: World) -> None:
+        rules = [
+            {"name": "a", "effect": "deny", "users": ["*"], "databases": ["v"]},
+            {"name": "b", "effect": "deny", "users": ["*"], "tables": ["mem.v"]},
+        ]
+        for command, at in (
+            (ShowDatabases(None), 0),
+            (ShowTables("mem", None), 1),
+            (ShowViews("mem", None), 1),
+        ):
+            world.state.access = None
+            table = await world.ask(command)
+            assert table is not None
+            assert [row[at] for row in table.rows] == ["t", "v"]
+            world.state.access = Access(rules_of({"rules": rules})).of("ann")
+            table = await world.ask(command)
+            assert table is not None
+            assert [row[at] for row in table.rows] == ["t"]
 
     play(scenario)

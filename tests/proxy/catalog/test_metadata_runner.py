@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from conf.access.document import rules_of
 from conf.listing import ColumnType, ListedColumn, ListedTable
 from conf.names import ClusterName
 from conf.tables import ViewText
@@ -24,6 +25,7 @@ from proxy.session.local_result import LocalResult
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
 from proxy.upstream.endpoint_health import EndpointHealth
+from router.access.user_access import Access
 from thriftcodec.values import REPLY, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 
@@ -355,5 +357,25 @@ def test_so_is_a_server_with_other_columns() -> None:
         world.upstream.reply = reply  # type: ignore[method-assign]
         assert await world.ask() is None
         assert world.upstream.closed == 2
+
+    play(scenario)
+
+
+def test_access_rules_hide_databases_and_tables() -> None:
+    async def scenario(world: World) -> None:
+        tables = [ListedTable(name, False, "", (COLUMN,)) for name in ("t", "pay")]
+        world.lists = [("sales", tables), ("hr", tables)]
+        rules = [
+            {"name": "a", "effect": "deny", "users": ["*"], "databases": ["hr"]},
+            {"name": "b", "effect": "deny", "users": ["*"], "tables": ["sales.pay"]},
+        ]
+        world.state.access = Access(rules_of({"rules": rules})).of("ann")
+        assert await world.names() == ["t", "tmp"]
+        world.upstream.temporary = []
+        schemas, columns = await world.ask("GetSchemas"), await world.ask("GetColumns")
+        assert schemas is not None
+        assert [row[0] for row in schemas.table.rows] == ["sales", "global_temp"]
+        assert columns is not None
+        assert [row[1:3] for row in columns.table.rows] == [("sales", "t")]
 
     play(scenario)

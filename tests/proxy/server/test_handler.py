@@ -6,6 +6,7 @@ from contextlib import suppress
 import pytest
 from TCLIService.ttypes import TOperationState
 
+from conf.access.document import rules_of
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
 from tests.proxy.fakes import Client, World, column_length, error_of, play, until
@@ -170,6 +171,38 @@ def test_metadata_calls_go_to_the_pinned_or_default_cluster() -> None:
             await client.operation("USE CLUSTER west")
 
     play(scenario)
+
+
+def test_lists_that_only_the_cluster_can_make_are_refused_to_whom_tables_are_denied() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for call in ("GetTables", "GetSchemas", "GetColumns"):
+            result = await client.call(call, Struct({1: (STRUCT, client.session)}))
+            failure = error_of(result)
+            assert failure is not None
+            assert "[CW107] ann may not use this list" in failure.message
+            assert ("ann", call, "") not in world.east.log
+        types = await client.call("GetTypeInfo", Struct({1: (STRUCT, client.session)}))
+        assert error_of(types) is None
+
+    rule = {"name": "a", "effect": "deny", "users": ["ann"], "databases": ["hr"]}
+    play(scenario, access=rules_of({"rules": [rule]}))
+
+
+def test_statements_and_commands_are_refused_by_access_rules() -> None:
+    async def scenario(world: World) -> None:
+        client, other = await world.client(), await world.client("bob")
+        for text in ("SELECT * FROM sales.w", "USE CLUSTER west", "USE sales", "SET a.b = c"):
+            with pytest.raises(AssertionError, match="CW107"):
+                await client.operation(text)
+            await other.operation(text)
+        assert not any("sales" in each[2] for each in world.west.log if each[0] == "ann")
+
+    rule = {
+        "name": "a", "effect": "deny", "users": ["ann"], "databases": ["sales"],
+        "clusters": ["west"], "settings": ["a.*"],
+    }  # fmt: skip
+    play(scenario, access=rules_of({"rules": [rule]}))
 
 
 def test_get_info() -> None:

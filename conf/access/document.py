@@ -1,0 +1,173 @@
+"""Reads access rules from a TOML or JSON file."""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conf.access.rules import EVERY_RIGHT, AccessRules, Effect, Objects, People, Right, Rule
+from conf.access.user_names import exact
+from conf.settings.kinds import BadValue, Faults
+
+_PEOPLE = ("users", "groups", "roles")
+_OBJECTS = ("databases", "tables", "paths", "functions", "settings", "clusters", "code")
+_KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "unless", "because")
+_TOP = ("groups", "roles", "rules")
+_CODE = ("*", "transform", "add", "create-function")
+
+
+def read_rules(text: str) -> AccessRules:
+    """The rules in the file of this name. Raises BadValue with all that is wrong in it."""
+    path = Path(text)
+    try:
+        source = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            document = tomllib.loads(source)
+        elif path.suffix == ".json":
+            document = json.loads(source)
+        else:
+            raise BadValue([f"{path}: neither .toml nor .json"])
+    except OSError as error:
+        raise BadValue([f"{path}: {error.strerror}"]) from error
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BadValue([f"{path}: {error}"]) from error
+    try:
+        return rules_of(document)
+    except BadValue as error:
+        raise BadValue([f"{path}: {each}" for each in error.reasons]) from error
+
+
+def rules_of(document: object) -> AccessRules:
+    """The rules of a parsed document. Raises BadValue with all that is wrong in it."""
+    faults = Faults()
+    with faults.collected():
+        table = _table(document, "the document", _TOP)
+    faults.check()
+    groups: dict[str, frozenset[str]] = {}
+    roles: dict[str, People] = {}
+    rules: list[Rule] = []
+    with faults.collected("groups: "):
+        for name, users in _table(table.get("groups", {}), "groups").items():
+            groups[name] = _users(_texts(users, name))
+    with faults.collected("roles: "):
+        for name, people in _table(table.get("roles", {}), "roles").items():
+            roles[name] = _people(_table(people, name, ("users", "groups")))
+    found = table.get("rules", [])
+    if not isinstance(found, list):
+        faults.reasons.append("rules: not a list")
+        found = []
+    for number, each in enumerate(found, 1):
+        with faults.collected(f"rule {number}: "):
+            rules.append(_rule(_table(each, "it", _KEYS)))
+    names = [rule.name for rule in rules]
+    faults.reasons += [
+        f"rule {each!r}: the name is used twice"
+        for each in sorted({name for name in names if names.count(name) > 1})
+    ]
+    for rule in rules:
+        unknown = (rule.who.roles | rule.unless.roles) - set(roles)
+        faults.reasons += [
+            f"rule {rule.name!r}: there is no role {each!r}" for each in sorted(unknown)
+        ]
+    faults.check()
+    return AccessRules(tuple(rules), groups, roles)
+
+
+def _rule(table: Mapping[str, Any]) -> Rule:
+    name = table.get("name", "")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("it has no name")
+    faults = Faults()
+    with faults.collected(f"{name!r}: "):
+        return _named_rule(name, table)
+    raise BadValue(faults.reasons)
+
+
+def _named_rule(name: str, table: Mapping[str, Any]) -> Rule:
+    effects = [each.value for each in Effect]
+    if table.get("effect") not in effects:
+        raise ValueError(f"effect is not one of {', '.join(effects)}")
+    effect = Effect(table["effect"])
+    who, unless = _people(table), _people(_table(table.get("unless", {}), "unless", _PEOPLE))
+    if who.is_nobody:
+        raise ValueError('it names no users, groups or roles; users = ["*"] is anyone')
+    objects = _objects(table)
+    because = table.get("because", "")
+    if not isinstance(because, str):
+        raise ValueError("because is not a text")
+    columns = tuple(each.lower() for each in _texts(table.get("columns", []), "columns"))
+    rights = _rights(table, effect, columns)
+    of_tables = bool(objects.databases or objects.tables)
+    if "rights" in table and not of_tables:
+        raise ValueError("rights are for databases and tables")
+    if columns and (effect.gives or not objects.tables):
+        raise ValueError("columns of tables can be denied or masked, and not allowed")
+    if effect is Effect.FILTER and columns:
+        raise ValueError("a filter has no columns")
+    if effect in (Effect.MASK, Effect.FILTER) and not of_tables:
+        raise ValueError("only tables are masked and filtered")
+    if objects.paths and not effect.gives:
+        raise ValueError("paths can be allowed only: who is denied anything may use no others")
+    return Rule(name, effect, who, objects, rights, columns, unless, because)
+
+
+def _rights(table: Mapping[str, Any], effect: Effect, columns: Sequence[str]) -> frozenset[Right]:
+    reading = bool(columns) or effect in (Effect.MASK, Effect.FILTER)
+    if "rights" not in table:
+        return frozenset((Right.SELECT,)) if reading else EVERY_RIGHT
+    texts = _texts(table["rights"], "rights")
+    known = {right.value: right for right in Right}
+    if unknown := [each for each in texts if each not in known]:
+        raise ValueError(f"the right {unknown[0]!r} is not one of {', '.join(known)}")
+    rights = frozenset(known[each] for each in texts)
+    if not rights:
+        raise ValueError("rights is empty")
+    if reading and rights != {Right.SELECT}:
+        raise ValueError("columns, masks and filters concern the right select alone")
+    return rights
+
+
+def _objects(table: Mapping[str, Any]) -> Objects:
+    found = {key: _texts(table.get(key, []), key) for key in _OBJECTS}
+    if not any(found.values()):
+        raise ValueError(f"it names none of {', '.join(_OBJECTS)}")
+    for each in found["tables"]:
+        if each.count(".") != 1 or each.startswith(".") or each.endswith("."):
+            raise ValueError(f"{each!r} is not database.table")
+    for each in found["databases"]:
+        if "." in each:
+            raise ValueError(f"{each!r} is not a database")
+    for each in found["code"]:
+        if each not in _CODE:
+            raise ValueError(f"the code {each!r} is not one of {', '.join(_CODE)}")
+    for each in found["paths"]:
+        if "*" in each.removesuffix("*") or (each != "*" and each.endswith("*")):
+            raise ValueError(f"{each!r}: a path is a folder without *, or * alone")
+    lower = {key: tuple(map(str.lower, found[key])) for key in _OBJECTS if key != "paths"}
+    lower["clusters"] = found["clusters"]
+    return Objects(paths=tuple(each.rstrip("/") or "/" for each in found["paths"]), **lower)
+
+
+def _people(table: Mapping[str, Any]) -> People:
+    users, groups, roles = (_texts(table.get(key, []), key) for key in _PEOPLE)
+    return People(_users(users), frozenset(groups), frozenset(roles))
+
+
+def _users(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(map(exact, names))
+
+
+def _table(value: object, what: str, keys: Sequence[str] | None = None) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is not a table")
+    if keys is not None and (unknown := [each for each in value if each not in keys]):
+        raise ValueError(f"{what} has {unknown[0]!r}, which is not one of {', '.join(keys)}")
+    return value
+
+
+def _texts(value: object, what: str) -> tuple[str, ...]:
+    """A list of texts."""
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise ValueError(f"{what} is not a list of texts")
+    return tuple(value)

@@ -1,0 +1,147 @@
+"""Access rules: an ordered list of which the first that concerns an object decides.
+
+What no rule decides is allowed, except that a user to whom any rule denies something may not
+name folders or bring code (docs/internals/access.md).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from conf.access.user_names import exact, loose
+
+ANYONE = "*"
+
+
+class Effect(Enum):
+    """What a rule does. MASK and FILTER need a changed query, which Causeway does not make: they
+    deny the reading and say so."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    MASK = "mask"
+    FILTER = "filter"
+
+    @property
+    def gives(self) -> bool:
+        return self is Effect.ALLOW
+
+
+class Right(Enum):
+    """What may be done to a table, a view or a database."""
+
+    SELECT = "select"
+    INSERT = "insert"
+    UPDATE = "update"
+    DELETE = "delete"
+    CREATE = "create"
+    DROP = "drop"
+    ALTER = "alter"
+
+
+EVERY_RIGHT = frozenset(Right)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Users by name, by group and by role; `*` is anyone."""
+
+    users: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+
+    @property
+    def is_nobody(self) -> bool:
+        return not (self.users or self.groups or self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Patterns of names, in which `*` stands for any characters. `tables` are `database.table`;
+    `databases` are these with all their tables; `paths` are folders with all that is below;
+    `code` are values of `proxy.denied.statements`."""
+
+    databases: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`rights` are for databases and tables. With `columns` the rule concerns the reading of these
+    columns alone. `because` is shown to users."""
+
+    name: str
+    effect: Effect
+    who: People
+    objects: Objects
+    rights: frozenset[Right] = EVERY_RIGHT
+    columns: tuple[str, ...] = ()
+    unless: People = field(default_factory=People)
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Groups and roles of one user."""
+
+    user: str
+    groups: frozenset[str]
+    roles: frozenset[str]
+
+    def is_among(self, people: People) -> bool:
+        return (
+            ANYONE in people.users
+            or self.user in people.users
+            or not self.groups.isdisjoint(people.groups)
+            or not self.roles.isdisjoint(people.roles)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRules:
+    """`groups` have users by group, `roles` have people by role."""
+
+    rules: tuple[Rule, ...] = ()
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    roles: Mapping[str, People] = field(default_factory=dict)
+
+    def of(self, user: str) -> tuple[Rule, ...]:
+        """The rules that concern the user, in their order.
+
+        A rule that takes away concerns all whose name is alike; one that gives, the user of
+        exactly that name. Exceptions are the other way round.
+        """
+        sure, possible = self._membership(user, exact), self._membership(user, loose)
+        found = []
+        for rule in self.rules:
+            strict = rule.effect.gives
+            who = sure.is_among(rule.who) if strict else possible.is_among(_folded(rule.who))
+            if not who:
+                continue
+            out = possible.is_among(_folded(rule.unless)) if strict else sure.is_among(rule.unless)
+            if not out:
+                found.append(rule)
+        return tuple(found)
+
+    def _membership(self, user: str, key: Callable[[str], str]) -> Membership:
+        name = key(user)
+        groups = frozenset(
+            group
+            for group, users in self.groups.items()
+            if ANYONE in users or name in {key(each) for each in users}
+        )
+        roles = set()
+        for role, people in self.roles.items():
+            users = {key(each) for each in people.users}
+            if ANYONE in people.users or name in users or not groups.isdisjoint(people.groups):
+                roles.add(role)
+        return Membership(name, groups, frozenset(roles))
+
+
+def _folded(people: People) -> People:
+    return People(frozenset(map(loose, people.users)), people.groups, people.roles)

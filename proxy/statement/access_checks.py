@@ -1,0 +1,54 @@
+"""Access rules for what is not routed: commands of Causeway's own, USE and lists of names."""
+
+from collections.abc import Iterable
+
+from conf.access.rules import Right
+from conf.names import TableRef
+from dialect.grammar.cluster_statements import ClusterCommand, CopyTable, ShowCopies, UseCluster
+from proxy.errors import Rejected, refusal
+from proxy.session.session import SessionState
+from router.access.statement_access import refused, table_denial
+from router.access.user_access import Denial
+
+
+def check_command(command: ClusterCommand, state: SessionState) -> None:
+    """Raises Rejected for a command that uses what its user may not use."""
+    if (access := state.access) is None:
+        return
+    database = state.namespace().database
+    denials: list[Denial | None] = []
+    match command:
+        case UseCluster(name):
+            denials = [access.cluster(name)]
+        case ShowCopies(table=str(table)):
+            ref = TableRef((command.database or database).lower(), table)
+            denials = [table_denial(access, ref, Right.SELECT)]
+        case CopyTable():
+            ref, ends = command.ref(database), (command.source, command.target)
+            denials = [access.cluster(each) for each in ends if each is not None]
+            denials += [table_denial(access, ref, each) for each in (Right.SELECT, Right.ALTER)]
+    for denial in denials:
+        if denial is not None:
+            raise Rejected(refusal(refused(access, denial)))
+
+
+def check_database(name: str, state: SessionState) -> None:
+    """Raises Rejected for a database of which its user may see nothing."""
+    access = state.access
+    if access is not None and not access.sees_database(name):
+        denial = Denial(f"the database {name}", None, "rules deny all of it")
+        raise Rejected(refusal(refused(access, denial)))
+
+
+def check_list(state: SessionState) -> None:
+    """Raises Rejected where a cluster would list names, some of which its user may not see."""
+    if state.access is not None:
+        why = "the cluster alone can make it, and would list what is denied"
+        denial = Denial("this list", None, why)
+        raise Rejected(refusal(refused(state.access, denial)))
+
+
+def visible(tables: Iterable[TableRef], state: SessionState) -> list[TableRef]:
+    """The tables of which the user may see that they exist."""
+    access = state.access
+    return [each for each in tables if access is None or access.sees_table(each)]

@@ -1,0 +1,228 @@
+"""Whether a user may run a statement, by what the analysis says that it reads and writes.
+
+A pure function of the user's rules and of the analysis. docs/internals/access.md says what is
+checked and why no statement gets round it.
+"""
+
+from collections.abc import Iterator
+
+from conf.access.rules import Effect, Right
+from conf.names import TableRef
+from conf.settings.restrictions import Code
+from dialect.catalog_commands import (
+    DescribeColumn,
+    DescribeDatabase,
+    DescribeTable,
+    ShowColumns,
+    ShowDatabases,
+    ShowTables,
+    ShowViews,
+)
+from dialect.parsing.function_calls import COMPUTED
+from dialect.statement import (
+    NONE,
+    Action,
+    CreateTempTable,
+    Known,
+    ResetVariables,
+    SetVariable,
+    Unknown,
+    Write,
+)
+from router.access.user_access import Denial, UserAccess
+from router.decision import Decision, Refuse, RunIn
+from router.errors import ACCESS_DENIED
+
+RULE = "access"
+LISTS = (ShowDatabases, ShowTables, ShowViews)
+"""Lists of names: the user's answer has what the user may see, and is made by the proxy alone."""
+
+# Metadata that names neither tables nor their data.
+_OF_NOBODY = frozenset(
+    (
+        ("SHOW", "FUNCTIONS"),
+        ("SHOW", "CURRENT"),
+        ("SHOW", "CATALOGS"),
+        ("DESCRIBE", "FUNCTION"),
+        ("DESC", "FUNCTION"),
+        ("LIST", "JAR"),
+        ("LIST", "JARS"),
+        ("LIST", "FILE"),
+        ("LIST", "FILES"),
+    )
+)
+_REPLACING = frozenset(("ctas", "create_table"))
+_INSERTS = {
+    "insert": (Right.INSERT,),
+    "load": (Right.INSERT,),
+    "update": (Right.UPDATE,),
+    "delete": (Right.DELETE,),
+    "truncate": (Right.DELETE,),
+    "merge": (Right.INSERT, Right.UPDATE, Right.DELETE),
+}
+_VERBS = {
+    Right.SELECT: "read",
+    Right.INSERT: "insert into",
+    Right.UPDATE: "update",
+    Right.DELETE: "delete from",
+    Right.CREATE: "create",
+    Right.DROP: "drop",
+    Right.ALTER: "alter",
+}
+
+
+def denial_of(access: UserAccess, statement: Known | Unknown, sql: str) -> Denial | None:
+    """The first thing that the user may not do of what the statement does."""
+    if isinstance(statement, Unknown):
+        why = f"it is not understood ({statement.why}), so that what it reads is not known"
+        return Denial("the statement", None, why)
+    for denials in (_tables, _databases, _others):
+        for found in denials(access, statement):
+            return found
+    return _metadata(access, statement, sql)
+
+
+def refused(access: UserAccess, denial: Denial) -> Refuse:
+    """The refusal, which names the rule and the object."""
+    rule = denial.rule
+    if rule is None:
+        because = f"{access.user} may not use {denial.what}: {denial.why}."
+    else:
+        verb = "use " if not denial.why else f"{denial.why} "
+        because = f"{access.user} may not {verb}{denial.what}: {_words(denial)}."
+        because += f" {rule.because}" if rule.because else ""
+    return Refuse(ACCESS_DENIED.code, ACCESS_DENIED.sqlstate, RULE, because, ACCESS_DENIED.hint)
+
+
+def with_cluster(access: UserAccess, decision: Decision) -> Decision:
+    """The decision, refused if the user may not use the cluster."""
+    if not isinstance(decision, RunIn):
+        return decision
+    denial = access.cluster(decision.cluster)
+    return decision if denial is None else refused(access, denial)
+
+
+def table_denial(access: UserAccess, table: TableRef, right: Right) -> Denial | None:
+    """Why the user may not do that to the whole table."""
+    if right is Right.SELECT:
+        return next(_read(access, table), None)
+    rule = access.table(table, right).rule
+    return None if rule is None else Denial(str(table), rule, _VERBS[right])
+
+
+def _words(denial: Denial) -> str:
+    rule = denial.rule
+    assert rule is not None
+    named = f"the rule {rule.name!r}"
+    if rule.effect is Effect.MASK:
+        return f"{named} masks it, and Causeway masks nothing, so it is denied"
+    if rule.effect is Effect.FILTER:
+        return f"{named} filters its rows, and Causeway filters none, so it is denied"
+    return f"{named} denies it"
+
+
+def _tables(access: UserAccess, statement: Known) -> Iterator[Denial]:
+    for view in statement.views:
+        yield from _read(access, view)
+    for read in (*statement.reads, *statement.defined):
+        described = read.partitions is NONE and _shows_no_values(statement)
+        yield from _read(access, read.table, described)
+    for write in statement.writes:
+        for right in _rights(statement, write):
+            yield from _some(table_denial(access, write.table, right))
+
+
+def _read(access: UserAccess, table: TableRef, described: bool = False) -> Iterator[Denial]:
+    """With a rule about columns nothing of the table is read: it is not known for certain which
+    columns a statement reads. It may be `described`, without values."""
+    reading = access.table(table, Right.SELECT)
+    if reading.rule is not None:
+        yield Denial(str(table), reading.rule, "read")
+    elif reading.of_columns and not described:
+        rule = reading.of_columns[0]
+        columns = ", ".join(rule.columns)
+        yield Denial(f"{table}, which has the column {columns}", rule, "read")
+
+
+def _shows_no_values(statement: Known) -> bool:
+    """Whether a description has no values of columns, as those of partitions and statistics are."""
+    match statement.catalog:
+        case ShowColumns() | DescribeTable():
+            return True
+        case DescribeColumn(extended=extended):
+            return not extended
+    return False
+
+
+def _rights(statement: Known, write: Write) -> tuple[Right, ...]:
+    """A table that is altered may have another name after that, or its columns, to which no rule
+    applies: who alters it needs to read all of it."""
+    match write.action:
+        case Action.VIEW if statement.kind == "drop":
+            return (Right.DROP,)
+        case Action.CREATE:
+            return (Right.CREATE,)
+        case Action.VIEW if not write.exists:
+            return (Right.CREATE,)
+        case Action.DROP:
+            return (Right.DROP,)
+        case Action.ALTER | Action.VIEW:
+            return (Right.ALTER, Right.SELECT)
+    if statement.kind in _REPLACING:
+        return (Right.CREATE, Right.DROP)
+    return _INSERTS.get(statement.kind, tuple(Right))
+
+
+def _databases(access: UserAccess, statement: Known) -> Iterator[Denial]:
+    name = statement.database_written
+    if name is None:
+        return
+    rights: tuple[Right, ...] = (Right.CREATE, Right.ALTER)
+    if statement.kind == "drop":
+        rights = (Right.DROP,)
+    elif statement.kind == "analyze":
+        rights = ()
+    elif Code.FUNCTION in statement.code:
+        rights = (Right.CREATE,)
+    for right in rights:
+        if (rule := access.database(name, right)) is not None:
+            yield Denial(f"the database {name}", rule, _VERBS[right])
+    if rights == (Right.CREATE, Right.ALTER) and access.path("*") is not None:
+        # It may have a location in which the tables of others are.
+        why = "it may have any location, and no rule allows all paths"
+        yield Denial(f"CREATE or ALTER of the database {name}", None, why)
+
+
+def _others(access: UserAccess, statement: Known) -> Iterator[Denial]:
+    for path in (*statement.paths_read, *statement.paths_written):
+        yield from _some(access.path(path))
+    match statement.changes:
+        case CreateTempTable(paths=(), cached=None) if access.path("*") is not None:
+            yield Denial("a source of data", None, "its path is not known")
+        case SetVariable(key) | ResetVariables(str(key)):
+            yield from _some(access.setting(key))
+    for code in sorted(statement.code, key=lambda each: each.value):
+        yield from _some(access.code(code.value))
+    for name in sorted(statement.functions | statement.permanent):
+        if name == COMPUTED:
+            yield Denial("a function", None, "its name is computed")
+        yield from _some(access.function(name))
+
+
+def _some(denial: Denial | None) -> Iterator[Denial]:
+    if denial is not None:
+        yield denial
+
+
+def _metadata(access: UserAccess, statement: Known, sql: str) -> Denial | None:
+    """What lists tables in another way than is known here could show any of them."""
+    match statement.catalog:
+        case DescribeDatabase(name) if not access.sees_database(name):
+            for right in Right:
+                if (rule := access.database(name, right)) is not None:
+                    return Denial(f"the database {name}", rule)
+    if statement.kind != "metadata_read" or statement.reads or statement.catalog is not None:
+        return None
+    if tuple(sql.upper().split(None, 2)[:2]) in _OF_NOBODY:
+        return None
+    return Denial("this list", None, "it may show what is denied")

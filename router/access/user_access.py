@@ -1,0 +1,177 @@
+"""What one user may do with one object: the first rule that concerns both decides."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from conf.access.rules import EVERY_RIGHT, AccessRules, Right, Rule
+from conf.names import TableRef
+from conf.settings.names import canonical_name
+
+# Functions that run any code of the cluster's class path.
+REFLECTING = frozenset(("reflect", "reflect2", "java_method", "try_reflect"))
+_KEPT = 10_000  # users, and objects of one user, whose answers are kept
+_GLOB = re.compile(r"[*?\[\]{}\\%]")
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """An object that the user may not use. `rule` is None where no rule allows what only a rule
+    can allow."""
+
+    what: str
+    rule: Rule | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Whether a table may be read: `rule` denies all of it, `of_columns` deny some columns."""
+
+    rule: Rule | None = None
+    of_columns: tuple[Rule, ...] = ()
+
+
+@dataclass(slots=True)
+class UserAccess:
+    """The rules that concern one user, at least one of which denies something."""
+
+    user: str
+    rules: Sequence[Rule]
+    _answers: dict[tuple[TableRef, Right], Reading] = field(default_factory=dict)
+
+    # Tables and databases
+
+    def table(self, ref: TableRef, right: Right) -> Reading:
+        """Kept for the next statement: many rules take some time."""
+        key = ref, right
+        found = self._answers.get(key)
+        if found is None:
+            if len(self._answers) >= _KEPT:
+                self._answers.clear()
+            found = self._answers[key] = self._table(ref, right)
+        return found
+
+    def _table(self, ref: TableRef, right: Right) -> Reading:
+        columns: list[Rule] = []
+        for rule in self._of_table(ref):
+            if right not in rule.rights:
+                continue
+            if rule.columns:
+                columns.append(rule)
+            else:
+                return Reading(None if rule.effect.gives else rule, tuple(columns))
+        return Reading(None, tuple(columns))
+
+    def _of_table(self, ref: TableRef) -> Iterator[Rule]:
+        for rule in self.rules:
+            objects = rule.objects
+            if _is_named(objects.databases, ref.db) or _is_named(objects.tables, str(ref)):
+                yield rule
+
+    def database(self, name: str, right: Right) -> Rule | None:
+        """The rule that denies it, which is about databases and not about their tables."""
+        for rule in self.rules:
+            if right in rule.rights and _is_named(rule.objects.databases, name.lower()):
+                return None if rule.effect.gives else rule
+        return None
+
+    def sees_table(self, ref: TableRef) -> bool:
+        """Whether the user may do anything to it, so that lists show it."""
+        return any(self.table(ref, right).rule is None for right in Right)
+
+    def sees_database(self, name: str) -> bool:
+        """Whether the user may do anything to it, or to a table that it might have."""
+        name, left = name.lower(), set(EVERY_RIGHT)
+        for rule in self.rules:
+            objects = rule.objects
+            databases = [each.partition(".") for each in objects.tables]
+            if rule.effect.gives:
+                if _is_named(objects.databases, name) or any(
+                    _is_named((db,), name) for db, _, _ in databases
+                ):
+                    return True
+            elif not rule.columns and _is_named(objects.databases, name):
+                left -= rule.rights
+            if not left:
+                return False
+        return True
+
+    # Other objects
+
+    def path(self, path: str) -> Denial | None:
+        """Only a rule allows paths to a user who is denied anything."""
+        for rule in self.rules:
+            if rule.effect.gives and any(_is_below(path, each) for each in rule.objects.paths):
+                return None
+        return Denial(f"the path {path}", None, "no rule allows it to use this path")
+
+    def function(self, name: str) -> Denial | None:
+        """`name` is in lower case; a permanent function's may have its database."""
+        for rule in self.rules:
+            if _is_named(rule.objects.functions, name):
+                return None if rule.effect.gives else Denial(f"the function {name}", rule)
+        if name in REFLECTING:
+            return Denial(f"the function {name}", None, "it runs any code, and no rule allows it")
+        return None
+
+    def code(self, kind: str) -> Denial | None:
+        for rule in self.rules:
+            if _is_named(rule.objects.code, kind):
+                return None if rule.effect.gives else Denial(f"code of the kind {kind!r}", rule)
+        return Denial(f"code of the kind {kind!r}", None, "no rule allows it")
+
+    def setting(self, key: str) -> Denial | None:
+        name = canonical_name(key)
+        for rule in self.rules:
+            if _is_named(rule.objects.settings, name):
+                return None if rule.effect.gives else Denial(f"the setting {key}", rule)
+        return None
+
+    def cluster(self, name: str) -> Denial | None:
+        for rule in self.rules:
+            if _is_named(rule.objects.clusters, name):
+                return None if rule.effect.gives else Denial(f"the cluster {name}", rule)
+        return None
+
+
+@dataclass(slots=True)
+class Access:
+    """The rules, applied to all users; `of` keeps its answers."""
+
+    rules: AccessRules
+    _users: dict[str, UserAccess | None] = field(default_factory=dict)
+
+    def of(self, user: str) -> UserAccess | None:
+        """None for a user whom no rule denies anything."""
+        if not self.rules.rules:
+            return None
+        if user not in self._users:
+            if len(self._users) >= _KEPT:
+                self._users.clear()
+            rules = self.rules.of(user)
+            is_free = all(rule.effect.gives for rule in rules)
+            self._users[user] = None if is_free else UserAccess(user, rules)
+        return self._users[user]
+
+
+def _is_named(patterns: tuple[str, ...], name: str) -> bool:
+    if not patterns:
+        return False
+    return name in patterns or any("*" in each and _regular(each)(name) for each in patterns)
+
+
+@lru_cache(10_000)
+def _regular(pattern: str) -> Callable[[str], object]:
+    return re.compile(re.escape(pattern).replace(r"\*", ".*"), re.DOTALL).fullmatch
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether the path is certainly in the folder: without `..` and characters that stand for
+    others."""
+    if folder == "*":
+        return True
+    if _GLOB.search(path) or ".." in path.split("/"):
+        return False
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

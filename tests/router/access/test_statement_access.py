@@ -1,0 +1,291 @@
+"""What statements may not be run, and no way round that."""
+
+from typing import Any
+
+import pytest
+
+from conf.names import TableRef
+from conf.tables import Column, TableInfo, TableKind, ViewText
+from dialect.analyze import analyze
+from dialect.statement import Known, Namespace, Needs, SessionVariable, Unknown
+from router.access.statement_access import denial_of, refused, with_cluster
+from router.access.user_access import Denial
+from router.decision import Refuse, RunIn
+from tests.router.access.test_user_access import access_of, allow, deny
+
+
+def _table(name: str, *columns: str) -> TableInfo:
+    found = tuple(Column(each, "string") for each in columns)
+    return TableInfo(TableRef.parse(name), TableKind.TABLE, found)
+
+
+def _view(name: str, sql: str) -> TableInfo:
+    return TableInfo(TableRef.parse(name), TableKind.VIEW, view=ViewText(sql, "default"))
+
+
+TABLES = {
+    each.ref: each
+    for each in (
+        _table("hr.pay", "id", "salary"),
+        _table("t", "id"),
+        _view("v", "SELECT id FROM hr.pay"),
+        _view("w", "SELECT * FROM v"),
+        _view("hr.x", "SELECT * FROM default.t"),
+    )
+}
+
+
+class _Catalog:
+    def table(self, ref: TableRef) -> TableInfo | None:
+        return TABLES.get(ref)
+
+
+NAMESPACE = Namespace(
+    variables={"x": "pay", "y": "HR"},
+    temp_views={"tv": ViewText("SELECT * FROM hr.pay", "default")},
+    temp_tables={"files": ("hdfs://nn/hr/pay",)},
+    session_variables={"n": SessionVariable(True, "hr.pay")},
+)
+DENY = deny(databases=["hr"])
+READ_ONLY = deny(databases=["*"], rights=["insert", "update", "delete", "create", "drop", "alter"])
+
+
+def denied(sql: str, *rules: dict[str, Any], database: str = "default") -> Denial | None:
+    namespace = NAMESPACE
+    if database != "default":
+        namespace = Namespace(database, dict(NAMESPACE.variables))
+    statement = analyze(sql, namespace, _Catalog())
+    assert not isinstance(statement, Needs)
+    return denial_of(access_of(*rules), statement, sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM hr.pay",
+        "SELECT * FROM HR.Pay",
+        "SELECT * FROM `hr`.`PAY`",
+        "SELECT * FROM spark_catalog.hr.pay",
+        "SELECT * FROM IDENTIFIER('hr.pay')",
+        "SELECT * FROM IDENTIFIER('hr' || '.' || 'pay')",
+        "SELECT * FROM IDENTIFIER(n)",
+        "SELECT * FROM hr.${x}",
+        "SELECT * FROM ${y}.${hivevar:x}",
+        "EXECUTE IMMEDIATE 'SELECT * FROM hr.pay'",
+        "TABLE hr.pay",
+        "FROM hr.pay SELECT *",
+        "WITH pay AS (SELECT * FROM hr.pay) SELECT * FROM pay",
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM hr.pay)",
+        "SELECT (SELECT max(salary) FROM hr.pay)",
+        "SELECT * FROM t JOIN LATERAL (SELECT * FROM hr.pay) p",
+        "SELECT * FROM t UNION SELECT id FROM hr.pay",
+        "SELECT * FROM v",
+        "SELECT * FROM w",
+        "SELECT * FROM hr.x",
+        "SELECT * FROM tv",
+        "SELECT * FROM files",
+        "SELECT * FROM parquet.`hdfs://nn/hr/pay`",
+        "SELECT * FROM parquet.`/anywhere`",
+        "EXPLAIN SELECT * FROM hr.pay",
+        "DESCRIBE QUERY SELECT * FROM hr.pay",
+        "DESCRIBE hr.pay",
+        "DESCRIBE EXTENDED hr.pay salary",
+        "SHOW CREATE TABLE hr.pay",
+        "SHOW PARTITIONS hr.pay",
+        "SHOW COLUMNS IN pay IN hr",
+        "SHOW TABLE EXTENDED IN hr LIKE 'pay' PARTITION (d = 1)",
+        "DESCRIBE DATABASE hr",
+        "CACHE TABLE hr.pay",
+        "CACHE TABLE c AS SELECT * FROM hr.pay",
+        "REFRESH TABLE hr.pay",
+        "ANALYZE TABLE hr.pay COMPUTE STATISTICS",
+        "CREATE VIEW z AS SELECT * FROM hr.pay",
+        "ALTER VIEW v AS SELECT * FROM hr.pay",
+        "CREATE TEMPORARY VIEW z AS SELECT * FROM hr.pay",
+        "CREATE TEMPORARY VIEW z USING parquet OPTIONS (path '/hr/pay')",
+        "CREATE TEMPORARY VIEW z USING jdbc OPTIONS (url 'jdbc:hive2://server')",
+        "CREATE TABLE z AS SELECT * FROM hr.pay",
+        "CREATE TABLE z LIKE hr.pay",
+        "CREATE TABLE z (a INT) USING parquet LOCATION '/hr/pay'",
+        "CREATE EXTERNAL TABLE z (a INT) STORED AS ORC LOCATION '/hr/pay'",
+        "CREATE TABLE z (a INT) USING parquet OPTIONS (path '/hr/pay')",
+        "ALTER TABLE t SET LOCATION '/hr/pay'",
+        "ALTER TABLE t ADD PARTITION (d = 1) LOCATION '/hr/pay'",
+        "ALTER TABLE t EXCHANGE PARTITION (d = 1) WITH TABLE hr.pay",
+        "CREATE DATABASE d LOCATION '/hr'",
+        "ALTER DATABASE default SET LOCATION '/hr'",
+        "LOAD DATA INPATH '/hr/pay' INTO TABLE t",
+        "INSERT OVERWRITE DIRECTORY '/hr/pay' SELECT 1",
+        "INSERT INTO t SELECT id FROM hr.pay",
+        "INSERT INTO hr.pay SELECT 1, 2",
+        "MERGE INTO t USING hr.pay p ON t.id = p.id WHEN MATCHED THEN DELETE",
+        "ALTER TABLE hr.pay RENAME TO default.mine",
+        "DROP TABLE hr.pay",
+        "DROP DATABASE hr",
+        "CREATE TABLE hr.n (a INT)",
+        "CREATE VIEW hr.n AS SELECT 1",
+        "ADD JAR '/tmp/x.jar'",
+        "CREATE FUNCTION f AS 'x.Y'",
+        "CREATE TEMPORARY FUNCTION f AS 'x.Y'",
+        "SELECT TRANSFORM (id) USING 'cat /hr/pay' AS (a) FROM t",
+        "SELECT reflect('java.nio.file.Files', 'x')",
+        "SELECT JAVA_METHOD('a', 'b')",
+        "SELECT IDENTIFIER('re' || 'flect')('a', 'b')",
+        "SELECT * FROM hr.pay.files",
+        "SELECT * FROM global_temp.others",
+        "CALL any_procedure()",
+        "not a statement",
+    ],
+)
+def test_nothing_reaches_a_denied_table(sql: str) -> None:
+    assert denied(sql, DENY) is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1",
+        "SELECT * FROM t",
+        "WITH pay AS (SELECT 1) SELECT * FROM pay",
+        "CREATE TABLE z AS SELECT * FROM t",
+        "INSERT INTO t SELECT 1",
+        "DESCRIBE t",
+        "SHOW TABLES",
+        "SHOW DATABASES",
+        "SHOW FUNCTIONS",
+        "DROP TABLE t",
+        "ALTER TABLE t RENAME TO u",
+        "SET a.b = c",
+        "SELECT 'hr.pay' -- hr.pay",
+    ],
+)
+def test_everything_else_runs(sql: str) -> None:
+    assert denied(sql, DENY) is None
+
+
+def test_names_are_those_of_the_session_database() -> None:
+    assert denied("SELECT * FROM pay", DENY, database="hr") is not None
+    assert denied("SELECT * FROM pay", DENY) is None  # default.pay, which does not exist
+    assert denied("WITH pay AS (SELECT 1) SELECT * FROM pay", DENY, database="hr") is None
+    # A query of a WITH means the table where it does not see itself.
+    assert denied("WITH pay AS (SELECT * FROM pay) SELECT * FROM pay", DENY, database="hr")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO t SELECT 1",
+        "INSERT OVERWRITE t SELECT 1",
+        "UPDATE t SET id = 1",
+        "DELETE FROM t",
+        "TRUNCATE TABLE t",
+        "MERGE INTO t USING v ON t.id = v.id WHEN MATCHED THEN DELETE",
+        "CREATE TABLE z (a INT)",
+        "CREATE TABLE z AS SELECT 1",
+        "CREATE OR REPLACE VIEW v AS SELECT 1",
+        "CREATE VIEW z AS SELECT 1",
+        "DROP VIEW v",
+        "DROP TABLE t",
+        "ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')",
+        "COMMENT ON TABLE t IS 'x'",
+        "MSCK REPAIR TABLE t",
+        "CREATE DATABASE d",
+        "DROP DATABASE hr",
+        "CREATE FUNCTION f AS 'x.Y'",
+    ],
+)
+def test_who_may_only_read_writes_nothing(sql: str) -> None:
+    assert denied(sql, allow(code=["*"], paths=["*"]), READ_ONLY) is not None
+    assert denied("SELECT * FROM v", READ_ONLY) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "right"),
+    [
+        ("INSERT INTO t SELECT 1", "insert"),
+        ("DELETE FROM t", "delete"),
+        ("TRUNCATE TABLE t", "delete"),
+        ("UPDATE t SET id = 1", "update"),
+        ("DROP TABLE t", "drop"),
+        ("CREATE TABLE z (a INT)", "create"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')", "alter"),
+        ("CREATE OR REPLACE VIEW v AS SELECT 1", "alter"),
+        ("DROP VIEW v", "drop"),
+    ],
+)
+def test_each_right_is_its_own(sql: str, right: str) -> None:
+    others = {"insert", "update", "delete", "drop", "create", "alter"} - {right}
+    assert denied(sql, deny(databases=["*"], rights=[right])) is not None
+    assert denied(sql, deny(databases=["*"], rights=sorted(others))) is None
+
+
+COLUMN = deny(tables=["hr.pay"], columns=["salary"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT salary FROM hr.pay",
+        "SELECT id FROM hr.pay",  # which columns it reads is not known for certain
+        "SELECT id FROM v",
+        "DESCRIBE EXTENDED hr.pay salary",
+        "SHOW PARTITIONS hr.pay",
+        "ALTER TABLE hr.pay RENAME COLUMN salary TO x",
+        "ALTER TABLE hr.pay RENAME TO default.mine",
+    ],
+)
+def test_a_table_with_a_denied_column_is_not_read(sql: str) -> None:
+    denial = denied(sql, COLUMN)
+    assert denial is not None
+    assert "salary" in denial.what
+
+
+@pytest.mark.parametrize(
+    "sql", ["DESCRIBE hr.pay", "DESCRIBE hr.pay salary", "INSERT INTO hr.pay SELECT 1, 2"]
+)
+def test_a_denied_column_may_be_described_and_written(sql: str) -> None:
+    assert denied(sql, COLUMN) is None
+
+
+def test_the_refusal_names_rule_and_object() -> None:
+    access = access_of({"name": "pay", "effect": "deny", "databases": ["hr"], "because": "Ask HR."})
+    statement = analyze("SELECT * FROM hr.pay", NAMESPACE, _Catalog())
+    assert isinstance(statement, Known)
+    denial = denial_of(access, statement, "")
+    assert denial is not None
+    found = refused(access, denial)
+    assert (found.code, found.sqlstate, found.rule) == ("CW107", "42501", "access")
+    assert found.because == "ann may not read hr.pay: the rule 'pay' denies it. Ask HR."
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"effect": "mask", "columns": ["salary"]}, "masks it, and Causeway masks nothing"),
+        ({"effect": "filter"}, "filters its rows, and Causeway filters none"),
+    ],
+)
+def test_masked_and_filtered_tables_are_denied(rule: dict[str, Any], said: str) -> None:
+    access = access_of(rule | {"tables": ["hr.pay"]})
+    statement = analyze("SELECT * FROM hr.pay", NAMESPACE, _Catalog())
+    assert isinstance(statement, Known)
+    denial = denial_of(access, statement, "")
+    assert denial is not None
+    assert said in refused(access, denial).because
+
+
+def test_what_is_not_understood_is_denied_to_whom_anything_is() -> None:
+    access = access_of(deny(settings=["a"]))
+    denial = denial_of(access, Unknown("odd", writing=False), "odd")
+    assert denial is not None
+    assert refused(access, denial).because == (
+        "ann may not use the statement: it is not understood (odd), so that what it reads is not"
+        " known."
+    )
+
+
+def test_a_denied_cluster_runs_nothing() -> None:
+    access = access_of(deny(clusters=["C1"]))
+    runs = RunIn("C1", "D11", "x")  # type: ignore[arg-type]
+    assert isinstance(with_cluster(access, runs), Refuse)
+    assert with_cluster(access, RunIn("C2", "D11", "x")) != runs  # type: ignore[arg-type]
