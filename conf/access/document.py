@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,9 @@ def rules_of(document: object) -> AccessRules:
     for number, each in enumerate(found, 1):
         with faults.collected(f"rule {number}: "):
             rules.append(_rule(_table(each, "it", _KEYS)))
-    names = [rule.name for rule in rules]
+    names = Counter(rule.name for rule in rules)
     faults.reasons += [
-        f"rule {each!r}: the name is used twice"
-        for each in sorted({name for name in names if names.count(name) > 1})
+        f"rule {name!r}: the name is used twice" for name, count in names.items() if count > 1
     ]
     for rule in rules:
         unknown = (rule.who.roles | rule.unless.roles) - set(roles)

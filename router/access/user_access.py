@@ -1,13 +1,13 @@
 """What one user may do with one object: the first rule that concerns both decides."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from conf.access.rules import EVERY_RIGHT, AccessRules, Right, Rule
 from conf.names import TableRef
 from conf.settings.names import canonical_name
+from router.access.patterns import RuleIndex, is_named
 
 # Functions that run any code of the cluster's class path.
 REFLECTING = frozenset(("reflect", "reflect2", "java_method", "try_reflect"))
@@ -40,6 +40,7 @@ class UserAccess:
     user: str
     rules: Sequence[Rule]
     _answers: dict[tuple[TableRef, Right], Reading] = field(default_factory=dict)
+    _index: RuleIndex | None = None
 
     # Tables and databases
 
@@ -55,7 +56,9 @@ class UserAccess:
 
     def _table(self, ref: TableRef, right: Right) -> Reading:
         columns: list[Rule] = []
-        for rule in self._of_table(ref):
+        if self._index is None:
+            self._index = RuleIndex(self.rules)
+        for rule in self._index.of(ref):
             if right not in rule.rights:
                 continue
             if rule.columns:
@@ -64,16 +67,10 @@ class UserAccess:
                 return Reading(None if rule.effect.gives else rule, tuple(columns))
         return Reading(None, tuple(columns))
 
-    def _of_table(self, ref: TableRef) -> Iterator[Rule]:
-        for rule in self.rules:
-            objects = rule.objects
-            if _is_named(objects.databases, ref.db) or _is_named(objects.tables, str(ref)):
-                yield rule
-
     def database(self, name: str, right: Right) -> Rule | None:
         """The rule that denies it, which is about databases and not about their tables."""
         for rule in self.rules:
-            if right in rule.rights and _is_named(rule.objects.databases, name.lower()):
+            if right in rule.rights and is_named(rule.objects.databases, name.lower()):
                 return None if rule.effect.gives else rule
         return None
 
@@ -88,11 +85,11 @@ class UserAccess:
             objects = rule.objects
             databases = [each.partition(".") for each in objects.tables]
             if rule.effect.gives:
-                if _is_named(objects.databases, name) or any(
-                    _is_named((db,), name) for db, _, _ in databases
+                if is_named(objects.databases, name) or any(
+                    is_named((db,), name) for db, _, _ in databases
                 ):
                     return True
-            elif not rule.columns and _is_named(objects.databases, name):
+            elif not rule.columns and is_named(objects.databases, name):
                 left -= rule.rights
             if not left:
                 return False
@@ -110,7 +107,7 @@ class UserAccess:
     def function(self, name: str) -> Denial | None:
         """`name` is in lower case; a permanent function's may have its database."""
         for rule in self.rules:
-            if _is_named(rule.objects.functions, name):
+            if is_named(rule.objects.functions, name):
                 return None if rule.effect.gives else Denial(f"the function {name}", rule)
         if name in REFLECTING:
             return Denial(f"the function {name}", None, "it runs any code, and no rule allows it")
@@ -118,20 +115,20 @@ class UserAccess:
 
     def code(self, kind: str) -> Denial | None:
         for rule in self.rules:
-            if _is_named(rule.objects.code, kind):
+            if is_named(rule.objects.code, kind):
                 return None if rule.effect.gives else Denial(f"code of the kind {kind!r}", rule)
         return Denial(f"code of the kind {kind!r}", None, "no rule allows it")
 
     def setting(self, key: str) -> Denial | None:
         name = canonical_name(key)
         for rule in self.rules:
-            if _is_named(rule.objects.settings, name):
+            if is_named(rule.objects.settings, name):
                 return None if rule.effect.gives else Denial(f"the setting {key}", rule)
         return None
 
     def cluster(self, name: str) -> Denial | None:
         for rule in self.rules:
-            if _is_named(rule.objects.clusters, name):
+            if is_named(rule.objects.clusters, name):
                 return None if rule.effect.gives else Denial(f"the cluster {name}", rule)
         return None
 
@@ -154,17 +151,6 @@ class Access:
             is_free = all(rule.effect.gives for rule in rules)
             self._users[user] = None if is_free else UserAccess(user, rules)
         return self._users[user]
-
-
-def _is_named(patterns: tuple[str, ...], name: str) -> bool:
-    if not patterns:
-        return False
-    return name in patterns or any("*" in each and _regular(each)(name) for each in patterns)
-
-
-@lru_cache(10_000)
-def _regular(pattern: str) -> Callable[[str], object]:
-    return re.compile(re.escape(pattern).replace(r"\*", ".*"), re.DOTALL).fullmatch
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -25,7 +25,16 @@ from conf.settings.settings import Settings, settings_from
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 TABLE = re.compile(r"(<!-- settings: (\w+) -->\n)(.*?)(<!-- end -->)", re.S)
-MODULES = (access, authentication, fetching, operating, restrictions, settings, transports, view_limits)
+MODULES = (
+    access,
+    authentication,
+    fetching,
+    operating,
+    restrictions,
+    settings,
+    transports,
+    view_limits,
+)
 
 
 def test_the_page_has_the_tables_of_the_rows() -> None:
