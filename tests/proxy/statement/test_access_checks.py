@@ -17,7 +17,7 @@ from dialect.statement import Known, SetVariable, UseDatabase
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.errors import Failure, Rejected
-from proxy.operations.record import Record
+from proxy.record.record import Record
 from proxy.session.session import SessionState
 from proxy.statement import commands as cmd
 from proxy.statement.access_checks import check_command, check_database, visible
