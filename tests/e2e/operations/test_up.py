@@ -16,7 +16,9 @@ import pytest
 from pyhive import hive
 
 from cli.stack.stack import Stack
+from conf.topology import Endpoint
 from tests.e2e.conftest import commands, rows
+from tests.e2e.support.refusals import refused_directly
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("verified_java")]
 
@@ -49,6 +51,12 @@ def _query(folder: Path, *statements: str) -> list[tuple[Any, ...]]:
     proxy = json.loads((folder / "endpoints.json").read_text())["proxy"]
     with closing(hive.connect(proxy["host"], proxy["port"])) as connection:
         return rows(connection.cursor(), *statements)
+
+
+def _solo(folder: Path) -> Endpoint:
+    """The cluster's Thrift Server."""
+    clusters = json.loads((folder / "endpoints.json").read_text())["clusters"]
+    return Endpoint.parse(clusters["solo"]["hs2"])
 
 
 def _left(folder: Path) -> list[str]:
@@ -99,6 +107,7 @@ def _told_again(process: "subprocess.Popen[str]") -> set[str]:
     return ended
 
 
+@pytest.mark.provokes("CW361")
 def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> None:
     """Services that are killed are started again."""
     folder = tmp_path / "a folder"
@@ -108,6 +117,7 @@ def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> No
         cities = _query(folder, CITIES)
         assert len(cities) == 3
         _query(folder, "CREATE TABLE sample.mine AS SELECT 7 AS seven")
+        assert "[CW361]" in refused_directly(_solo(folder), CITIES)
         _kill_services(process)
         assert _told_again(process) == SERVICES
         assert _query(folder, CITIES) == cities

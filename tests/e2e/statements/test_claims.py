@@ -17,6 +17,7 @@ from cli.stack.stack import Stack
 from conf.names import ClusterName
 from router.claim import KEY
 from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows, run_sql, server
+from tests.e2e.support.refusals import REFUSALS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.spark4]
 
@@ -66,8 +67,7 @@ def _execute(cursor: Any, statement: str, claim: dict[str, Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def made(stack: Stack) -> str:
-    """A database with tables that no test changes. `provoked` in their names says that refusals
-    are meant."""
+    """A database with tables that no test changes."""
     db = "claims"
     run_sql(
         stack,
@@ -110,6 +110,7 @@ def test_what_is_claimed_runs(claimed: Claimed, two: tuple[str, str], days: str)
     assert claimed("SELECT 1") == [(1,)]
 
 
+@pytest.mark.provokes("CW361")
 def test_another_table_is_not_read(claimed: Claimed, two: tuple[str, str]) -> None:
     one, other = two
     for statement in (
@@ -128,6 +129,18 @@ def test_another_table_is_not_read(claimed: Claimed, two: tuple[str, str]) -> No
     assert "CW361" in str(explained)  # Spark shows why it cannot be planned
 
 
+def test_a_refusal_is_reported(claimed: Claimed, two: tuple[str, str]) -> None:
+    query = f"SELECT * FROM {two[1]}"
+    with pytest.raises(OperationalError, match="CW361"):
+        claimed(query)
+    assert "CW361" in str(claimed(f"EXPLAIN {query}"))
+    refused, explained = REFUSALS.take()
+    assert refused.keys() == {"time", "cluster", "code", "refusal", "statement"}
+    assert (refused["cluster"], refused["statement"]) == (C1, query)
+    assert explained["statement"] == f"EXPLAIN {query}"
+
+
+@pytest.mark.provokes("CW361")
 def test_a_view_that_is_not_claimed_is_not_opened(
     claimed: Claimed, sql: Sql, two: tuple[str, str], db: str
 ) -> None:
@@ -143,12 +156,14 @@ def test_a_view_that_is_not_claimed_is_not_opened(
     assert ("col_name", "id") in described
 
 
+@pytest.mark.provokes("CW362")
 def test_another_partition_is_not_read(claimed: Claimed, days: str) -> None:
     for condition in ("", "WHERE day >= 'mon'", "WHERE id > 0", "WHERE day IN ('mon', 'tue')"):
         with pytest.raises(OperationalError, match=r"CW362.*(tue|wed).*provoked"):
             claimed(f"SELECT * FROM {days} {condition}", reads={days: {"in": [["mon"]]}})
 
 
+@pytest.mark.provokes("CW362")
 def test_numbers_are_compared_as_the_metastore_spells_them(
     claimed: Claimed, sql: Sql, db: str
 ) -> None:
@@ -164,6 +179,7 @@ def test_numbers_are_compared_as_the_metastore_spells_them(
             claimed(query, reads={table: wrong})
 
 
+@pytest.mark.provokes("CW362")
 def test_data_is_not_read_where_a_description_is_claimed(
     claimed: Claimed, two: tuple[str, str]
 ) -> None:
@@ -173,6 +189,7 @@ def test_data_is_not_read_where_a_description_is_claimed(
         claimed(f"SELECT count(*) FROM {one}", reads={one: {"in": []}})
 
 
+@pytest.mark.provokes("CW364")
 def test_another_table_is_not_written(
     claimed: Claimed, sql: Sql, two: tuple[str, str], made: str
 ) -> None:
@@ -208,6 +225,7 @@ def test_a_drop_of_nothing_is_no_write(claimed: Claimed, sql: Sql, two: tuple[st
     assert sql(f"SELECT * FROM {other}") == [(1,)]
 
 
+@pytest.mark.provokes("CW364")
 def test_another_partition_is_not_written(claimed: Claimed, sql: Sql, days: str) -> None:
     for statement in (
         f"INSERT INTO {days} PARTITION (day = 'tue') VALUES (9)",
@@ -232,6 +250,7 @@ def test_the_claimed_partition_is_written(claimed: Claimed, sql: Sql, db: str, f
     assert sql(f"SELECT id FROM {days} WHERE day = 'mon' ORDER BY id") == [(1,), (9,)]
 
 
+@pytest.mark.provokes("CW361", "CW364")
 def test_paths_are_compared(
     claimed: Claimed, two: tuple[str, str], tmp_path: Path, stack: Stack
 ) -> None:
@@ -295,6 +314,7 @@ def test_a_partitions_copy_that_is_stale_is_not_read(
         claimed(query, C2, reads={table: claim})
 
 
+@pytest.mark.provokes("CW364")
 def test_an_explain_writes_nothing(claimed: Claimed, sql: Sql, two: tuple[str, str]) -> None:
     one, _ = two
     insert = f"INSERT INTO {one} VALUES (2)"
@@ -304,6 +324,7 @@ def test_an_explain_writes_nothing(claimed: Claimed, sql: Sql, two: tuple[str, s
     assert sql(f"SELECT * FROM {one}") == [(1,)]
 
 
+@pytest.mark.provokes("CW364")
 def test_what_was_not_analysed_may_read_and_not_write(
     claimed: Claimed, sql: Sql, two: tuple[str, str]
 ) -> None:
@@ -315,6 +336,7 @@ def test_what_was_not_analysed_may_read_and_not_write(
     assert sql(f"SELECT * FROM {one}") == [(1,)]
 
 
+@pytest.mark.provokes("CW360")
 def test_a_claim_of_another_version_is_refused(claimed: Claimed) -> None:
     with pytest.raises(OperationalError, match=r"CW360.*provoked"):
         claimed("SELECT 1", v="provoked")

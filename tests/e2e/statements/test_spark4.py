@@ -1,7 +1,6 @@
 """Spark 4 through the proxy and directly: the same rows, errors and protocol versions; what is not
 certain is refused by name. `make test SPARK=4` runs this."""
 
-import json
 import re
 import time
 from typing import Any
@@ -17,8 +16,8 @@ from metastore.catalog import functions_client
 from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import SPARK_MAJOR
-from router.claim import KEY
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, run_sql, server
+from tests.e2e.support.refusals import refused_directly
 
 pytestmark = [
     pytest.mark.e2e,
@@ -172,15 +171,12 @@ def test_the_metastore_has_the_texts(stack: Stack) -> None:
     assert texts[f"{DB}.total"] == ViewText("SELECT max(id) FROM spark_four.provoked_t", db="")
 
 
+@pytest.mark.provokes("CW361")
 @pytest.mark.parametrize(
     "call", [f"SELECT {DB}.total()", f"SELECT {DB}.outer_one()", f"SELECT * FROM {DB}.numbers()"]
 )
-def test_the_guard_refuses_what_a_function_reads(stack: Stack, connect: Connect, call: str) -> None:
+def test_the_guard_refuses_what_a_function_reads(stack: Stack, call: str) -> None:
     if stack.spec.guard is None:
         pytest.skip("no guard: nothing checks claims")
-    connection = connect(C1)
-    request = ttypes.TExecuteStatementReq(
-        connection.sessionHandle, call, {KEY: json.dumps({"v": 1})}, runAsync=False
-    )
-    reply = connection.client.ExecuteStatement(request)
-    assert f"[CW361] Spark reads table {DB}.provoked_t" in reply.status.errorMessage
+    message = refused_directly(server(stack, C1), call)
+    assert f"[CW361] Spark reads table {DB}.provoked_t" in message

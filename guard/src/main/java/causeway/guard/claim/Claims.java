@@ -17,7 +17,7 @@ import scala.Option;
 public final class Claims {
     /** The proxy's id of the statement, the same as in its logs. */
     private static final String STATEMENT = "causeway.statement";
-    private static final String DESCRIPTION = "spark.job.description";
+    static final String DESCRIPTION = "spark.job.description";
     private static final int LONGEST_ID = 64;
     private static final String SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$";
     private static final ThreadLocal<Running> RUNNING = new ThreadLocal<>();
@@ -41,14 +41,22 @@ public final class Claims {
         Running last = RUNNING.get();
         if (last == null || !last.id.equals(id)) {
             Map<?, ?> settings = server().find(id);
-            Object text = settings == null ? null : settings.get(Claim.KEY);
-            last = new Running(id, text == null ? null : Claim.parse((String) text));
-            RUNNING.set(last);
             if (settings != null) {
                 describe(session.sparkContext(), (String) settings.get(STATEMENT));
             }
+            last = new Running(id, settings == null ? null : claim(session, settings));
+            RUNNING.set(last);
         }
         return last.claim;
+    }
+
+    private static Claim claim(SparkSession session, Map<?, ?> settings) {
+        String text = (String) settings.get(Claim.KEY);
+        try {
+            return text == null ? null : Claim.parse(text);
+        } catch (ClaimException unreadable) {
+            throw Refusals.reported(session, unreadable);
+        }
     }
 
     /** Puts the proxy's id before the text that Spark's UI shows for the statement's jobs. */

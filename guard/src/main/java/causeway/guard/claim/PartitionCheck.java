@@ -63,7 +63,7 @@ public final class PartitionCheck extends SparkStrategy {
                 check(plan, claim);
             } catch (ClaimException refused) {
                 if (!isOfCache()) {
-                    throw refused;
+                    throw Refusals.reported(session, refused);
                 }
             }
         }
