@@ -54,7 +54,7 @@ _CLAUSES = frozenset(
     {
         *("WHERE", "GROUP BY", "HAVING", "ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY"),
         *("LIMIT", "OFFSET", "WINDOW", "SELECT", "INSERT", "MAP", "REDUCE", "PIVOT", "UNPIVOT"),
-        *("TABLESAMPLE", "WHEN"),
+        "TABLESAMPLE",
     }
 )
 
@@ -174,7 +174,7 @@ def check_rows(tokens: Sequence[Token]) -> None:
     if any(_may_have_alias(tokens, at + 1) for at in values):
         raise NotUnderstood("rows of VALUES that may have an alias")
     ends = closings(tokens)
-    if any(_word(tokens, _end_of_rows(tokens, ends, at + 1)) in _OPERATORS for at in values):
+    if any(_has_operator(tokens, ends, at + 1) for at in values):
         raise NotUnderstood("an operator after rows of VALUES")
     for at, end in ends.items():
         if not at or tokens[at - 1].token_type != TokenType.COMMA:
@@ -182,6 +182,19 @@ def check_rows(tokens: Sequence[Token]) -> None:
         sampled = end + 1 < len(tokens) and word_of(tokens[end + 1]) == "TABLESAMPLE"
         if sampled or _holds_table(tokens, ends, at):
             raise NotUnderstood("a row of VALUES that may be a table")
+
+
+def _has_operator(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> bool:
+    """Whether the rows that begin there go on with an operator: in `FROM VALUES f() IS NULL, a`
+    Spark reads no table. Behind a first row without brackets only one before a comma counts."""
+    if _word(tokens, _end_of_rows(tokens, ends, at)) in _OPERATORS:
+        return True
+    found, here = False, at
+    while _word(tokens, here) not in _AFTER_RELATION and tokens[here].token_type not in _AFTER_ROWS:
+        found |= _word(tokens, here) in _OPERATORS and here > at
+        here = ends.get(here, here) + 1
+    looked_at(here - at)
+    return found and _word(tokens, here) == ","
 
 
 def _end_of_rows(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> int:

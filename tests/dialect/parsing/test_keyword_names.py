@@ -74,6 +74,10 @@ AMBIGUOUS = [
     "SELECT 1 FROM VALUES (1) and (x), b",
     "SELECT 1 FROM VALUES x after, b",
     "SELECT 1 FROM VALUES cross, b",
+    "SELECT 1 FROM VALUES f() IS NULL, b",
+    "SELECT 1 FROM p, VALUES - d1.f(1) OVER rows, b, `t 4`",
+    "SELECT 1 FROM VALUES f() IGNORE NULLS OVER w, b",
+    "SELECT 1 FROM VALUES CASE WHEN true THEN 1 END, b",
     # rows of VALUES, of which the first is no alias of a table called values
     "SELECT 1 FROM VALUES exists (SELECT * FROM p) LEFT JOIN b",
     "SELECT 1 FROM VALUES x (1) LEFT JOIN b",
