@@ -27,6 +27,7 @@ from cli.lifecycle.copy import parse_bytes
 from cli.lifecycle.lifecycle_options import (
     add_pig_option,
     add_store_options,
+    catalog_service,
     named_settings,
     now_of,
     open_store,
@@ -47,6 +48,7 @@ from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.processes.commands import Programs, find_spark_submit
 from pipeline.scheduler import entity_service
 from pipeline.scheduler import plan as planning
+from pipeline.scheduler.actions.catalog_service import CatalogService
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
@@ -82,7 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="FILE",
         help="settings of clusters, whose views are notified of changes (CAUSEWAY_CONF); the first"
-        " file's lifecycle.* hold for this server",
+        " file's lifecycle.* and catalog.service.impl hold for this server",
     )
     add("--default-cluster", metavar="NAME", help="hive.default.cluster.name of shared metastores")
     add(
@@ -129,7 +131,7 @@ def _serve(args: argparse.Namespace) -> int:
     clock, channels = _clock(args), _channels(own.lifecycle)
     with _views(known) as notify, WorkObserver(own, name, deletes=True) as observer:
         store = open_store(args, observer.changed)
-        actions = _actions(args, notify, observer.record)
+        actions = _actions(args, notify, observer.record, catalog_service(known))
         mails = _notify(own.lifecycle)
         with AlertSender(store, clock, channels, _emit, notify=mails):
             notifies = mails is not None
@@ -214,7 +216,9 @@ def _clock(args: argparse.Namespace) -> Clock:
     return SetClock(args.at) if args.once else RunningClock(args.at)
 
 
-def _actions(args: argparse.Namespace, notify: Notify, record: RecordCopy) -> ClusterActions:
+def _actions(
+    args: argparse.Namespace, notify: Notify, record: RecordCopy, catalogs: CatalogService
+) -> ClusterActions:
     files = _Files(args)
     return ClusterActions(
         files=files,
@@ -227,6 +231,7 @@ def _actions(args: argparse.Namespace, notify: Notify, record: RecordCopy) -> Cl
         spark_ends=files.spark_ends,
         publishing=threading.Lock(),
         record=record,
+        catalogs=catalogs,
     )
 
 
@@ -314,7 +319,8 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _evictions(args: argparse.Namespace) -> int:
-    plan_one = ClusterActions(_no_files, Programs("")).eviction_plan
+    actions = ClusterActions(_no_files, Programs(""), catalogs=catalog_service())
+    plan_one = actions.eviction_plan
     for key, found in eviction_plans(open_store(args), plan_one, args.user, now_of(args)):
         lines = found.lines() if found else ("there is no table yet",)
         print(f"{key}:", *lines, sep="\n  ")

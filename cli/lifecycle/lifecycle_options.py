@@ -16,6 +16,7 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.model import Engine, Entity, EntityKey, Kind
 from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.catalog_service import CatalogService, load_catalog_service
 from pipeline.scheduler.clock import SystemClock
 from pipeline.scheduler.errors import CannotSchedule
 from pipeline.scheduler.store.store import Store
@@ -58,6 +59,13 @@ def named_settings(paths: Sequence[Path] = ()) -> list[Settings]:
     """
     named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
     return [load(path) for path in paths or [Path(each) for each in named if each]]
+
+
+def catalog_service(known: Sequence[Settings] | None = None) -> CatalogService:
+    """The catalog service of these settings' first, or of CAUSEWAY_CONF. Raises CausewayError."""
+    first = next(iter(named_settings() if known is None else known), Settings())
+    name = first.lifecycle.catalog_service
+    return load_catalog_service(name) if name else tables.HIVE
 
 
 def store_exists(url: str) -> bool:
@@ -104,7 +112,7 @@ def add_pig_option(parser: argparse.ArgumentParser) -> None:
 def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
     """Problems with the entity's tables. Raises CannotSchedule if a metastore does not answer."""
     try:
-        return tuple(tables.against(entity, entity_set, user))
+        return tuple(tables.against(entity, entity_set, user, catalog_service()))
     except MetastoreError as error:
         raise CannotSchedule(f"{entity.key}: its metastore cannot be asked: {error}") from error
 
@@ -113,7 +121,7 @@ def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Proble
     """Problems with the entity's tables, or none if a metastore does not answer: scheduling
     checks again."""
     try:
-        return tuple(tables.against(entity, entity_set, user))
+        return tuple(tables.against(entity, entity_set, user, catalog_service()))
     except MetastoreError as error:
         print(f"causeway: {entity.key}: tables are checked later: {error}", file=sys.stderr)
         return ()

@@ -1,5 +1,6 @@
 """How `causeway lifecycle serve` is operated: its port, and where its alerts go."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,6 +16,18 @@ class MailTls(Enum):
     NONE = "none"
     STARTTLS = "starttls"
     TLS = "tls"
+
+
+HIVE_CATALOG_SERVICE = "org.apache.falcon.catalog.HiveCatalogService"
+_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def _class_name(text: str) -> str:
+    if text == HIVE_CATALOG_SERVICE:
+        return ""
+    if not _CLASS.fullmatch(text):
+        raise ValueError(f"not package.module:Class: {text!r}")
+    return text
 
 
 def _addresses(text: str) -> tuple[str, ...]:
@@ -68,6 +81,11 @@ class Lifecycle:
     mail_tls: MailTls = made_of(_MAIL_TLS, factory=lambda: MailTls.NONE)
     mail_user: str = made_of(_MAIL_USER, factory=str)
     mail_password: SecretFile | None = made_of(_MAIL_PASSWORD, factory=lambda: None)
+    catalog_service: str = setting("catalog.service.impl",
+        Kind("package.module:Class", _class_name, empty=""), "", RESTART,
+        "A Python class that connects the lifecycle commands to another catalog than Hive"
+        " metastores ([how](../guide/lifecycle.md#another-catalog)). Falcon's"
+        f" `{HIVE_CATALOG_SERVICE}` is the default.")
 
 
 # fmt: on

@@ -21,7 +21,8 @@ from conf.placement import (
     replace_placement,
 )
 from conf.write_ids import new_id, with_time
-from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.catalog_client import CatalogClient
+from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
 
@@ -69,7 +70,7 @@ class PlacementStore:
     (`metastore.client.view_sync`).
     """
 
-    client: HmsClient
+    client: CatalogClient
     default: ClusterName
     wait_for_pending: WaitForPending = no_views
 

@@ -21,7 +21,8 @@ from conf.placement import (
     replace_placement,
 )
 from conf.write_ids import new_id
-from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.catalog_client import CatalogClient
+from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.open_formats import why_not_copied
@@ -98,7 +99,7 @@ class ObjectCatalog:
 
     def __init__(
         self,
-        metastore: HmsClient,
+        metastore: CatalogClient,
         default: ClusterName,
         publishing: AbstractContextManager[object] | None = None,
     ) -> None:

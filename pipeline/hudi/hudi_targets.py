@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from conf.names import ClusterName, TableRef
 from conf.placement import users_parameters
 from conf.write_ids import new_id
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
@@ -83,8 +83,8 @@ class SharedMetastoreReplica:
 class CrossMetastoreReplica:
     """The replica is a table of another metastore, which is created when its data is complete."""
 
-    source: HmsClient
-    target: HmsClient
+    source: CatalogClient
+    target: CatalogClient
     request: ReplicationRequest
     staging: str
     marker: RunMarker
@@ -92,7 +92,7 @@ class CrossMetastoreReplica:
 
     @classmethod
     def of(
-        cls, source: HmsClient, target: HmsClient, request: ReplicationRequest, now: float
+        cls, source: CatalogClient, target: CatalogClient, request: ReplicationRequest, now: float
     ) -> "CrossMetastoreReplica":
         """`now` in epoch seconds. Raises NotCopyable, UnsafeSchemaChange."""
         table, known = source.get_table(request.source), _table(target, request.target)
@@ -192,7 +192,7 @@ class CrossMetastoreReplica:
                 yield name, replica_partition(origin, each, self.request, name, location, {})
 
 
-def _table(client: HmsClient, ref: TableRef) -> Table | None:
+def _table(client: CatalogClient, ref: TableRef) -> Table | None:
     try:
         return client.get_table(ref)
     except NoSuchObject:

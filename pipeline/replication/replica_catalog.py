@@ -14,7 +14,8 @@ from functools import partial
 from conf.names import ClusterName, TableRef
 from conf.placement import read_partition_placement, read_placement
 from conf.write_ids import new_id
-from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.catalog_client import CatalogClient
+from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
@@ -51,8 +52,8 @@ class ReplicaCatalog:
     """Both metastores of one replication. `run` is its id; `created`: it made the target table."""
 
     plan: ReplicationPlan
-    source: HmsClient
-    target: HmsClient
+    source: CatalogClient
+    target: CatalogClient
     context: JobContext
     limits: CopyLimits
     run: str = ""
@@ -281,7 +282,7 @@ class ReplicaCatalog:
             return None
 
 
-def used_locations(client: HmsClient, ref: TableRef) -> frozenset[str]:
+def used_locations(client: CatalogClient, ref: TableRef) -> frozenset[str]:
     """The directories of a table and of all its partitions; none if there is no table."""
     try:
         table = client.get_table(ref)

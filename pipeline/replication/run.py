@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conf.errors import CausewayError
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.open_formats import why_not_copied
@@ -29,8 +29,8 @@ from pipeline.replication.replica_catalog import ReplicaCatalog
 
 def read_replication(
     request: ReplicationRequest,
-    source: HmsClient,
-    target: HmsClient,
+    source: CatalogClient,
+    target: CatalogClient,
     files: Files,
     sweeps: bool = True,
 ) -> ReplicationPlan:
@@ -62,7 +62,7 @@ def read_replication(
 
 
 def _partition_locations(
-    request: ReplicationRequest, source: HmsClient, table: Table
+    request: ReplicationRequest, source: CatalogClient, table: Table
 ) -> dict[str, str]:
     """The location of each partition that the request selects, by name, in order."""
 
@@ -75,7 +75,7 @@ def _partition_locations(
 
 
 def _target_partitions(
-    request: ReplicationRequest, target: HmsClient, table: Table | None
+    request: ReplicationRequest, target: CatalogClient, table: Table | None
 ) -> dict[str, Partition]:
     if table is None or not table.partition_keys:
         return {}
@@ -87,7 +87,7 @@ def _target_partitions(
     return {each.name(table): each for each in target.get_partitions(request.target, selected)}
 
 
-def _table_or_none(client: HmsClient, request: ReplicationRequest) -> Table | None:
+def _table_or_none(client: CatalogClient, request: ReplicationRequest) -> Table | None:
     try:
         return client.get_table(request.target)
     except NoSuchObject:
@@ -96,8 +96,8 @@ def _table_or_none(client: HmsClient, request: ReplicationRequest) -> Table | No
 
 def run_replication(
     plan: ReplicationPlan,
-    source: HmsClient,
-    target: HmsClient,
+    source: CatalogClient,
+    target: CatalogClient,
     context: JobContext,
     options: CopyOptions,
     limits: CopyLimits,

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from conf.locations import Location
 from conf.names import ClusterName, TableRef
-from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.catalog_client import CatalogClient
+from metastore.client.metastore_client import batches
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog
 from pipeline.copy.files import Files
 from pipeline.replication.plan import base_of
@@ -56,7 +57,7 @@ def candidates(objects: ObjectCatalog, policy: Policy) -> list[Candidate]:
 
 def run_retention(
     plan: RetentionPlan,
-    client: HmsClient,
+    client: CatalogClient,
     objects: ObjectCatalog,
     files: Files,
     emit: Emit,
@@ -85,7 +86,7 @@ def run_retention(
 @dataclass(slots=True)
 class _Eviction:
     plan: RetentionPlan
-    client: HmsClient
+    client: CatalogClient
     objects: ObjectCatalog
     files: Files
     emit: Emit

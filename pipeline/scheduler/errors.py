@@ -34,6 +34,13 @@ class WrongState(LifecycleError):
     code = "CW725"
 
 
+class BadCatalogService(LifecycleError):
+    """The class of `catalog.service.impl` cannot be used."""
+
+    code = "CW731"
+    hint = "Name a class as package.module:Class that can be imported and made without arguments."
+
+
 class BadRequest(LifecycleError):
     """A request to the port of `lifecycle serve` has a parameter that is not possible."""
 

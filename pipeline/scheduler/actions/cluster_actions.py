@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from conf.names import ClusterName, TableRef
 from metastore.catalog.hudi_tables import is_hudi
 from metastore.client import types as metastore
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
@@ -48,6 +48,7 @@ from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.plan import RetentionPlan
 from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.catalog_service import CatalogService
 from pipeline.scheduler.actions.evictions import Evictions
 from pipeline.scheduler.actions.exchanges import Exchanges
 from pipeline.scheduler.actions.path_partitions import PathPartitions
@@ -76,7 +77,8 @@ class ClusterActions:
     when the views know that a table changed; it is called before a change is reported.
     `publishing` lets one publication of secondary copies run at a time.
     `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
-    `record` gets what each copy copied when it has ended.
+    `record` gets what each copy copied when it has ended. `catalogs` connects to the clusters'
+    catalogs.
     """
 
     files: Callable[[], Files]
@@ -90,11 +92,12 @@ class ClusterActions:
     publishing: AbstractContextManager[object] = field(default_factory=nullcontext)
     record: RecordCopy = no_records
     spark: Callable[[], "SparkSession"] = field(default=lambda: _no_spark())
+    catalogs: CatalogService = tables.HIVE
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
     ) -> Mapping[Need, str | None]:
-        return tables.look(needs, entity_set, owner, self._listings)
+        return tables.look(needs, entity_set, owner, self._listings, self.catalogs)
 
     def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         """Local directories are read directly; others need Spark's file systems."""
@@ -236,10 +239,10 @@ class ClusterActions:
             two.update_metadata(changed=done is not None)
             return _hudi_summary(done, copy)
 
-    def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
-        return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
+    def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[CatalogClient]:
+        return self.catalogs.connect(cluster, owner, _COPY_TIMEOUT, self.notify)
 
-    def _objects(self, client: HmsClient, copy: TableCopy) -> ObjectCatalog:
+    def _objects(self, client: CatalogClient, copy: TableCopy) -> ObjectCatalog:
         return ObjectCatalog(client, self.default or copy.source.name, self.publishing)
 
     @property
@@ -326,7 +329,7 @@ def _result(
     )
 
 
-def _require_owner(client: HmsClient, ref: TableRef, user: str) -> metastore.Table:
+def _require_owner(client: CatalogClient, ref: TableRef, user: str) -> metastore.Table:
     """The table. Raises WrongOwner unless the submitter owns it (FA-S1, FA-S2)."""
     try:
         table = client.get_table(ref)

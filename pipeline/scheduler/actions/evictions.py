@@ -8,7 +8,7 @@ from functools import partial
 
 from conf.names import ClusterName, TableRef
 from metastore.catalog.hudi_tables import is_hudi
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Table
 from metastore.errors import NoSuchObject
 from pipeline.copy.copy_catalog import ObjectCatalog, data_location
@@ -45,8 +45,8 @@ class Evictions:
     """
 
     files: Callable[[], Files]
-    connect: Callable[[Cluster, str], AbstractContextManager[HmsClient]]
-    read_table: Callable[[HmsClient, TableRef, str], Table]
+    connect: Callable[[Cluster, str], AbstractContextManager[CatalogClient]]
+    read_table: Callable[[CatalogClient, TableRef, str], Table]
     partitions: Callable[[Feed, Cluster, str], PathPartitions]
     storage: Storages
     default: ClusterName | None
@@ -89,7 +89,7 @@ class Evictions:
         table: Table,
         plan: RetentionPlan,
         home: TableHome,
-        client: HmsClient,
+        client: CatalogClient,
         owner: str,
         lease: WorkLease,
     ) -> str:
@@ -101,7 +101,7 @@ class Evictions:
         return f"{len(plan.evictions)} partitions of {plan.table} dropped, {plan.kept} kept"
 
     def _sweep(
-        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, lease: WorkLease
+        self, home: TableHome, client: CatalogClient, objects: ObjectCatalog, lease: WorkLease
     ) -> None:
         """Deletes replaced versions and what interrupted copies left, in two passes. The copies of
         instances leave it to evictions, since it looks at all earlier copies of the table. Of a
@@ -134,7 +134,7 @@ class Evictions:
             return self._retention(home, client, objects, task)
 
     def _retention(
-        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, task: Task
+        self, home: TableHome, client: CatalogClient, objects: ObjectCatalog, task: Task
     ) -> RetentionPlan | None:
         try:
             table = self.read_table(client, home.policy.table, task.owner)

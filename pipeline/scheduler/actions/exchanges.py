@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from conf.names import TableRef, partition_name
 from metastore.catalog.describe import describe
 from metastore.catalog.hudi_tables import is_hudi
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Table
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.files import Files
@@ -55,8 +55,8 @@ class Exchanges:
 
     spark: Callable[[], SparkSession]
     files: Callable[[], Files]
-    connect: Callable[[Cluster, str], AbstractContextManager[HmsClient]]
-    read_table: Callable[[HmsClient, TableRef, str], Table]
+    connect: Callable[[Cluster, str], AbstractContextManager[CatalogClient]]
+    read_table: Callable[[CatalogClient, TableRef, str], Table]
 
     def run(self, task: Task, lease: WorkLease) -> str:
         """Raises ActionFailed, CopyError, MetastoreError, LeaseLost."""

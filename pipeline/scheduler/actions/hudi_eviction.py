@@ -10,7 +10,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from conf.names import TableRef, parse_partition_name
-from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.catalog_client import CatalogClient
+from metastore.client.metastore_client import batches
 from metastore.client.types import Table
 from pipeline.copy.copy_catalog import data_location
 from pipeline.errors import ActionFailed
@@ -52,7 +53,7 @@ def check_idle(table: Table, storages: Storages) -> None:
 
 
 def drop_partitions(
-    client: HmsClient, plan: RetentionPlan, cluster: Cluster, owner: str, lease: WorkLease
+    client: CatalogClient, plan: RetentionPlan, cluster: Cluster, owner: str, lease: WorkLease
 ) -> None:
     """Drops the partitions of the plan by SQL, and then from the metastore where Hudi does not
     synchronise it. Raises ActionFailed.

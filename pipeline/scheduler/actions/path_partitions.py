@@ -12,7 +12,7 @@ from datetime import datetime
 from conf.names import TableRef
 from conf.placement import WRITE
 from conf.write_ids import new_id
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from pipeline.errors import ActionFailed, InputsGone
@@ -35,8 +35,8 @@ class PathPartitions:
     feed: Feed
     cluster: Cluster
     owner: str
-    connect: Callable[[Cluster, str], AbstractContextManager[HmsClient]]
-    read_table: Callable[[HmsClient, TableRef, str], Table]
+    connect: Callable[[Cluster, str], AbstractContextManager[CatalogClient]]
+    read_table: Callable[[CatalogClient, TableRef, str], Table]
 
     def publish(self, time: datetime, location: str) -> str:
         """Registers the directory of an instance. Returns text for the result of the work, empty
@@ -64,7 +64,9 @@ class PathPartitions:
         return catalog_table(self.feed) if self.cluster.endpoint("registry") else None
 
 
-def register(client: HmsClient, table: Table, uri: TableUri, time: datetime, location: str) -> str:
+def register(
+    client: CatalogClient, table: Table, uri: TableUri, time: datetime, location: str
+) -> str:
     """Makes a directory the partition of its instance, and returns the partition's name. May be
     repeated: the partition gets a new write id and loses its statistics, as the directory may have
     other files. Raises ActionFailed, MetastoreError.
@@ -88,7 +90,7 @@ def _is_statistic(parameter: str) -> bool:
     return parameter in _STATISTICS or parameter.startswith("spark.sql.statistics.")
 
 
-def unregister(client: HmsClient, table: Table, uri: TableUri, time: datetime) -> None:
+def unregister(client: CatalogClient, table: Table, uri: TableUri, time: datetime) -> None:
     """Drops the partition of an instance, if there is one, and leaves its files. Raises
     ActionFailed, MetastoreError.
     """

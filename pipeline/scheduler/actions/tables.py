@@ -7,13 +7,13 @@ fingerprint changes with the location, the last write and every file of a partit
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
-from metastore.client.metastore_client import HmsClient
+from metastore.client.catalog_client import CatalogClient
 from metastore.client.notifying_client import Notify, NotifyingClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
@@ -38,15 +38,15 @@ from pipeline.falcon.model import Table as TableStorage
 from pipeline.falcon.paths import path_at
 from pipeline.partition_values import Spec, is_number, kinds_of, matches, spellings
 from pipeline.replication.plan import fingerprint
+from pipeline.scheduler.actions.catalog_service import TIMEOUT, CatalogService
 
-_TIMEOUT = 20.0
 MAX_FILES = 100_000
 
 
 @contextmanager
 def metastore(
-    cluster: Cluster, user: str, timeout: float = _TIMEOUT, notify: Notify = no_views
-) -> Iterator[HmsClient]:
+    cluster: Cluster, user: str, timeout: float = TIMEOUT, notify: Notify = no_views
+) -> Iterator[CatalogClient]:
     """A client of the cluster's metastore as `user`; calls `notify` with each changed table."""
     with NotifyingClient([registry_of(cluster)], timeout, notify, user) as client:
         yield client
@@ -63,12 +63,27 @@ def registry_of(cluster: Cluster) -> Endpoint:
     return Endpoint(parts.hostname, parts.port)
 
 
+class HiveCatalogService:
+    """The catalog service of Hive metastores."""
+
+    def connect(
+        self, cluster: Cluster, user: str, timeout: float = TIMEOUT, notify: Notify = no_views
+    ) -> AbstractContextManager[CatalogClient]:
+        return metastore(cluster, user, timeout, notify)
+
+
+HIVE = HiveCatalogService()
+
 Listings = Callable[[Sequence[str]], Sequence[FileListing | None]]
 """The files of directories (URIs); None for a missing directory."""
 
 
 def look(
-    needs: Sequence[Need], entity_set: EntitySet, owner: str, listings: Listings
+    needs: Sequence[Need],
+    entity_set: EntitySet,
+    owner: str,
+    listings: Listings,
+    catalogs: CatalogService = HIVE,
 ) -> Mapping[Need, str | None]:
     """Every need's fingerprint, or None; one call for each metastore and table."""
     found: dict[Need, str | None] = dict.fromkeys(needs)
@@ -78,14 +93,14 @@ def look(
             tables.setdefault((need.cluster, need.storage.uri.table), []).append(need)
     for (name, ref), wanted in tables.items():
         if cluster := entity_set.clusters.get(name):
-            with metastore(cluster, owner) as client:
+            with catalogs.connect(cluster, owner) as client:
                 found |= _partitions(client, ref, wanted, listings)
     paths = [need for need in needs if isinstance(need.storage, Paths)]
     return found | _directories(paths, entity_set, listings)
 
 
 def _partitions(
-    client: HmsClient, ref: TableRef, needs: list[Need], listings: Listings
+    client: CatalogClient, ref: TableRef, needs: list[Need], listings: Listings
 ) -> dict[Need, str | None]:
     """A URI with some of the table's keys selects all partitions that match."""
     try:
@@ -106,7 +121,9 @@ def _partitions(
     }
 
 
-def _names(client: HmsClient, table: Table, specs: Mapping[Need, Spec]) -> dict[Need, list[str]]:
+def _names(
+    client: CatalogClient, table: Table, specs: Mapping[Need, Spec]
+) -> dict[Need, list[str]]:
     """The names of the partitions that each need selects."""
     kinds = kinds_of(table.partition_keys)
     if all({key for key, _ in spec} == set(kinds) for spec in specs.values()):
@@ -171,7 +188,9 @@ def local_listing(uri: str) -> FileListing | None:
     return FileListing(tuple(sorted(entries)))
 
 
-def against(entity: Entity, entity_set: EntitySet, user: str) -> Iterator[Problem]:
+def against(
+    entity: Entity, entity_set: EntitySet, user: str, catalogs: CatalogService = HIVE
+) -> Iterator[Problem]:
     """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
 
     A target's table may be missing: replication makes it, except for a feed of paths. Raises
@@ -179,11 +198,15 @@ def against(entity: Entity, entity_set: EntitySet, user: str) -> Iterator[Proble
     """
     if isinstance(entity, Feed):
         for each in entity.clusters:
-            yield from _table_problems(entity, each, entity_set, user)
+            yield from _table_problems(entity, each, entity_set, user, catalogs)
 
 
 def _table_problems(
-    feed: Feed, place: FeedCluster, entity_set: EntitySet, user: str
+    feed: Feed,
+    place: FeedCluster,
+    entity_set: EntitySet,
+    user: str,
+    catalogs: CatalogService,
 ) -> Iterator[Problem]:
     storage = feed.storage_on(place)
     cluster = entity_set.clusters.get(place.name)
@@ -192,7 +215,7 @@ def _table_problems(
         return
     ref = uri.table
     try:
-        with metastore(cluster, user) as client:
+        with catalogs.connect(cluster, user) as client:
             table = client.get_table(ref)
     except NoSuchObject:
         if place.role is Role.SOURCE or isinstance(storage, Paths):

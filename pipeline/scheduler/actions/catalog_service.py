@@ -1,0 +1,41 @@
+"""The catalogs of tables behind the clusters' registries: `catalog.service.impl`.
+
+A catalog service is a class without arguments whose `connect` returns a connection to the catalog
+of a cluster. Hive metastores are the default.
+"""
+
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Protocol, cast
+
+from metastore.client.catalog_client import CatalogClient
+from metastore.client.notifying_client import Notify
+from metastore.placement.placement_store import no_views
+from pipeline.falcon.model import Cluster
+from pipeline.scheduler.errors import BadCatalogService
+
+TIMEOUT = 20.0  # seconds of a call
+
+
+class CatalogService(Protocol):
+    """Connects to catalogs. Each connection is used by one thread and closed at the end."""
+
+    def connect(
+        self, cluster: Cluster, user: str, timeout: float = TIMEOUT, notify: Notify = no_views
+    ) -> AbstractContextManager[CatalogClient]:
+        """A connection to the catalog at `cluster.endpoint("registry")`, as `user`. A call ends
+        after `timeout` seconds. `notify` is called with each table that a call has changed.
+        """
+        ...
+
+
+def load_catalog_service(name: str) -> CatalogService:
+    """An object of the class `package.module:Class`. Raises BadCatalogService."""
+    module, _, kind = name.partition(":")
+    try:
+        made = getattr(import_module(module), kind)()
+    except Exception as error:  # the module is another's
+        raise BadCatalogService(f"{name} cannot be loaded: {error!r}.") from error
+    if not callable(getattr(made, "connect", None)):
+        raise BadCatalogService(f"{name} has no method connect.")
+    return cast(CatalogService, made)
