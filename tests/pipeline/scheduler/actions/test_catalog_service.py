@@ -98,7 +98,7 @@ def test_a_class_that_cannot_be_used(name: str) -> None:
 def test_the_setting_names_the_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, kind: type
 ) -> None:
-    conf = tmp_path / "causeway.properties"
-    conf.write_text(f"catalog.service.impl = {value}\n")
+    conf = tmp_path / "causeway.toml"
+    conf.write_text(f'catalog.service.impl = "{value}"\n')
     monkeypatch.setenv("CAUSEWAY_CONF", str(conf))
     assert isinstance(catalog_service(), kind)
