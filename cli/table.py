@@ -1,4 +1,4 @@
-"""`causeway table assign` and `causeway table show`: writes and reads cluster facts."""
+"""`causeway table assign`, `show` and `writes`: changes and shows cluster facts."""
 
 import argparse
 import json
@@ -10,7 +10,8 @@ from typing import Any
 from cli.target import add_target_arguments, load_settings
 from conf.copies import clusters_of, copy_states, sums
 from conf.names import ClusterName, TableRef, parse_partition_name
-from conf.placement import BadPlacement, Placement, read_partition_placement
+from conf.placement import BadPlacement, OpenWrite, Placement, read_partition_placement
+from conf.settings.kinds import DURATION
 from conf.settings.settings import Settings
 from conf.times import utc
 from conf.write_ids import time_of
@@ -19,6 +20,7 @@ from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.assign import Assignment, assign
 from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_marks import running_writes
 
 SHOWN = 20  # partitions in the text of `show`; --json has all
 
@@ -52,6 +54,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     showing = actions.add_parser("show", help="show a table's clusters, copies and writes")
     showing.add_argument("table", metavar="DB.TABLE")
     showing.add_argument("--json", action="store_true", help="print one JSON object")
+    writing = actions.add_parser("writes", help="list the writes that run, and those that died")
+    writing.add_argument(
+        "--older",
+        type=DURATION.parse,
+        default=0.0,
+        metavar="TIME",
+        help="only writes that began longer ago, such as 1h",
+    )
+    writing.add_argument("--json", action="store_true", help="print one JSON list")
+    add_target_arguments(writing)
     for each in (assigning, showing):
         each.add_argument(
             "--partition",
@@ -68,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     owner = settings.topology.default or ClusterName("")
     with notifying_client(settings) as client:
         facts = PlacementStore(client, owner)
-        return {"assign": _assign, "show": _show}[args.action](args, settings, facts)
+        actions = {"assign": _assign, "show": _show, "writes": _writes}
+        return actions[args.action](args, settings, facts)
 
 
 def _assign(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
@@ -103,19 +116,38 @@ def _show(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -
     return 0
 
 
+def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
+    del settings
+    now = time.time()
+    found = [
+        {"table": str(ref), **_write(mark)}
+        for ref, mark in running_writes(facts)
+        if mark.since <= now - args.older
+    ]
+    if args.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    for each in found:
+        count = "" if each["partitions"] is None else f", {len(each['partitions'])} partitions"
+        began = f"since {utc(each['since'])}" if each["since"] else "since an unknown time"
+        print(f"{each['table']}: written by {each['by']} {began}{count} (id {each['id']})")
+    return 0
+
+
 def _described(table: Table, placement: Placement) -> dict[str, Any]:
     return {
         "table": str(table.ref),
         **_replicas(placement, table.location),
-        "writes": [
-            {
-                "id": mark.id,
-                "by": mark.by,
-                "since": mark.since,
-                "partitions": None if mark.partitions is None else sorted(mark.partitions),
-            }
-            for mark in placement.open
-        ],
+        "writes": [_write(mark) for mark in placement.open],
+    }
+
+
+def _write(mark: OpenWrite) -> dict[str, Any]:
+    return {
+        "id": mark.id,
+        "by": mark.by,
+        "since": mark.since,
+        "partitions": None if mark.partitions is None else sorted(mark.partitions),
     }
 
 

@@ -146,6 +146,7 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
         'proxy.drain.timeout = "5s"',  # Ctrl-C ends the clusters, too
     ]
     lines.append(f"history.store = {_quoted(str(layout.history))}")
+    lines.append(f"proxy.writes.folder = {_quoted(str(layout.writes))}")
     if ports.admin is not None:
         lines += [
             f"proxy.admin.port = {ports.admin.port}",

@@ -112,6 +112,11 @@ class Layout:
         return self.root / "admin.token"
 
     @property
+    def writes(self) -> Path:
+        """Where the proxy keeps the writes that run."""
+        return self.root / "writes"
+
+    @property
     def history(self) -> Path:
         """Every statement that ended in the proxy."""
         return self.root / "history.db"

@@ -190,6 +190,10 @@ class Operating:
         "Worker processes; `0`: one a core.")
     drain_timeout: float = setting("proxy.drain.timeout", DURATION, "30s", LIVE,
         "How long running statements may continue after SIGTERM.")
+    writes_folder: Path | None = setting("proxy.writes.folder", PATH, "", RESTART,
+        "A folder, for this proxy alone, in which each process keeps the writes that it runs. After"
+        " a process was killed, the next one [removes their marks](../guide/operate.md#failures)."
+        " Without it they stay until an operator ends them.")
     audit_file: Path | None = setting("proxy.audit.file", PATH, "", RESTART,
         "The audit log ([operations](../guide/operate.md)).")
     audit_size: int = setting("proxy.audit.size", SIZE, "0", RESTART,

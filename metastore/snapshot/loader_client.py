@@ -2,7 +2,7 @@
 
     changed = await loader.load_facts(tables, selectors)   # for every statement with tables
     facts = {ref: snapshot.facts(ref, selectors.get(ref)) for ref in tables}
-    token = await loader.open_write(targets)               # .. the statement runs ..
+    token = await loader.open_write(loader.new_write(targets))   # .. the statement runs ..
     await loader.close_write(token)
 
 `load_facts` reads each table from the metastore, also if memory has it: one quick call, shared by
@@ -295,14 +295,17 @@ class SnapshotLoader:
 
     # writes
 
-    async def open_write(self, targets: Iterable[TableRef | PartitionRef]) -> WriteToken:
+    def new_write(self, targets: Iterable[TableRef | PartitionRef]) -> WriteToken:
+        """A write of these targets, with the id that its mark will have."""
+        return WriteToken(new_id(), write_targets(targets))
+
+    async def open_write(self, token: WriteToken) -> WriteToken:
         """Marks a write as running before it starts: every copy of its targets is stale (D10).
 
         A table without partitions is written in any of them. Include tables that do not exist
         yet: they need no mark, but a renamed table keeps its mark. Raises MetastoreDown,
         ChangedMeanwhile; then nothing may be written.
         """
-        token = WriteToken(new_id(), write_targets(targets))
         results = await asyncio.gather(
             *(self._mark(token.id, target) for target in token.targets), return_exceptions=True
         )

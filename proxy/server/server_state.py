@@ -30,6 +30,8 @@ from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.copier import Copier
 from proxy.statement.copies.fetcher import Fetcher
 from proxy.statement.copies.running_copies import RunningCopies
+from proxy.statement.running_writes.journal_store import WriteJournal
+from proxy.statement.running_writes.recovery_runner import WriteRecovery
 from proxy.statement.services import StatementServices
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
@@ -65,6 +67,7 @@ class ServerState:
         copier: Copier | None = None,
         observer: Observer | None = None,
         workers: WorkerGroup = ALONE,
+        journal: WriteJournal | None = None,
     ) -> None:
         settings = router.settings
         self.topology = settings.topology
@@ -75,14 +78,6 @@ class ServerState:
         self.observer = observer or Observer(Metrics())
         self.metadata = Metadata(router.loader, router.health)
         copies = None if copier is None else RunningCopies(copier)
-        self.services = StatementServices(
-            router,
-            SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue()),
-            CatalogStatements(router.loader, ClusterFacts()),
-            copies,
-            _fetcher(copies, settings, workers),
-            self.observer.history,
-        )
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
@@ -92,6 +87,15 @@ class ServerState:
             limits, router.health, credentials, workers.counters, len(workers.sockets) or 1
         )
         self.peers = Peers(workers)
+        self.services = StatementServices(
+            router,
+            SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue()),
+            WriteRecovery(journal or WriteJournal(), router.loader, self.pool, group),
+            CatalogStatements(router.loader, ClusterFacts()),
+            copies,
+            _fetcher(copies, settings, workers),
+            self.observer.history,
+        )
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)
         self._info: dict[tuple[ClusterName, int], Struct] = {}

@@ -91,6 +91,8 @@ class Attempt:
             refused = isinstance(error, Rejected | SessionGone)
             marks = [cmd.CloseWrite(self.token) if refused else cmd.KeepMark(self.token)]
             self.is_lost = self.accepted
+            if error is not None and not refused:  # it may have been sent
+                marks.append(cmd.RecoverWrite(self.token))
         end = Status(OperationState.ERROR, error.failure) if isinstance(error, Rejected) else None
         return marks + self.effects(self.statement, end)
 

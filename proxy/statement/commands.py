@@ -210,6 +210,13 @@ class KeepMark:
 
 
 @dataclass(frozen=True, slots=True)
+class RecoverWrite:
+    """Remove the mark when the write's session has certainly ended, however long that takes."""
+
+    token: WriteToken
+
+
+@dataclass(frozen=True, slots=True)
 class Apply:
     """Write into the session's journal that the statement had `effect`: in `cluster`, or in the
     proxy alone for None. `number` is its place there; it used the temporary objects `used`.
@@ -300,6 +307,7 @@ Effect = (
     | CancelInCluster
     | CloseWrite
     | KeepMark
+    | RecoverWrite
     | Apply
     | FunctionChanged
     | DropSession

@@ -165,7 +165,7 @@ class StatementMachine:
             case ev.TablesClaimed():
                 return self._finish()
             case ev.OutcomeLearned(ended):
-                return [cmd.Linger()] if ended else []
+                return [cmd.Linger() if ended else cmd.RecoverWrite(self._attempt.write)]
             case ev.Lingered():
                 return [cmd.CloseWrite(self._attempt.write)]
             case ev.Failed(error):

@@ -10,7 +10,6 @@ from conf.partitions import TableFacts
 from conf.spark_table import SparkDatabase, SparkTable
 from conf.tables import Catalog, ViewText
 from dialect.statement import PartitionPredicate
-from proxy.statement.events import WriteToken
 
 
 class Snapshot(Catalog, Protocol):
@@ -115,7 +114,11 @@ class Loader(Protocol):
         """The copies of the tables that exist: of these partitions; None: of all."""
         ...
 
-    async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken:
+    def new_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:
+        """A write with the id that its mark will have."""
+        ...
+
+    async def open_write(self, token: Any) -> Any:
         """Marks the write as running; the answer is for `close_write`."""
         ...
 

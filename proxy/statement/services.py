@@ -10,6 +10,7 @@ from proxy.protocol.results import Table
 from proxy.session.user_session import UserSession
 from proxy.statement.copies.fetcher import Fetcher
 from proxy.statement.copies.running_copies import RunningCopies
+from proxy.statement.running_writes.recovery_runner import WriteRecovery
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.write_queue.queue_client import WritePlaces
 
@@ -34,11 +35,13 @@ class CatalogAnswers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StatementServices:
-    """`places` puts writes in their order. Without one of the others a server has no answers from
-    memory, makes no copies, brings no data on demand, or keeps no history."""
+    """`places` puts writes in their order, `recovery` removes the marks of those that were lost.
+    Without one of the others a server has no answers from memory, makes no copies, brings no data
+    on demand, or keeps no history."""
 
     router: StatementRouter
     places: WritePlaces
+    recovery: WriteRecovery
     answers: CatalogAnswers | None = None
     copier: RunningCopies | None = None
     fetcher: Fetcher | None = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import TypeVar
 
 from conf.errors import CausewayError
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import LostReads
 from dialect.grammar.cluster_statements import ShowCopies
 from dialect.statement import Known
@@ -175,8 +175,7 @@ class StatementRunner:
                 return await self._enter(command)
             case cmd.OpenWrite(writes):
                 targets = self._router.write_targets(writes)
-                token = await self._router.loader.open_write(targets) if targets else None
-                return ev.WriteOpened(targets, token)
+                return ev.WriteOpened(targets, await self._open_write(targets))
             case cmd.Execute():
                 return await self._execute(command)
             case cmd.WaitForEnd():
@@ -315,6 +314,19 @@ class StatementRunner:
         if self._running is not None:
             self._running.ended(well)
 
+    async def _open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken | None:
+        loader, recovery = self._router.loader, self._services.recovery
+        if not targets:
+            return None
+        token = loader.new_write(targets)
+        recovery.begin(token, self._entered)
+        try:
+            opened: WriteToken = await loader.open_write(token)
+        except CausewayError:
+            recovery.recover(token.id, has_ended=True)
+            raise
+        return opened
+
     async def _execute(self, command: cmd.Execute) -> Event:
         """Raises SessionGone when the statement cannot be sent."""
         upstream, request = self._entered, self._request
@@ -386,6 +398,8 @@ class StatementRunner:
                 await self._close_write(token)
             case cmd.KeepMark(token):
                 _log.warning("the end of a write is not known; copies stay unread: %r", token)
+            case cmd.RecoverWrite(token):
+                self._services.recovery.recover(token.id)
 
     async def _report(self) -> None:
         """Reports after a turn of the event loop, in which the client is answered."""
@@ -403,7 +417,10 @@ class StatementRunner:
         try:
             await self._router.loader.close_write(token)
         except CausewayError as error:
-            _log.warning("a write ended, its mark stays and its copies unread: %s", error)
+            _log.warning("a write ended, and its mark stays for now: %s", error)
+            self._services.recovery.recover(token.id, has_ended=True)
+        else:
+            self._services.recovery.end(token.id)
 
     @property
     def _entered(self) -> ClusterSession:

@@ -24,8 +24,8 @@ and MARKING, too.
    client gets the outcome, and operators its record.
 5. After that, LEARNING asks a cluster that was lost how a write ended; LINGERING waits for the last
    step of a cancelled write: a cluster says that a statement is cancelled while the thread that ran
-   it may still write. Where it is not known how a write ended, its mark stays, and copies of
-   the table stay unread. OVER: nothing is left to do.
+   it may still write. Where it is not known how a write ended, its mark stays, and copies of the
+   table stay unread, until `running_writes` finds out. OVER: nothing is left to do.
 
 An attempt is repeated when the cluster certainly did not start the statement: the connection was
 lost before it was sent, or the cluster had closed the session. The statement is routed again when

@@ -82,7 +82,7 @@ class UpstreamSession:
         self.session = session
         self._pool = pool
         self.endpoint = endpoint
-        self._user = user
+        self.user = user
         self._protocol = protocol
         self._main = main
         self._own = asyncio.Lock()
@@ -188,7 +188,7 @@ class UpstreamSession:
         While a `long` call, which may take seconds, uses its own, another connection is borrowed.
         """
         if self._long_call or self._main.broken or (long and self._own.locked()):
-            async with self._pool.borrow(self.cluster, self.endpoint, self._user) as connection:
+            async with self._pool.borrow(self.cluster, self.endpoint, self.user) as connection:
                 yield connection
             return
         async with self._own:
@@ -206,11 +206,11 @@ class UpstreamSession:
         none to spare."""
         if self._pool.has_room(self.endpoint):
             with suppress(ClusterLost, TooMany):
-                return await self._pool.take(self.cluster, self.endpoint, self._user)
+                return await self._pool.take(self.cluster, self.endpoint, self.user)
         return None
 
     def give_back(self, connection: UpstreamConnection) -> None:
-        self._pool.give_back(self.endpoint, self._user, connection)
+        self._pool.give_back(self.endpoint, self.user, connection)
 
     async def call(
         self, name: str, request: bytes, long: bool = False, pipelined: Sequence[PipelinedCall] = ()

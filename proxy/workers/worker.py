@@ -35,6 +35,7 @@ from proxy.server.peers import ALONE, WorkerGroup
 from proxy.server.server_state import ServerState
 from proxy.statement.copies.copier import Copier
 from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.running_writes.journal_store import WriteJournal
 from proxy.statement.statement_router import StatementRouter
 from proxy.upstream.cluster_load import ClusterLoad
 from proxy.upstream.health_runner import watch
@@ -82,7 +83,8 @@ async def serve(
         load = ClusterLoad(workers.counters) if by_cost else None
         router = StatementRouter(settings, snapshot, loader, load=load)
         observer = Observer(Metrics(), audit, history, telemetry)
-        state = ServerState(router, limits, group, copier, observer, workers)
+        journal = WriteJournal(settings.operating.writes_folder)
+        state = ServerState(router, limits, group, copier, observer, workers, journal)
         limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
         clients = _Clients(state, limiter, MeteredAuthenticator(checked, state.observer))
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
@@ -92,6 +94,7 @@ async def serve(
             ),
             shared=bool(workers.sockets),
         )
+        state.services.recovery.take_over()
         _start_periodic_tasks(state)
         async with _administered(clients, listeners, settings, read_settings, workers) as admin:
             if on_admin is not None:
@@ -183,6 +186,7 @@ async def _administered(
         if registration is not None:
             await asyncio.to_thread(registration.stop)
         state.pool.close()
+        state.services.recovery.close()
         await state.router.analysis.close()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from cli.main import main
 from conf.names import ClusterName, TableRef
+from conf.times import utc
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.placement.placement_store import PlacementStore
@@ -113,6 +114,28 @@ def test_an_error_is_one_line(run: Run) -> None:
     status, _, printed = run("table", "assign", "default.t", "--primary", "C9")
     assert status == 1
     assert printed == "causeway: [CW313] no cluster C9; there are C1, C2.\n"
+
+
+def test_the_writes_that_run_are_listed(run: Run, metastore: FakeMetastore) -> None:
+    now = round(time.time())
+    with HmsClient((metastore.endpoint,)) as client:
+        store = PlacementStore(client, ClusterName("C1"))
+        store.open_write(TableRef("default", "t"), "old", None, now - 7200, "proxy:1")
+        store.open_write(TableRef("default", "p"), "new", ["ds=1", "ds=2"], now, "proxy:2")
+    status, printed, _ = run("table", "writes")
+    assert status == 0
+    assert printed.splitlines() == [
+        f"default.p: written by proxy:2 since {utc(now)}, 2 partitions (id new)",
+        f"default.t: written by proxy:1 since {utc(now - 7200)} (id old)",
+    ]
+    (old,) = json.loads(run("table", "writes", "--older", "1h", "--json")[1])
+    assert old == {
+        "table": "default.t",
+        "id": "old",
+        "by": "proxy:1",
+        "since": now - 7200,
+        "partitions": None,
+    }
 
 
 def test_upgrade_verify_downgrade(run: Run) -> None:

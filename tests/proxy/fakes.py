@@ -133,8 +133,10 @@ class FakeMetastore:
     async def listed(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [each for each in self.lists if wanted(each[0])]
 
-    async def open_write(self, targets: Any) -> Any:
-        token = FakeToken(" ".join(map(str, targets)))
+    def new_write(self, targets: Any) -> Any:
+        return FakeToken(" ".join(map(str, targets)))
+
+    async def open_write(self, token: Any) -> Any:
         self.log.append(f"open {token}")
         return token
 

@@ -107,6 +107,14 @@ class FakeUpstream:
         self.alive = False
 
 
+class NoRecovery:
+    """In the place of `WriteRecovery`: nothing is lost here."""
+
+    def begin(self, token: object, session: object) -> None: ...
+
+    def end(self, mark: str) -> None: ...
+
+
 @dataclass
 class Proxied:
     """A session of the proxy over the models of two clusters."""
@@ -154,7 +162,7 @@ class Proxied:
         """Its rows, or the code of its error."""
         operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
         request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
-        services = StatementServices(self.router, LocalPlaces(WriteQueue()))
+        services = StatementServices(self.router, LocalPlaces(WriteQueue()), NoRecovery())
         limits = Limits(linger=0)
         runner = StatementRunner(self.session, operation, request, services, limits)
         await runner.run(lambda: None)

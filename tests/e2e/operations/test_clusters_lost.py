@@ -27,6 +27,7 @@ from bench.proxy import RawClient, fetch
 from cli.stack.plan import METASTORE, Service, StackSpec
 from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName, TableRef
+from conf.placement import Placement, read_placement
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
 from proxy.protocol.types import Orientation
@@ -77,6 +78,7 @@ def site(mortal: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Si
     with ExitStack() as exits:
         there = Site(mortal, tmp_path_factory.mktemp("site"), exits, forwarded=False)
         there.base.append('hive.server2.thrift.bind.host = "0.0.0.0"')
+        there.base.append(f'proxy.writes.folder = "{there.folder / "writes"}"')
         more = ('proxy.health.timeout = "3s"', 'metastore.timeout = "2s"')
         there.configure(there.endpoints[:1], *more)
         there.start()
@@ -406,15 +408,45 @@ def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int
     running = Running(site.connect().cursor(), SLOW)
     site.statement()
     assert _sessions(ui) >= 2
+    _kill_proxy(site)
+    with pytest.raises(_GONE):
+        cursor.execute("SELECT 1")
+    assert isinstance(running.join().error, _GONE)
+    until(lambda: _sessions(ui) == 0)
+
+
+def test_the_next_proxy_removes_the_marks_of_one_that_was_killed(site: Site, ui: int) -> None:
+    """After the test before no proxy runs."""
+    site.start()
+    name = f"default.t{secrets.token_hex(4)}"
+    rows(site.connect().cursor(), f"CREATE TABLE {name} USING parquet AS SELECT 1L AS id")
+    Tables(site.stack).copy(name, C2)
+    writing = Running(site.connect().cursor(), _WRITE.format(name))
+    site.statement()
+    assert len(_placement(site, name).open) == 1
+    _kill_proxy(site)
+    assert isinstance(writing.join().error, _GONE)
+    assert len(_placement(site, name).open) == 1
+    site.start()
+    until(lambda: not _placement(site, name).open)
+    placed = _placement(site, name)
+    assert not any(map(placed.is_fresh, placed.copies))
+    assert _sessions(ui) == 0
+    assert rows(site.connect().cursor(), f"SELECT * FROM {name}") == [(1,)]
+
+
+def _placement(site: Site, table: str) -> Placement:
+    with HmsClient((site.stack.ports.metastore,)) as client:
+        return read_placement(client.get_table(TableRef.parse(table)).parameters, C1)
+
+
+def _kill_proxy(site: Site) -> None:
+    """All of its processes at once."""
     supervisor = site.proxy
     assert supervisor is not None
     children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children").read_text().split()
     for each in (supervisor.pid, *map(int, children)):
         os.kill(each, signal.SIGKILL)
-    with pytest.raises(_GONE):
-        cursor.execute("SELECT 1")
-    assert isinstance(running.join().error, _GONE)
-    until(lambda: _sessions(ui) == 0)
 
 
 def _sessions(ui: int) -> int:

@@ -243,7 +243,7 @@ def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> N
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_facts([REF])
-        token = await loader.open_write([REF])
+        token = await loader.open_write(loader.new_write([REF]))
         assert _stored(metastore).writing
         assert snapshot.facts(REF).replicas.stale == {C2}
         await loader.close_write(token)
@@ -261,7 +261,7 @@ def test_a_write_waits_for_pending_changes_of_the_views(metastore: FakeMetastore
 
     async def run() -> None:
         loader = SnapshotLoader(settings, Snapshot())
-        token = await loader.open_write([REF])
+        token = await loader.open_write(loader.new_write([REF]))
         assert metastore.calls["causeway_settle"] == 1  # one address
         await loader.close_write(token)
         assert metastore.calls["causeway_settle"] == 2
@@ -282,12 +282,12 @@ def test_a_write_of_one_partition_leaves_other_copies_fresh(metastore: FakeMetas
             (row,) = placed.partitions.rows_with(0, day)
             return C2 in placed.replicas[placed.groups[row]].fresh
 
-        token = await loader.open_write([PartitionRef(PARTED, (("ds", "2"),))])
+        token = await loader.open_write(loader.new_write([PartitionRef(PARTED, (("ds", "2"),))]))
         assert (await fresh("1"), await fresh("2")) == (True, False)
         await loader.close_write(token)
         assert (await fresh("1"), await fresh("2")) == (True, False)
         assert _stored_partition(metastore, "ds=1").write == "0"
-        token = await loader.open_write([PARTED])
+        token = await loader.open_write(loader.new_write([PARTED]))
         assert await fresh("1") is False
         await loader.close_write(token)
         assert await fresh("1") is False
@@ -299,7 +299,7 @@ def test_a_write_of_a_uniform_table_changes_no_partition(metastore: FakeMetastor
     metastore.add(_table(Placement(C1, exceptions=frozenset()), PARTED), ("ds=1", {}))
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
-        token = await loader.open_write([PartitionRef(PARTED, (("ds", "1"),))])
+        token = await loader.open_write(loader.new_write([PartitionRef(PARTED, (("ds", "1"),))]))
         await loader.close_write(token)
         assert metastore.calls["alter_partitions_with_environment_context"] == 0
         assert _stored(metastore, PARTED).write != "0"  # ends a copy that had begun
@@ -313,7 +313,7 @@ def test_a_renamed_table_loses_its_mark_under_its_new_name(metastore: FakeMetast
     new = TableRef("default", "t2")
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
-        token = await loader.open_write([REF, new])
+        token = await loader.open_write(loader.new_write([REF, new]))
         renamed = Table(metastore.tables.pop(REF))
         renamed.set_text(1, "t2")
         metastore.add(renamed)
@@ -391,7 +391,7 @@ def test_when_the_metastore_is_down_copies_do_not_count(
         with pytest.raises(MetastoreDown):
             await loader.load_facts([TableRef("default", "other")])
         with pytest.raises(MetastoreDown):
-            await loader.open_write([REF])
+            await loader.open_write(loader.new_write([REF]))
         with pytest.raises(MetastoreDown):
             await loader.load_database("default")
 

@@ -441,8 +441,8 @@ def test_a_read_that_its_client_stopped_does_not_move() -> None:
 
 
 def test_a_write_that_may_have_been_sent_keeps_its_mark() -> None:
-    book = sent(WRITE) >> Failed(LOST) << cmd.KeepMark(TOKEN) << WROTE << error(LOST)
-    assert (book << cmd.Report()).is_over
+    book = sent(WRITE) >> Failed(LOST) << cmd.KeepMark(TOKEN) << cmd.RecoverWrite(TOKEN) << WROTE
+    assert (book << error(LOST) << cmd.Report()).is_over
 
 
 def test_a_write_that_the_cluster_refuses_loses_its_mark() -> None:
@@ -455,8 +455,9 @@ def test_the_end_of_a_write_is_learnt_after_its_client_got_the_error(ended: bool
     book = running(WRITE) >> Failed(LOST) << cmd.KeepMark(TOKEN) << WROTE << error(LOST)
     book = book << cmd.Report() << cmd.LearnOutcome(TOKEN) >> OutcomeLearned(ended)
     if ended:
-        book = book << cmd.Linger() >> Lingered() << cmd.CloseWrite(TOKEN)
-    assert book.is_over
+        assert (book << cmd.Linger() >> Lingered() << cmd.CloseWrite(TOKEN)).is_over
+    else:
+        assert (book << cmd.RecoverWrite(TOKEN)).is_over
 
 
 @pytest.mark.parametrize(

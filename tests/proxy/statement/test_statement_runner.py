@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from typing import Any
 
 import pytest
 
@@ -511,6 +512,58 @@ def test_a_write_with_an_unknown_end_stays_open(monkeypatch: pytest.MonkeyPatch)
         assert world.metastore.log == ["open default.w", "forget default.w"]
 
     play(scenario)
+
+
+@pytest.mark.parametrize("lost_at", ["GetOperationStatus", "ExecuteStatement"])
+def test_a_write_whose_cluster_stays_away_is_recovered_when_it_answers(
+    monkeypatch: pytest.MonkeyPatch, lost_at: str
+) -> None:
+    monkeypatch.setattr("proxy.upstream.remote_result.LEARNING_PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("proxy.statement.running_writes.recovery_runner.PAUSES", (0.05,))
+
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        client = await world.client()
+        world.west.dies_at = lost_at
+        operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+        await until(lambda: ("ann", lost_at, "") in [(*each[:2], "") for each in world.west.log])
+        await world.west.stop()
+        await until(lambda: "forget default.w" in world.metastore.log)
+        await asyncio.sleep(0.2)
+        assert "close default.w" not in world.metastore.log
+        world.west.dies_at = ""
+        world.west.log.clear()
+        await world.west.start()
+        await until(lambda: "close default.w" in world.metastore.log)
+        assert "CloseSession" in [call for _, call, _ in world.west.log]
+        assert world.metastore.log.count("close default.w") == 1
+        state = (await client.on("GetOperationStatus", operation)).get(2)
+        assert state == OperationState.ERROR
+
+    play(scenario, Limits(linger=0.0))
+
+
+def test_a_mark_that_the_metastore_did_not_take_away_goes_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proxy.statement.running_writes.recovery_runner.PAUSES", (0.05,))
+
+    async def scenario(world: World) -> None:
+        close = world.metastore.close_write
+        failures = [MetastoreDown("down"), MetastoreDown("down")]
+
+        async def failing(token: Any) -> None:
+            if failures:
+                raise failures.pop()
+            await close(token)
+
+        world.metastore.close_write = failing  # type: ignore[method-assign]
+        client = await world.client()
+        await client.rows("INSERT INTO w SELECT 1")
+        await until(lambda: "close default.w" in world.metastore.log)
+        assert world.metastore.log.count("close default.w") == 1
+
+    play(scenario, Limits(linger=0.0))
 
 
 def test_a_lost_write_fails_at_once_and_is_closed_when_no_server_knows_it(
