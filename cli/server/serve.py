@@ -15,7 +15,7 @@ from cli.server import workers
 from cli.server.copier import Copier
 from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
-from cli.server.settings_history import replay
+from cli.server.settings_history import newest, replay
 from cli.server.signals import install_sighup_handler, sighup_blocked
 from cli.target import add_target_arguments, load_settings
 from conf.logs.log_fields import add_log_fields
@@ -99,7 +99,7 @@ async def _serve(
                 limits,
                 copier=Copier(path),
                 on_admin=signals.manage,
-                read_settings=lambda: load(path),
+                read_settings=lambda: newest(path) if worker else load(path),
                 workers=worker.workers() if worker else WorkerGroup(used_before=True),
                 cookie_key=worker.cookie_key if worker else None,
             )

@@ -20,23 +20,27 @@ _CODE = ("*", "transform", "add", "create-function")
 
 def read_rules(text: str) -> AccessRules:
     """The rules in the file of this name. Raises BadValue with all that is wrong in it."""
+    document = read_document(text)
+    try:
+        return rules_of(document)
+    except BadValue as error:
+        raise BadValue([f"{text}: {each}" for each in error.reasons]) from error
+
+
+def read_document(text: str) -> object:
+    """What the file of this name says, of JSON's types. Raises BadValue if it cannot be read."""
     path = Path(text)
     try:
         source = path.read_text(encoding="utf-8")
         if path.suffix == ".toml":
-            document = tomllib.loads(source)
-        elif path.suffix == ".json":
-            document = json.loads(source)
-        else:
-            raise BadValue([f"{path}: neither .toml nor .json"])
+            return tomllib.loads(source)
+        if path.suffix == ".json":
+            return json.loads(source)
     except OSError as error:
         raise BadValue([f"{path}: {error.strerror}"]) from error
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise BadValue([f"{path}: {error}"]) from error
-    try:
-        return rules_of(document)
-    except BadValue as error:
-        raise BadValue([f"{path}: {each}" for each in error.reasons]) from error
+    raise BadValue([f"{path}: neither .toml nor .json"])
 
 
 def rules_of(document: object) -> AccessRules:

@@ -28,13 +28,13 @@ _ALIKE = 0.95  # similarity of a name in hive-site.xml to one of Causeway's
 _TABLES = (CLUSTERS.name, LOGIN.name, CONSOLE_LOGIN.name)  # settings that are tables
 
 
-def load(path: Path) -> Settings:
-    """The settings in a `.xml`, `.toml` or `.json` file.
+def load(path: Path, instead: Mapping[str, str] | None = None) -> Settings:
+    """The settings in a `.xml`, `.toml` or `.json` file, with some values `instead` of the file's.
 
     Raises UnreadableSettings, or BadSettings naming the file, and the key and reason of each
     problem.
     """
-    found = examine(path)
+    found = examine(path, instead)
     if found.problems:
         raise BadSettings(str(path), found.problems)
     return found.settings
@@ -50,9 +50,9 @@ class Examined:
     doubtful: tuple[Problem, ...]
 
 
-def examine(path: Path) -> Examined:
+def examine(path: Path, instead: Mapping[str, str] | None = None) -> Examined:
     """What is wrong with the settings in a file, all of it. Raises UnreadableSettings."""
-    values = properties(path)
+    values = properties(path) | dict(instead or {})
     settings, problems = read_settings(values)
     unknown = [_unknown(name) for name in values if name not in NAMES and not is_rule(name)]
     if path.suffix == ".toml":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.server.settings_history import SettingsHistory, replay
+from cli.server.settings_history import SettingsHistory, newest, replay
 from conf.errors import BadSetting, UnreadableSettings
 
 CONF = """
@@ -50,3 +50,31 @@ def test_invalid_files_are_not_recorded(tmp_path: Path) -> None:
     assert replay(history.latest).operating.drain_timeout == 1.0
     with pytest.raises(UnreadableSettings):
         SettingsHistory(conf, tmp_path / "other")
+
+
+RULES = '[[rules]]\nname = "{}"\neffect = "deny"\nusers = ["*"]\ndatabases = ["hr"]\n'
+
+
+def names(history: SettingsHistory) -> list[str]:
+    return [rule.name for rule in replay(history.latest).access.rules.rules]
+
+
+def test_access_rules_are_those_of_the_start_and_of_each_reload(tmp_path: Path) -> None:
+    conf, rules = tmp_path / "causeway.toml", tmp_path / "access.toml"
+    write(conf, "1s")
+    conf.write_text(f'access.rules = "{rules}"\n' + conf.read_text())
+    rules.write_text(RULES.format("first"))
+    history = SettingsHistory(conf, tmp_path / "history")
+    rules.write_text(RULES.format("second"))
+    assert names(history) == ["first"]
+    history.record()
+    assert names(history) == ["second"]
+    (rule,) = newest(history.latest).access.rules.rules
+    assert rule.name == "second"
+    for wrong in ("rules = 3", "rules = "):
+        rules.write_text(wrong)
+        with pytest.raises(BadSetting, match=r"access\.rules"):
+            history.record()
+        assert names(history) == ["second"]
+    rules.unlink()
+    assert names(history) == ["second"]
