@@ -163,6 +163,22 @@ class NoSuchThing(CausewayError):
     hint = "`causeway admin clusters`, `sessions` and `statements` list the names."
 
 
+class UserBlocked(CausewayError):
+    """An operator blocked the user."""
+
+    code = "CW217"
+    sqlstate = "28000"
+    hint = "Ask the operator; `causeway admin unblock` ends it."
+
+
+class InMaintenance(CausewayError):
+    """An operator announced maintenance: statements that run go on, and no others begin."""
+
+    code = "CW218"
+    sqlstate = "57P03"
+    hint = "Try again later; `causeway admin maintenance --end` ends it."
+
+
 class TooLarge(CausewayError):
     """A request is longer than the limit."""
 

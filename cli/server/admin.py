@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("copies", "list the copies that are being made for statements"),
         ("clusters", "list Thrift Servers with health, load and whether they are drained"),
         ("cache", "show how much of the metastore is in memory"),
+        ("admission", "show whether there is maintenance, and the users that are blocked"),
         ("reload", "reload the settings, as SIGHUP does"),
     ):
         add_target_arguments(_with_json(actions.add_parser(name, help=summary)))
@@ -37,6 +38,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "id", metavar="ID", help="id of a statement or session, or the beginning of the id"
     )
     add_target_arguments(killing)
+    for name, summary in (
+        ("block", "close all sessions of a user, and open no more"),
+        ("unblock", "end block"),
+    ):
+        action = _with_json(actions.add_parser(name, help=summary))
+        action.add_argument("user", metavar="USER", help="name of the user")
+        add_target_arguments(action)
+    pausing = _with_json(
+        actions.add_parser("maintenance", help="begin no more statements; those that run go on")
+    )
+    pausing.add_argument("message", nargs="?", metavar="MESSAGE", help="shown to users")
+    pausing.add_argument("--end", action="store_true", help="begin statements again")
+    add_target_arguments(pausing)
     for name, summary in (
         ("drain", "stop opening sessions in a cluster or Thrift Server; open sessions stay"),
         ("resume", "end drain"),
@@ -62,6 +76,12 @@ def run(args: argparse.Namespace) -> int:
     elif action in ("drain", "resume", "activate"):
         kind = "endpoints" if ":" in args.place else "clusters"
         answer = call(operating, "POST", f"/v1/{kind}/{quote(args.place, safe='')}/{action}")
+    elif action in ("block", "unblock"):
+        answer = call(operating, "POST", f"/v1/users/{quote(args.user, safe='')}/{action}")
+    elif action == "maintenance":
+        message = args.message or ("-" if args.end else "Causeway is in maintenance.")
+        change = "end" if args.end else "begin"
+        answer = call(operating, "POST", f"/v1/maintenance/{quote(message, safe='')}/{change}")
     elif action == "reload":
         answer = call(operating, "POST", "/v1/reload")
     else:
@@ -250,6 +270,13 @@ _SHOWN: dict[str, Callable[[Any], list[str]]] = {
     "clusters": _clusters,
     "cache": _pairs,
     "reload": _reloaded,
+    "admission": lambda answer: [
+        f"maintenance: {answer['maintenance'] or '-'}",
+        f"blocked: {', '.join(answer['blocked']) or '-'}",
+    ],
+    "block": lambda answer: [f"blocked, sessions closed: {answer['closed']}"],
+    "unblock": lambda answer: ["unblocked"],
+    "maintenance": lambda answer: [f"statements that still run: {answer['running']}"],
     "kill": lambda answer: ["killed"],
     "drain": lambda answer: ["drained: no new sessions"],
     "resume": lambda answer: ["resumed"],

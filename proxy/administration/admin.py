@@ -67,6 +67,7 @@ class Admin:
             actions.CACHE: self.cache,
             actions.SAMPLES: self.samples,
             actions.HEALTH: self.health,
+            actions.ADMISSION: self.admission,
             actions.RELOAD: self.reload,
         }
         acts: dict[str, Callable[[str], Awaitable[Any]]] = {
@@ -75,6 +76,10 @@ class Admin:
             actions.DRAIN: self.drain,
             actions.RESUME: self.resume,
             actions.EXPLAIN: self.explain,
+            actions.BLOCK: self.block,
+            actions.UNBLOCK: self.unblock,
+            actions.MAINTENANCE: self.begin_maintenance,
+            actions.END_MAINTENANCE: self.end_maintenance,
         }
         if action in answers:
             return answers[action]()
@@ -160,6 +165,11 @@ class Admin:
     def health(self) -> dict[str, str]:
         return {"status": "stopping" if self._server.stopping else "ok"}
 
+    def admission(self) -> dict[str, Any]:
+        """The message of maintenance, null without it, and the users that are blocked."""
+        admission = self._server.admission
+        return {"maintenance": admission.maintenance or None, "blocked": admission.blocked}
+
     def samples(self) -> list[Sample]:
         """The metrics, with gauges that are read at this moment."""
         server, observer = self._server, self._server.observer
@@ -222,6 +232,36 @@ class Admin:
                 await each.operation.cancel()
                 return {"killed": 1}
         return {"killed": 0}
+
+    async def block(self, user: str) -> dict[str, int]:
+        """Accepts no more sessions of the user, and closes those that are open with their
+        statements, also those in which the user acts for another one."""
+        admission = self._server.admission
+        _log.info("an operator blocks the user", extra=extra(user=user))
+        admission.block(user)
+        open_ones = self._server.sessions.items()
+        theirs = [each for each in open_ones if admission.is_blocked(each.state.user, each.by)]
+        await asyncio.gather(*(self._server.close(each) for each in theirs))
+        return {"closed": len(theirs)}
+
+    async def unblock(self, user: str) -> dict[str, int]:
+        """Raises NoSuchThing for a user who is not blocked."""
+        if not self._server.admission.unblock(user):
+            raise NoSuchThing(f"The user {user!r} is not blocked.")
+        _log.info("an operator unblocks the user", extra=extra(user=user))
+        return {"unblocked": 1}
+
+    async def begin_maintenance(self, message: str) -> dict[str, int]:
+        """Begins no more statements; those that run go on."""
+        _log.info("an operator begins maintenance: %s", message)
+        self._server.admission.maintenance = message
+        return {"running": self._server.running}
+
+    async def end_maintenance(self, _: str) -> dict[str, int]:
+        """Accepts statements again."""
+        _log.info("an operator ends maintenance")
+        self._server.admission.maintenance = ""
+        return {"running": self._server.running}
 
     async def drain(self, name: str) -> dict[str, int]:
         """Opens no new sessions in a cluster or at an endpoint. Raises NoSuchThing."""

@@ -51,6 +51,7 @@ _GET = {
     "/v1/copies": actions.COPIES,
     "/v1/clusters": actions.CLUSTERS,
     "/v1/cache": actions.CACHE,
+    "/v1/admission": actions.ADMISSION,
 }
 _POST = {
     ("sessions", "kill"): actions.KILL_SESSION,
@@ -61,6 +62,10 @@ _POST = {
     ("endpoints", "drain"): actions.DRAIN,
     ("endpoints", "resume"): actions.RESUME,
     ("endpoints", "activate"): actions.RESUME,
+    ("users", "block"): actions.BLOCK,
+    ("users", "unblock"): actions.UNBLOCK,
+    ("maintenance", "begin"): actions.MAINTENANCE,
+    ("maintenance", "end"): actions.END_MAINTENANCE,
 }
 _EXPLAIN = "/v1/explain"
 HISTORY = {

@@ -7,6 +7,7 @@ up, and clusters merged by name. `Ask` is the same for one process and for all o
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from conf.access.user_names import loose
 from proxy.operations import metrics
 
 SESSIONS, STATEMENTS, CLUSTERS, CACHE = "sessions", "statements", "clusters", "cache"
@@ -14,10 +15,41 @@ COPIES = "copies"
 SAMPLES, HEALTH, EXPLAIN = "samples", "health", "explain"
 KILL_SESSION, KILL_STATEMENT = "kill-session", "kill-statement"
 DRAIN, RESUME, RELOAD = "drain", "resume", "reload"
+ADMISSION, BLOCK, UNBLOCK = "admission", "block", "unblock"
+MAINTENANCE, END_MAINTENANCE = "maintenance", "end-maintenance"
 
 Ask = Callable[[str, str], Awaitable[Any]]
 """Takes an action and its argument: an id, a cluster's name, an endpoint, the query of a URL, or an
 empty string."""
+
+
+_ENDED_BY = {RESUME: DRAIN, UNBLOCK: BLOCK, END_MAINTENANCE: MAINTENANCE}
+
+
+class Standing:
+    """The requests that hold until another one ends them: a worker that starts has to learn
+    them."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def note(self, action: str, argument: str) -> None:
+        """An operator's request was carried out."""
+        if action in _ENDED_BY:
+            self._requests.pop(_key(_ENDED_BY[action], argument), None)
+        elif action in _ENDED_BY.values():
+            self._requests[_key(action, argument)] = action, argument
+
+    def requests(self) -> tuple[tuple[str, str], ...]:
+        """Actions with their arguments."""
+        return tuple(self._requests.values())
+
+
+def _key(action: str, argument: str) -> tuple[str, str]:
+    """Equal for requests that replace or end each other."""
+    if action == MAINTENANCE:
+        return action, ""
+    return action, loose(argument) if action == BLOCK else argument
 
 
 def merged(action: str, answers: Sequence[Any]) -> Any:
@@ -32,7 +64,7 @@ def merged(action: str, answers: Sequence[Any]) -> Any:
         return _clusters(answers)
     if action == HEALTH:
         return {"status": max(str(answer["status"]) for answer in answers)}  # ok < stopping
-    if action == RELOAD:
+    if action in (RELOAD, ADMISSION):
         return answers[0]
     return {key: sum(answer[key] for answer in answers) for key in answers[0]}
 

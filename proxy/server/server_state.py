@@ -19,6 +19,7 @@ from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.protocol import replies
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
+from proxy.server.admission import Admission
 from proxy.server.peers import ALONE, Peers, WorkerGroup
 from proxy.session.handles import Registry
 from proxy.session.operation import Operation, close_remote
@@ -75,6 +76,7 @@ class ServerState:
         self.router = router
         self.group = group
         self.stopping = False
+        self.admission = Admission()
         self.observer = observer or Observer(Metrics())
         self.metadata = Metadata(router.loader, router.health)
         copies = None if copier is None else RunningCopies(copier)
@@ -136,14 +138,16 @@ class ServerState:
             raise Stopping
 
     def admit(self, session: UserSession, owner: str) -> None:
-        """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping."""
+        """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping, UserBlocked."""
         self.check_not_stopping()
+        self.admission.check_users(session.state.user, session.by)
         self._take(self._session_quota, session, "session")
         self.sessions.add(session.handle, owner, session)
 
     def begin(self, session: UserSession, statement: StatementRunner, operation: Operation) -> None:
-        """Starts a task that runs the statement. Raises TooMany, Stopping."""
+        """Starts a task that runs the statement. Raises TooMany, Stopping, InMaintenance."""
         self.check_not_stopping()
+        self.admission.check_statement()
         self._take(self._statement_quota, session, "statement")
         operation.working = True
         operation.task = self.group.create_task(self._run(session, statement, operation))

@@ -13,7 +13,7 @@ import mmap
 import os
 import secrets
 import signal
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -22,11 +22,10 @@ from typing import Any, Self
 
 from conf.errors import CausewayError
 from proxy.administration.operator_requests import (
-    DRAIN,
     EXPLAIN,
     HEALTH,
-    RESUME,
     Ask,
+    Standing,
     merged,
 )
 from proxy.auth.cookies import KEY_BYTES
@@ -115,8 +114,8 @@ class WorkerProcess:
     def is_running(self) -> bool:
         return self.process.returncode is None
 
-    async def ready(self, drained: Collection[str]) -> None:
-        """Waits until the worker serves, and drains what operators have drained before.
+    async def ready(self, standing: Standing) -> None:
+        """Waits until the worker serves, and tells it what operators have requested before.
 
         Raises WorkerFailed.
         """
@@ -124,9 +123,9 @@ class WorkerProcess:
             message = await self._read()
             if message == {"ready": True}:
                 self.serves = True
-                for place in tuple(drained):
-                    with suppress(NoSuchThing):  # a reload removed it
-                        await self._request(DRAIN, place)
+                for action, argument in standing.requests():
+                    with suppress(NoSuchThing):  # a reload removed the cluster
+                        await self._request(action, argument)
         if message != {"ready": True}:
             await self.process.wait()
             raise WorkerFailed(
@@ -198,7 +197,7 @@ class Supervisor:
         self._workers: dict[int, WorkerProcess] = {}
         self._stopping = False
         self._reloads = 0
-        self._drained: set[str] = set()  # by operators; a new worker has to learn it
+        self._standing = Standing()
         self._writes = WriteQueueServer()
         (folder / _COUNTERS).write_bytes(bytes(shared_size(size)))
         (folder / _THROTTLE).write_bytes(empty_throttle())
@@ -237,10 +236,7 @@ class Supervisor:
             raise bad[0]
         if not good:
             raise WorkerFailed("No worker is running.")
-        if action == DRAIN:
-            self._drained.add(argument)
-        elif action == RESUME:
-            self._drained.discard(argument)
+        self._standing.note(action, argument)
         return merged(action, good)
 
     async def end(self, patience: float) -> None:
@@ -297,7 +293,7 @@ class Supervisor:
         process.stdin.write(config.line())
         try:
             async with asyncio.timeout(_READY):
-                await worker.ready(self._drained)
+                await worker.ready(self._standing)
         except TimeoutError:
             worker.send(signal.SIGKILL)
             raise WorkerFailed("A worker did not start in time.") from None

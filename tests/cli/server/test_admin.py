@@ -69,7 +69,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             log.append(f"{self.command} {self.path}")
-            answer: Any = ANSWERS.get(self.path, {"killed": 1})
+            answer: Any = ANSWERS.get(self.path, {"killed": 1, "closed": 1, "running": 0})
             status = 200
             if self.headers["Authorization"] != "Bearer word":
                 status, answer = 401, {"error": "The token is missing or wrong."}
@@ -128,6 +128,10 @@ def test_show_actions_print_tables(
         (["kill", "cdcd"], f"POST /v1/statements/{'cd' * 16}/kill"),
         (["kill", "ab" * 16], f"POST /v1/sessions/{'ab' * 16}/kill"),
         (["drain", "east"], "POST /v1/clusters/east/drain"),
+        (["block", "a b"], "POST /v1/users/a%20b/block"),
+        (["unblock", "ann"], "POST /v1/users/ann/unblock"),
+        (["maintenance", "Till 9/10."], "POST /v1/maintenance/Till%209%2F10./begin"),
+        (["maintenance", "--end"], "POST /v1/maintenance/-/end"),
         (["resume", "h:1"], "POST /v1/endpoints/h%3A1/resume"),
         (["activate", "east"], "POST /v1/clusters/east/activate"),
         (["reload"], "POST /v1/reload"),

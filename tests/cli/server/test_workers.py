@@ -366,6 +366,24 @@ def test_a_restarted_worker_keeps_what_is_drained(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
+def test_a_restarted_worker_keeps_users_out(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        assert len(await there.one_of_each("bob")) == 2
+        assert (await there.ask("POST /v1/users/Bob/block"))["closed"] >= 2
+        before = there.workers()
+        os.kill(before[1], signal.SIGKILL)
+        await until(lambda: len(set(there.workers()) - {before[1]}) == 2)
+        shown = await there.ask("GET /v1/admission")  # once both can answer
+        assert shown == {"maintenance": None, "blocked": ["Bob"]}
+        refused = 0
+        while refused < 20:
+            failure = error_of(await (await there.client("bob")).open())
+            assert failure is None or "CW217" in failure.message
+            refused = refused + 1 if failure else 0
+
+    play(tmp_path, scenario)
+
+
 def test_statements_that_run_at_the_end_of_the_drain_time_have_the_reason(tmp_path: Path) -> None:
     """The supervisor leaves its workers the time to give it."""
 

@@ -243,6 +243,43 @@ def test_sessions_and_statements_are_listed_and_killed() -> None:
     play(scenario)
 
 
+def test_a_blocked_user_has_no_sessions_and_opens_none() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT * FROM e")
+        client, other = await site.client(), await site.client("bob")
+        await client.operation("SELECT * FROM e", run_async=True)
+        await until(lambda: len(site.one.operations) == 1)
+        assert await site.admin.block("ANN") == {"closed": 1}
+        assert "Invalid SessionHandle" in await refusal(client)
+        assert [each["user"] for each in site.admin.sessions()] == ["bob"]
+        failure = error_of(await client.open())
+        assert failure is not None
+        assert "[CW217] The user ann is blocked." in failure.message
+        assert await other.rows("SELECT 1") == 1
+        assert site.admin.admission() == {"maintenance": None, "blocked": ["ANN"]}
+        assert await site.admin.unblock("ann") == {"unblocked": 1}
+        assert error_of(await client.open()) is None
+        with pytest.raises(NoSuchThing, match="'ann' is not blocked"):
+            await site.admin.unblock("ann")
+
+    play(scenario)
+
+
+def test_in_maintenance_what_runs_goes_on_and_nothing_else_begins() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        running = await client.operation("SELECT * FROM e", run_async=True)
+        assert "running" in await site.admin.begin_maintenance("Back at noon.")
+        assert "[CW218] No new statements are accepted: Back at noon." in await refusal(client)
+        await client.on("FetchResults", running)
+        assert error_of(await client.open()) is None
+        assert site.admin.admission()["maintenance"] == "Back at noon."
+        await site.admin.end_maintenance("-")
+        assert await refusal(client) == ""
+
+    play(scenario)
+
+
 def test_metrics_count_statements_errors_and_rows() -> None:
     async def scenario(site: Site) -> None:
         site.one.fails["SELECT * FROM w"] = "no"

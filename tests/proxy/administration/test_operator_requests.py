@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxy.administration.operator_requests import merged
+from proxy.administration.operator_requests import Standing, merged
 
 
 def endpoint(name: str, up: bool | None, connections: int, drained: bool = False) -> dict[str, Any]:
@@ -21,6 +21,8 @@ def endpoint(name: str, up: bool | None, connections: int, drained: bool = False
         ("kill-session", [{"killed": 0}, {"killed": 1}], {"killed": 1}),
         ("health", [{"status": "ok"}, {"status": "stopping"}], {"status": "stopping"}),
         ("reload", [{"changed": ["a"]}, {"changed": ["a"]}], {"changed": ["a"]}),
+        ("admission", [{"blocked": ["a"]}, {"blocked": ["a"]}], {"blocked": ["a"]}),
+        ("block", [{"closed": 1}, {"closed": 2}], {"closed": 3}),
         (
             "samples",
             [[("causeway_sessions", [], 1)], [("causeway_sessions", [], 2)]],
@@ -30,6 +32,25 @@ def endpoint(name: str, up: bool | None, connections: int, drained: bool = False
 )
 def test_answers_are_merged(action: str, answers: list[Any], expected: object) -> None:
     assert merged(action, answers) == expected
+
+
+def test_a_worker_that_starts_learns_what_still_holds() -> None:
+    standing = Standing()
+    for action, argument in (
+        ("drain", "east"),
+        ("drain", "west"),
+        ("resume", "east"),
+        ("kill-session", "x"),
+        ("block", "Ann"),
+        ("block", "bob"),
+        ("unblock", "ann"),
+        ("maintenance", "one"),
+        ("maintenance", "two"),
+    ):
+        standing.note(action, argument)
+    assert standing.requests() == (("drain", "west"), ("block", "bob"), ("maintenance", "two"))
+    standing.note("end-maintenance", "-")
+    assert standing.requests() == (("drain", "west"), ("block", "bob"))
 
 
 def test_clusters_are_merged_by_name() -> None:
