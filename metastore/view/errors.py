@@ -46,3 +46,9 @@ class MessageTooLarge(MetastoreError):
     """A message or value above the limits of docs/guide/metastore-view.md."""
 
     code = "CW356"
+
+
+class FormatNotCopied(MetastoreError):
+    """A client that names clusters sent a copy of a table whose format cannot be copied."""
+
+    code = "CW357"

@@ -21,7 +21,7 @@ from metastore.client.object_spans import (
 )
 from metastore.view.call import Call, ref_of
 from metastore.view.fact_edits import with_facts
-from metastore.view.inbound.client_placement import claimed_facts
+from metastore.view.inbound.client_placement import claimed_facts, refuse_copies
 from metastore.view.inbound.foreign_locations import (
     locations_of_specs,
     refuse_database_folder,
@@ -122,6 +122,8 @@ def _alter_table(call: Call, context: Context) -> Admission:
         facts = claimed_facts(call.data, found, table.placement, table.found.ours, context)
         if facts is None:
             facts = _after_alter(table, context)
+        else:
+            refuse_copies(call.data, found, facts)
         edits += with_facts(call.data, found, Shape.TABLE, facts)
         if not table.is_view:
             refuse_elsewhere(

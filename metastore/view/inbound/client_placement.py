@@ -5,9 +5,13 @@ from dataclasses import replace
 
 from conf.placement import COPY_PREFIX, Placement, write_placement
 from metastore.client.object_spans import Found, places
-from metastore.view.errors import PlacementChanged
+from metastore.client.types import Table
+from metastore.placement.open_formats import why_not_copied
+from metastore.view.errors import FormatNotCopied, PlacementChanged
 from metastore.view.inbound.version_updates import Context
 from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD, read_claims
+from thriftcodec.reader import read_value
+from thriftcodec.values import STRUCT
 
 
 def claimed_facts(
@@ -42,3 +46,11 @@ def claimed_facts(
         new = new.with_copy(replace(copy, of=of, notes=notes))
     kept = {key: value for key, value in current.items() if not key.startswith(COPY_PREFIX)}
     return {**kept, **write_placement(new)}
+
+
+def refuse_copies(data: bytes, found: Found, facts: Mapping[str, str]) -> None:
+    """Raises FormatNotCopied where the client gave copies to a table of Iceberg or Delta."""
+    if any(key.startswith(COPY_PREFIX) for key in facts):
+        why = why_not_copied(Table(read_value(data, found.start, STRUCT)[0]))
+        if why is not None:
+            raise FormatNotCopied(why)

@@ -13,6 +13,7 @@ from metastore.view.errors import MessageTooLarge
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, spec_of
 from metastore.view.outbound import replies
+from metastore.view.outbound.commit_refusals import refusal_message
 from metastore.view.server import own_methods
 from metastore.view.server.client_view import ClientView
 from metastore.view.server.mutation import Mutation
@@ -92,4 +93,5 @@ def _refusal(request: Request, error: CausewayError) -> bytes:
     spec = spec_of(request.name) or own_methods.REFUSABLE.get(request.name)
     if spec is None:
         return replies.unknown_method(request.name, request.sequence, str(error))
-    return replies.refusal(spec, request.name, request.sequence, str(error))
+    message = refusal_message(request, str(error))
+    return replies.refusal(spec, request.name, request.sequence, message)

@@ -360,6 +360,24 @@ class TestRefusals:
         },
     }
 
+    COMMIT_FAILED = (
+        "The table has been modified. The parameter value for key 'metadata_location' is"
+    )
+
+    @pytest.mark.parametrize("method", ["alter_table", "alter_table_with_environment_context"])
+    def test_a_commit_of_iceberg_is_told_in_words_that_make_it_a_definite_failure(
+        self, hms, view, method: str
+    ) -> None:
+        at = {"table_type": "ICEBERG", "metadata_location": "hdfs://c1:8020/warehouse/t/m/1.json"}
+        hms.add(table({**placed(), **at}))
+        commit = table({**at, "metadata_location": "hdfs://c1:8020/warehouse/t/m/2.json"})
+        with pytest.raises(MetastoreRefused, match=f"CW350.* is c1, .*{self.COMMIT_FAILED}"):
+            call(view[C2], method, named((STRUCT, commit.struct)), 2)
+        assert hms.calls[method] == 0
+        with pytest.raises(MetastoreRefused, match="CW350") as refused:
+            call(view[C2], method, named((STRUCT, table({}).struct)), 2)
+        assert self.COMMIT_FAILED not in str(refused.value)
+
     @pytest.mark.parametrize("method", CALLS)
     def test_of_the_table(self, hms, view, method: str) -> None:
         hms.add(table(placed(), KEYS), ("ds=1", {}))
@@ -560,6 +578,24 @@ class TestByCluster:
         fields = named((STRUCT, got.struct)) | {CLUSTER_FIELD: (STRING, C1)}
         call(view[C3], "alter_table_on_cluster", fields, 2)
         assert client(view[C2]).get_table(REF).location == AWAY
+
+    @pytest.mark.parametrize(
+        "parameters", [{"table_type": "ICEBERG"}, {"spark.sql.sources.provider": "delta"}]
+    )
+    def test_no_copy_of_an_open_table_format_is_registered(
+        self, hms, view, parameters: dict[str, str]
+    ) -> None:
+        hms.add(table({**placed(), **parameters}))
+        got = Table(call(view[C1], "get_table_on_cluster", named() | {CLUSTER_FIELD: (STRING, C1)}))
+        fields = named((STRUCT, got.struct)) | {CLUSTER_FIELD: (STRING, C1)}
+        call(view[C1], "alter_table_on_cluster", fields, 2)  # without a copy
+        copy = Struct({1: (STRING, C2), 2: (STRING, AWAY)})
+        got = Table(call(view[C1], "get_table_on_cluster", named() | {CLUSTER_FIELD: (STRING, C1)}))
+        got.storage.struct.set(102, SET, Items(STRUCT, [copy]))
+        fields = named((STRUCT, got.struct)) | {CLUSTER_FIELD: (STRING, C1)}
+        with pytest.raises(MetastoreRefused, match=r"CW357.* is a table of (Iceberg|Delta)"):
+            call(view[C3], "alter_table_on_cluster", fields, 2)
+        assert read_placement(Table(hms.tables[REF]).parameters, C1).copies == ()
 
     def test_a_partition_with_copies_from_a_client_becomes_an_exception(self, hms, view) -> None:
         hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}), ("ds=2", {}))
