@@ -1,10 +1,13 @@
 """Every bound of the proxy: sizes, counts and waits (seconds)."""
 
 from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
+from conf.access.quotas import UserQuota
 from conf.settings.operating import Operating
 
 _DAY = 86_400.0  # seconds
+_N = TypeVar("_N", int, float)
 # Limits whose settings have another name.
 _NAMES = {
     "connections": "client_connections",
@@ -68,6 +71,23 @@ class Limits:
         named = {_NAMES.get(each.name, each.name): each.name for each in fields(operating)}
         values = {name: getattr(operating, of) for name, of in named.items() if name in known}
         return replace(self, **values)
+
+
+def with_quota(limits: Limits, quota: UserQuota | None) -> Limits:
+    """The limits of a user's statements: the smaller one of each."""
+    if quota is None:
+        return limits
+    return replace(
+        limits,
+        result_rows=_smaller(limits.result_rows, quota.rows),
+        result_bytes=_smaller(limits.result_bytes, quota.bytes),
+        statement_time=_smaller(limits.statement_time, quota.seconds),
+    )
+
+
+def _smaller(one: _N, other: _N) -> _N:
+    """0 is no limit."""
+    return min(one, other) if one and other else one or other
 
 
 DEFAULT = Limits()

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conf.access.rules import EVERY_RIGHT, AccessRules, Effect, Objects, People, Right, Rule
+from conf.access.people import People
+from conf.access.quotas import QuotaRule, UserQuota
+from conf.access.rules import EVERY_RIGHT, AccessRules, Effect, Objects, Right, Rule
 from conf.access.user_names import exact
-from conf.settings.kinds import BadValue, Faults
+from conf.settings.kinds import BadValue, Faults, size
 
 _PEOPLE = ("users", "groups", "roles")
 _OBJECTS = ("databases", "tables", "paths", "functions", "settings", "clusters", "code")
 _KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "unless", "because")
-_TOP = ("groups", "roles", "rules")
+_TOP = ("groups", "roles", "rules", "quotas")
+_BOUNDS = ("statements", "statements_a_minute", "rows", "bytes", "seconds")
+_QUOTA_KEYS = ("name", *_PEOPLE, *_BOUNDS, "unless")
 _CODE = ("*", "transform", "add", "create-function")
 
 
@@ -58,24 +62,53 @@ def rules_of(document: object) -> AccessRules:
     with faults.collected("roles: "):
         for name, people in _table(table.get("roles", {}), "roles").items():
             roles[name] = _people(_table(people, name, ("users", "groups")))
-    found = table.get("rules", [])
-    if not isinstance(found, list):
-        faults.reasons.append("rules: not a list")
-        found = []
-    for number, each in enumerate(found, 1):
+    quotas: list[QuotaRule] = []
+    for number, each in enumerate(_list(table, "rules", faults), 1):
         with faults.collected(f"rule {number}: "):
             rules.append(_rule(_table(each, "it", _KEYS)))
+    for number, each in enumerate(_list(table, "quotas", faults), 1):
+        with faults.collected(f"quota {number}: "):
+            quotas.append(_quota(_table(each, "it", _QUOTA_KEYS)))
     names = Counter(rule.name for rule in rules)
     faults.reasons += [
         f"rule {name!r}: the name is used twice" for name, count in names.items() if count > 1
     ]
-    for rule in rules:
+    both: tuple[Rule | QuotaRule, ...] = (*rules, *quotas)
+    for rule in both:
         unknown = (rule.who.roles | rule.unless.roles) - set(roles)
         faults.reasons += [
             f"rule {rule.name!r}: there is no role {each!r}" for each in sorted(unknown)
         ]
     faults.check()
-    return AccessRules(tuple(rules), groups, roles)
+    return AccessRules(tuple(rules), groups, roles, tuple(quotas))
+
+
+def _list(table: Mapping[str, Any], key: str, faults: Faults) -> list[object]:
+    found = table.get(key, [])
+    if not isinstance(found, list):
+        faults.reasons.append(f"{key}: not a list")
+        return []
+    return found
+
+
+def _quota(table: Mapping[str, Any]) -> QuotaRule:
+    name = table.get("name", "")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("it has no name")
+    who, unless = _people(table), _people(_table(table.get("unless", {}), "unless", _PEOPLE))
+    if who.is_nobody:
+        raise ValueError('it names no users, groups or roles; users = ["*"] is anyone')
+    bounds = {}
+    for key in _BOUNDS:
+        value = table.get(key, 0)
+        if key == "bytes" and isinstance(value, str):
+            value = size(value)
+        if type(value) is not int or value < 0 or (key in table and value == 0):
+            raise ValueError(f"{key} is not a number above 0")
+        bounds[key] = value
+    if not any(bounds.values()):
+        raise ValueError(f"it names none of {', '.join(_BOUNDS)}")
+    return QuotaRule(name, who, UserQuota(**bounds), unless)
 
 
 def _rule(table: Mapping[str, Any]) -> Rule:

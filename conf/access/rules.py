@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from conf.access.people import ANYONE, Membership, People, folded
+from conf.access.quotas import QuotaRule, UserQuota, smallest
 from conf.access.user_names import exact, loose
-
-ANYONE = "*"
 
 
 class Effect(Enum):
@@ -40,19 +40,6 @@ class Right(Enum):
 
 
 EVERY_RIGHT = frozenset(Right)
-
-
-@dataclass(frozen=True, slots=True)
-class People:
-    """Users by name, by group and by role; `*` is anyone."""
-
-    users: frozenset[str] = frozenset()
-    groups: frozenset[str] = frozenset()
-    roles: frozenset[str] = frozenset()
-
-    @property
-    def is_nobody(self) -> bool:
-        return not (self.users or self.groups or self.roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +73,13 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
-    """Groups and roles of one user."""
-
-    user: str
-    groups: frozenset[str]
-    roles: frozenset[str]
-
-    def is_among(self, people: People) -> bool:
-        return (
-            ANYONE in people.users
-            or self.user in people.users
-            or not self.groups.isdisjoint(people.groups)
-            or not self.roles.isdisjoint(people.roles)
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class AccessRules:
     """`groups` have users by group, `roles` have people by role."""
 
     rules: tuple[Rule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     roles: Mapping[str, People] = field(default_factory=dict)
+    quotas: tuple[QuotaRule, ...] = ()
 
     def of(self, user: str) -> tuple[Rule, ...]:
         """The rules that concern the user, in their order.
@@ -120,13 +91,22 @@ class AccessRules:
         found = []
         for rule in self.rules:
             strict = rule.effect.gives
-            who = sure.is_among(rule.who) if strict else possible.is_among(_folded(rule.who))
+            who = sure.is_among(rule.who) if strict else possible.is_among(folded(rule.who))
             if not who:
                 continue
-            out = possible.is_among(_folded(rule.unless)) if strict else sure.is_among(rule.unless)
+            out = possible.is_among(folded(rule.unless)) if strict else sure.is_among(rule.unless)
             if not out:
                 found.append(rule)
         return tuple(found)
+
+    def quota_of(self, user: str) -> UserQuota | None:
+        """The smallest bounds of all quotas that concern the user; None without any."""
+        sure, possible = self._membership(user, exact), self._membership(user, loose)
+        return smallest(
+            each.quota
+            for each in self.quotas
+            if possible.is_among(folded(each.who)) and not sure.is_among(each.unless)
+        )
 
     def _membership(self, user: str, key: Callable[[str], str]) -> Membership:
         name = key(user)
@@ -141,7 +121,3 @@ class AccessRules:
             if ANYONE in people.users or name in users or not groups.isdisjoint(people.groups):
                 roles.add(role)
         return Membership(name, groups, frozenset(roles))
-
-
-def _folded(people: People) -> People:
-    return People(frozenset(map(loose, people.users)), people.groups, people.roles)

@@ -104,7 +104,7 @@ class OperationCalls:
             text = f"Expected state FINISHED, but found {operation.shown.state.name}"
             raise Rejected(Failure(text))
         if request.fetch_type != FETCH_LOG:
-            check_result(operation, self._server.limits)
+            check_result(operation, self._server.limits_of(owned.session))
         match operation.result:
             case LocalResult():
                 return self._own_rows(call, request, operation, operation.result, protocol)

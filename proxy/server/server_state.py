@@ -14,7 +14,7 @@ from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata_runner import Metadata
 from proxy.counters import LocalCounters
 from proxy.errors import Stopping, TooMany
-from proxy.limits import Limits
+from proxy.limits import Limits, with_quota
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.protocol import replies
@@ -44,6 +44,7 @@ from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import Struct
 
 _INFO_WAIT = 1.0
+_MINUTE = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class ServerState:
         )
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)
+        self._minute_quota = Quota("statements a minute", Bounds(), workers.counters)
         self._info: dict[tuple[ClusterName, int], Struct] = {}
         self.sessions: Registry[UserSession] = Registry("sessions", 0)
         self.operations: Registry[OwnedOperation] = Registry(
@@ -148,9 +150,31 @@ class ServerState:
         """Starts a task that runs the statement. Raises TooMany, Stopping, InMaintenance."""
         self.check_not_stopping()
         self.admission.check_statement()
-        self._take(self._statement_quota, session, "statement")
+        self._take_statement(session)
         operation.working = True
         operation.task = self.group.create_task(self._run(session, statement, operation))
+
+    def _take_statement(self, session: UserSession) -> None:
+        """Raises TooMany."""
+        user, address = session.state.user, session.address
+        own = self.router.access.quota_of(user)
+        if own is None:
+            self._take(self._statement_quota, session, "statement")
+            return
+        try:
+            self._minute_quota.check(user, address, own.statements_a_minute)
+            self._statement_quota.take(user, address, own.statements)
+        except TooMany:
+            self.observer.metrics.count("causeway_refused_total", "statement")
+            raise
+        if own.statements_a_minute:
+            self._minute_quota.take(user, address)
+            loop = asyncio.get_running_loop()
+            loop.call_later(_MINUTE, self._minute_quota.give_back, user, address)
+
+    def limits_of(self, session: UserSession) -> Limits:
+        """The limits of the session's statements."""
+        return with_quota(self.limits, self.router.access.quota_of(session.state.user))
 
     def _take(self, quota: Quota, session: UserSession, what: str) -> None:
         try:
@@ -249,9 +273,10 @@ class ServerState:
                     count("causeway_idle_closed_total", "session")
                     self.group.create_task(self.close(session))
         for owned in self.operations.items():
-            if is_too_long(owned.operation, now, limits):
+            own = self.limits_of(owned.session)
+            if is_too_long(owned.operation, now, own):
                 count("causeway_stopped_total", "statement")
-                self.group.create_task(stop_too_long(owned.operation, limits))
+                self.group.create_task(stop_too_long(owned.operation, own))
             elif is_unread(owned.operation, now, limits) and not owned.session.asking:
                 count("causeway_idle_closed_total", "result")
                 self.group.create_task(self.close_operation(owned))

@@ -25,9 +25,9 @@ class Quota:
         self._counters = LocalCounters() if counters is None else counters
         self._taken = 0
 
-    def take(self, user: str, address: str) -> None:
-        """Raises TooMany, with nothing taken."""
-        self.check(user, address)
+    def take(self, user: str, address: str, most: int = 0) -> None:
+        """Raises TooMany, with nothing taken. `most`: a bound of this user's own."""
+        self.check(user, address, most)
         self._add(self._keys(user, address), 1)
 
     def is_full(self, user: str, address: str, *, address_alone: bool = False) -> bool:
@@ -41,11 +41,11 @@ class Quota:
             return True
         return False
 
-    def check(self, user: str, address: str) -> None:
-        """Raises TooMany when there is no place."""
+    def check(self, user: str, address: str, most: int = 0) -> None:
+        """Raises TooMany when there is no place. `most`: a bound of this user's own."""
         bounds, keys = self.bounds, self._keys(user, address)
         for key, bound, who in (
-            (keys[0], bounds.user, f"The user {user}"),
+            (keys[0], min(filter(None, (bounds.user, most)), default=0), f"The user {user}"),
             (keys[1], bounds.address, f"The address {address}"),
             (keys[2], bounds.both, f"The user {user} at {address}"),
             (keys[3], bounds.all, "Causeway"),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from conf.access.quotas import UserQuota
 from conf.access.rules import EVERY_RIGHT, AccessRules, Right, Rule
 from conf.names import TableRef
 from conf.settings.names import canonical_name
@@ -139,6 +140,7 @@ class Access:
 
     rules: AccessRules
     _users: dict[str, UserAccess | None] = field(default_factory=dict)
+    _quotas: dict[str, UserQuota | None] = field(default_factory=dict)
 
     def of(self, user: str) -> UserAccess | None:
         """None for a user whom no rule denies anything."""
@@ -151,6 +153,16 @@ class Access:
             is_free = all(rule.effect.gives for rule in rules)
             self._users[user] = None if is_free else UserAccess(user, rules)
         return self._users[user]
+
+    def quota_of(self, user: str) -> UserQuota | None:
+        """None for a user whom no quota concerns."""
+        if not self.rules.quotas:
+            return None
+        if user not in self._quotas:
+            if len(self._quotas) >= _KEPT:
+                self._quotas.clear()
+            self._quotas[user] = self.rules.quota_of(user)
+        return self._quotas[user]
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -1,6 +1,7 @@
 """Which rules concern a user."""
 
-from conf.access.rules import AccessRules, Effect, Objects, People, Rule
+from conf.access.people import People
+from conf.access.rules import AccessRules, Effect, Objects, Rule
 
 
 def _people(*names: str) -> People:

@@ -47,3 +47,12 @@ def test_all_together() -> None:
         quota.take("cid", "c")
     quota.give_back("ann", "a")
     quota.take("cid", "c")
+
+
+@pytest.mark.parametrize(("bound", "own", "limit"), [(0, 1, 1), (2, 1, 1), (1, 2, 1), (2, 0, 2)])
+def test_a_bound_of_the_users_own(bound: int, own: int, limit: int) -> None:
+    quota = Quota("statements", Bounds(user=bound))
+    for _ in range(limit):
+        quota.take("ann", "a", own)
+    with pytest.raises(TooMany, match=f"The user ann has {limit} statements"):
+        quota.take("ann", "a", own)

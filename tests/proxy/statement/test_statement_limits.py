@@ -1,6 +1,9 @@
 """A statement beyond a limit is ended, and its client receives the reason."""
 
-from proxy.limits import Limits
+from conf.access.document import rules_of
+from conf.access.quotas import UserQuota
+from conf.access.rules import AccessRules
+from proxy.limits import Limits, with_quota
 from tests.proxy.fakes import World, error_of, play, until
 
 
@@ -85,3 +88,55 @@ def test_an_unread_result_is_closed_in_its_cluster() -> None:
 
 def running(world: World) -> list[str]:
     return [each.sql for each in world.east.operations.values()]
+
+
+def quotas_of_ann(**bounds: int) -> AccessRules:
+    return rules_of({"quotas": [{"name": "q", "users": ["ann"], **bounds}]})
+
+
+def test_a_quota_bounds_the_results_and_the_time_of_its_user_alone() -> None:
+    async def scenario(world: World) -> None:
+        world.east.counts["SELECT many"] = 5_000
+        world.east.sleeping.add("SELECT long")
+        client, other = await world.client(), await world.client("bob")
+        for each, works in ((client, False), (other, True)):
+            operation = await each.operation("SELECT many")
+            assert error_of(await each.on("FetchResults", operation, rows=1000)) is None
+            failure = error_of(await each.on("FetchResults", operation, rows=1000))
+            assert (failure is None) is works
+            assert works or "[CW222]" in str(failure)
+        assert "[CW223] The statement ran for more than 1 seconds." in str(
+            error_of(await client.execute("SELECT long"))
+        )
+
+    limits = Limits(check_interval=0.05, linger=0.0)
+    play(scenario, limits, access=quotas_of_ann(rows=1000, seconds=1))
+
+
+def test_a_quota_bounds_the_statements_at_once_and_a_minute() -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping.add("SELECT long")
+        client, other = await world.client(), await world.client("bob")
+        for _ in range(2):
+            await client.operation("SELECT long", run_async=True)
+        refused = str(error_of(await client.execute("SELECT 1")))
+        assert "[CW207] The user ann has 2 statements running, which is the limit." in refused
+        third = await world.client("cid")
+        for _ in range(3):
+            assert await third.rows("SELECT 1") == 1
+        refused = str(error_of(await third.execute("SELECT 1")))
+        assert "[CW207] The user cid has 3 statements a minute, which is the limit." in refused
+        for _ in range(5):
+            assert await other.rows("SELECT 1") == 1
+
+    minute = {"name": "m", "users": ["cid"], "statements_a_minute": 3}
+    once = {"name": "q", "users": ["ann"], "statements": 2}
+    play(scenario, access=rules_of({"quotas": [once, minute]}))
+
+
+def test_the_smaller_limit_holds() -> None:
+    limits = Limits(result_rows=10, result_bytes=0, statement_time=5.0)
+    found = with_quota(limits, UserQuota(rows=20, bytes=7, seconds=3))
+    assert (found.result_rows, found.result_bytes, found.statement_time) == (10, 7, 3)
+    assert with_quota(limits, UserQuota(statements=1)) == limits
+    assert with_quota(limits, None) is limits

@@ -2,7 +2,8 @@
 
 import random
 
-from conf.access.rules import Effect, Objects, People, Rule
+from conf.access.people import People
+from conf.access.rules import Effect, Objects, Rule
 from conf.names import TableRef
 from router.access.patterns import RuleIndex, is_named
 

@@ -1,0 +1,49 @@
+"""Quotas of users, groups and roles."""
+
+from typing import Any
+
+import pytest
+
+from conf.access.document import rules_of
+from conf.access.quotas import UserQuota, smallest
+from conf.settings.kinds import BadValue
+
+ALL: dict[str, Any] = {"name": "all", "users": ["*"], "statements": 10, "bytes": "1k"}
+SOME: dict[str, Any] = {"name": "some", "groups": ["g"], "statements": 20, "seconds": 5}
+
+
+def test_a_user_has_the_smallest_bound_of_each_kind() -> None:
+    rules = rules_of({"groups": {"g": ["ann"]}, "quotas": [ALL, SOME]})
+    assert rules.quota_of("ann") == UserQuota(statements=10, bytes=1024, seconds=5)
+    assert rules.quota_of("ANN") == rules.quota_of("ann")
+    assert rules.quota_of("bob") == UserQuota(statements=10, bytes=1024)
+    assert smallest([]) is None
+
+
+def test_exceptions_are_users_of_exactly_that_name() -> None:
+    rules = rules_of({"quotas": [ALL | {"unless": {"users": ["ann"]}}]})
+    assert rules.quota_of("ann") is None
+    assert rules.quota_of("Ann") is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": ""}, "quota 1: it has no name"),
+        ({"users": []}, "it names no users"),
+        ({"statements": 0}, "statements is not a number above 0"),
+        ({"rows": "x"}, "rows is not a number above 0"),
+        ({"bytes": "many"}, "not a size"),
+        ({"seconds": 1.5}, "seconds is not a number above 0"),
+        ({"minutes": 1}, "it has 'minutes'"),
+        ({"roles": ["r"]}, "there is no role 'r'"),
+    ],
+)
+def test_what_is_wrong_with_a_quota_is_said(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadValue, match=said):
+        rules_of({"quotas": [ALL | change]})
+
+
+def test_a_quota_has_a_bound() -> None:
+    with pytest.raises(BadValue, match="it names none of statements"):
+        rules_of({"quotas": [{"name": "a", "users": ["*"]}]})
