@@ -46,7 +46,10 @@ class MetastoreStock:
     def _load_some(self, wanted: Sequence[TableRef]) -> None:
         snapshot = Snapshot(_FOREVER, _TABLES)
         asyncio.run(self._load_facts(snapshot, wanted))
-        with HmsClient(self._settings.metastores, self._settings.metastore_timeout) as client:
+        settings = self._settings
+        with HmsClient(
+            settings.metastores, settings.metastore_timeout, login=settings.metastore_login
+        ) as client:
             for ref in wanted:
                 self._tables[ref] = _stock(client, snapshot, ref)
 

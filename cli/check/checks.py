@@ -78,7 +78,7 @@ def _words(name: str) -> set[str]:
 
 def _clusters(settings: Settings) -> Iterator[Check]:
     for endpoint in settings.metastores:
-        yield Check(f"metastore {endpoint}", targets.Metastore(endpoint))
+        yield Check(f"metastore {endpoint}", targets.Metastore(endpoint, settings.metastore_login))
     topology, logins = settings.topology, dict(settings.logins)
     clusters = list(topology.clusters.values())
     if not clusters and settings.upstream:
@@ -123,6 +123,7 @@ def passwords_in(settings: Settings, store: str | None = None) -> set[str]:
     """The passwords in the settings themselves and in the address of the lifecycle's store."""
     ldap, tls = settings.identity.ldap, settings.transports.tls
     found = [ldap.bind_password if ldap else "", tls.password if tls else ""]
+    found.append(settings.metastore_login.truststore_password)
     for url in (settings.operating.history_store, store or ""):
         parts = urlsplit(url)
         found += [parts.password or "", *parse_qs(parts.query).get("password", ())]

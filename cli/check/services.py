@@ -9,8 +9,10 @@ from kazoo.handlers.threading import KazooTimeoutError
 from cli.check import targets
 from cli.check.report import Finding, error, ok, warning
 from conf.locations import clusters_of
+from conf.settings.metastore_login import MetastoreLogin
 from conf.topology import Cluster
 from metastore.client.connection import UNKNOWN_METHOD
+from metastore.client.login import check as check_files
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreRefused
 from proxy.auth.ldap.ldap_client import LdapPasswords
@@ -32,10 +34,17 @@ _UNGUARDED = "no guard there compares Spark's plans with the decisions or refuse
 
 
 def metastore(target: targets.Metastore, timeout: float) -> Finding:
-    """Raises MetastoreError."""
-    with HmsClient((target.endpoint,), timeout) as client:
+    """Raises MetastoreError, BadSetting."""
+    login = target.login
+    check_files(login)
+    with HmsClient((target.endpoint,), timeout, login=login) as client:
         version, databases = client.hive_version(), client.get_all_databases()
-    return ok(f"it has the calls of Hive {version}; {len(databases)} databases")
+    how = "" if not login.sasl else f"logged in {_way_in(login)}; "
+    return ok(f"{how}it has the calls of Hive {version}; {len(databases)} databases")
+
+
+def _way_in(login: MetastoreLogin) -> str:
+    return "with a delegation token" if login.token is not None else f"as {login.user}"
 
 
 def view(target: targets.View, timeout: float) -> Finding:

@@ -1,11 +1,12 @@
 """What a check looks at: a file, a service, an address."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from conf.names import ClusterName
 from conf.secrets import SecretFile
 from conf.settings.authentication import Identity, Jwt, Ldap
+from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.operating import Operating, ZooKeeper
 from conf.settings.transports import Tls
 from conf.settings.upstream_auth import Login
@@ -15,6 +16,7 @@ from conf.topology import Endpoint
 @dataclass(frozen=True, slots=True)
 class Metastore:
     endpoint: Endpoint
+    login: MetastoreLogin = field(default_factory=MetastoreLogin)
 
 
 @dataclass(frozen=True, slots=True)

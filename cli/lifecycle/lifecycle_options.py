@@ -63,9 +63,12 @@ def named_settings(paths: Sequence[Path] = ()) -> list[Settings]:
 
 def catalog_service(known: Sequence[Settings] | None = None) -> CatalogService:
     """The catalog service of these settings' first, or of CAUSEWAY_CONF. Raises CausewayError."""
-    first = next(iter(named_settings() if known is None else known), Settings())
-    name = first.lifecycle.catalog_service
-    return load_catalog_service(name) if name else tables.HIVE
+    known = named_settings() if known is None else known
+    name = next(iter(known), Settings()).lifecycle.catalog_service
+    if name:
+        return load_catalog_service(name)
+    logins = {where: each.metastore_login for each in known for where in each.metastores}
+    return tables.HiveCatalogService(logins)
 
 
 def store_exists(url: str) -> bool:

@@ -62,7 +62,9 @@ def migration(args: argparse.Namespace) -> Iterator[Migration]:
     timeout = max(settings.metastore_timeout, CALL_TIMEOUT)
     with ViewSync.of(settings) as tell, closing(bar):
         yield Migration(
-            lambda: NotifyingClient(settings.metastores, timeout, tell),
+            lambda: NotifyingClient(
+                settings.metastores, timeout, tell, login=settings.metastore_login
+            ),
             settings.topology,
             bar,
             dry_run=args.dry_run,

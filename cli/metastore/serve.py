@@ -10,7 +10,9 @@ import uvloop
 from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
+from conf.errors import BadSetting
 from conf.logs.logs import configure_logs
+from conf.settings.metastore_login import SASL, TLS
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.view.server.view_server import DEFAULT, ViewServer
@@ -48,6 +50,10 @@ def run(args: argparse.Namespace) -> int:
     configure_logs()
     settings = load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
+    if settings.metastore_login.sasl or settings.metastore_login.tls:
+        raise BadSetting(
+            f"{SASL.name} and {TLS.name}: the views cannot log in to such a metastore yet."
+        )
     server = ViewServer(settings, args.leftovers, args.cache)
     uvloop.run(_serve(server, endpoints(settings, args.ports)))
     return 0

@@ -127,7 +127,7 @@ def _callable(text: str) -> str:
 
 _ATTRIBUTE = Kind("attribute", _attribute, empty="")
 _DN_PATTERNS: Kind[tuple[str, ...]] = Kind("list of DNs", _dn_patterns, empty=())
-_PRINCIPALS = Kind("principal", _principal, empty="")
+SERVICE_PRINCIPAL = Kind("principal", _principal, empty="")
 
 # fmt: off
 METHODS = Setting("hive.server2.authentication",
@@ -195,12 +195,13 @@ class KerberosService:
         return self.principal.rpartition("@")[2]
 
 
-_PRINCIPAL_ROW = Setting("hive.server2.authentication.kerberos.principal", _PRINCIPALS, "", RESTART,
+_PRINCIPAL_ROW = Setting("hive.server2.authentication.kerberos.principal",
+    SERVICE_PRINCIPAL, "", RESTART,
     "Causeway's service principal, `hive/_HOST@REALM`.", needed=_NEEDED)
 _KEYTAB = Setting("hive.server2.authentication.kerberos.keytab", SECRET_FILE, "", RESTART,
     "The file with the keys of that principal.", needed=_NEEDED)
 _SPNEGO_PRINCIPAL = Setting("hive.server2.authentication.spnego.principal",
-    _PRINCIPALS, "", RESTART, "The service principal for HTTP, `HTTP/_HOST@REALM`.")
+    SERVICE_PRINCIPAL, "", RESTART, "The service principal for HTTP, `HTTP/_HOST@REALM`.")
 _SPNEGO_KEYTAB = Setting("hive.server2.authentication.spnego.keytab", SECRET_FILE, "", RESTART,
     "The file with the keys of that principal.", needed=_NEEDED)
 

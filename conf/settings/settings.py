@@ -13,6 +13,7 @@ from conf.settings import (
     authentication,
     console,
     lifecycle,
+    metastore_login,
     operating,
     restrictions,
     transports,
@@ -24,6 +25,7 @@ from conf.settings.console import ConsoleSettings
 from conf.settings.fetching import Fetching
 from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
 from conf.settings.lifecycle import Lifecycle
+from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.operating import Operating
 from conf.settings.restrictions import Restrictions
 from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
@@ -171,6 +173,7 @@ class Settings:
         " views`; `cluster` always, for metastores that show different tables to different users."
         " `automatic` is `cluster` where Causeway logs in to a cluster as a service"
         " (`Authentication`), because that cluster may check each user's rights, else `memory`.")
+    metastore_login: MetastoreLogin = group(MetastoreLogin)
     metastore_timeout: float = setting("metastore.timeout", DURATION, "20s", RESTART,
         "How long a call to the metastore may take.")
     secret_files: Sharing = made_of(SECRET_FILES, factory=lambda: Sharing.PRIVATE)
@@ -212,6 +215,7 @@ def _read(reader: Reader) -> Settings:
         upstream_login=reader.read(LOGIN, lambda text: parse_login(text, reader.shared)),
         logins=logins,
         views=views,
+        metastore_login=metastore_login.read(reader),
         operating=operating.read(reader),
         transports=transports.read(reader),
         identity=authentication.read(reader),

@@ -83,7 +83,9 @@ class MetastoreClient:
     def __init__(self, settings: Settings) -> None:
         self._clusters = tuple(settings.topology.clusters)
         self._default = settings.topology.default or ClusterName("")
-        self._pool = ClientPool(settings.metastores, settings.metastore_timeout)
+        self._pool = ClientPool(
+            settings.metastores, settings.metastore_timeout, settings.metastore_login
+        )
         self._lists: _Recent[tuple[str, str], TableList] = _Recent(self._read_list, _FRESH)
         self._details: _Recent[TableRef, TableDetails] = _Recent(self._read_details, _FRESH)
 

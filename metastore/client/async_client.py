@@ -7,7 +7,9 @@ from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
 
+from conf.settings.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
+from metastore.client.connecting import PLAIN
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown
 
@@ -26,9 +28,12 @@ class ClientPool:
     refused at once for a moment, so that they do not hang one after the other.
     """
 
-    def __init__(self, endpoints: Sequence[Endpoint], timeout: float) -> None:
+    def __init__(
+        self, endpoints: Sequence[Endpoint], timeout: float, login: MetastoreLogin = PLAIN
+    ) -> None:
         self._endpoints = tuple(endpoints)
         self._timeout = timeout
+        self._login = login
         self._threads = ThreadPoolExecutor(WORKERS, "metastore")
         self._idle: list[tuple[float, HmsClient]] = []  # idle since; the last is used first
         self._sweeping: asyncio.TimerHandle | None = None
@@ -74,7 +79,7 @@ class ClientPool:
         try:
             _, client = self._idle.pop()
         except IndexError:
-            client = HmsClient(self._endpoints, self._timeout)
+            client = HmsClient(self._endpoints, self._timeout, login=self._login)
         started = monotonic()
         self._busy.add(client)
         try:

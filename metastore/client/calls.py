@@ -25,6 +25,7 @@ def _write(*exceptions: str) -> CallSpec:
 
 CALLS = {
     "set_ugi": _read(_META),
+    "get_delegation_token": _read(_META),
     "get_all_databases": _read(_META),
     "get_databases": _read(_META),
     "get_database": _read(_NONE, _META),

@@ -1,18 +1,24 @@
 """A connection to a metastore: sends a call and decodes its reply while it arrives.
 
 Replies are unframed, so only decoding finds their end. Lists are decoded element by element, and
-decoded bytes are removed from the buffer.
+decoded bytes are removed from the buffer. After SASL all bytes are in frames, which say nothing
+about the end of a reply either.
 """
 
 import select
 import socket
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
 
 from conf.topology import Endpoint
+from metastore.client.login import LARGEST_FRAME
 from metastore.errors import AlreadyExists, MalformedReply, MetastoreRefused, NoSuchObject
+from sasl.errors import SaslFailed
+from sasl.frames import FrameReader, framed
+from sasl.negotiation import ClientNegotiation, Mechanism
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.reader import read_struct, read_value
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header
@@ -41,15 +47,42 @@ def refusal(kind: str, message: str) -> MetastoreRefused:
 class Connection:
     """A connected socket for one thread. Every wait ends at the call's deadline."""
 
-    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
-        """Connects within `timeout` seconds. Raises OSError."""
-        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        timeout: float,
+        mechanism: Mechanism | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Connects and logs in within `timeout` seconds; asking a KDC may take longer.
+
+        `mechanism` None: no SASL. Raises OSError, SaslFailed.
+        """
+        self._deadline = monotonic() + timeout
+        self._mechanism = mechanism
+        self._frames: FrameReader | None = None
         self._data = bytearray()
         self._at = 0
-        self._deadline = 0.0
         self._sequence = 0
+        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if tls is not None:
+                self._socket = tls.wrap_socket(self._socket, server_hostname=endpoint.host)
+            if mechanism is not None:
+                self._log_in(mechanism)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def _log_in(self, mechanism: Mechanism) -> None:
+        negotiation = ClientNegotiation(mechanism)
+        self._socket.sendall(negotiation.start())
+        while not negotiation.done:
+            if answer := negotiation.receive(self._received()):
+                self._socket.sendall(answer)
+        self._frames = FrameReader(mechanism.layer, LARGEST_FRAME)
 
     def close(self) -> None:
         self._socket.close()
@@ -61,11 +94,14 @@ class Connection:
 
     def idle(self) -> bool:
         """Whether the peer has neither closed the connection nor sent anything."""
-        return not self._has_arrived()
+        in_frame = self._frames is not None and self._frames.held
+        return not in_frame and not self._has_arrived()
 
     def _has_arrived(self) -> bool:
         """Whether there are bytes to read, or the connection's end. select() would do for the first
         1,024 open files of a process alone."""
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return True
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
@@ -87,10 +123,13 @@ class Connection:
         self._data.clear()
         self._at = 0
         self._socket.settimeout(timeout)
-        self._socket.sendall(call_bytes(method, self._sequence, arguments))
+        request = call_bytes(method, self._sequence, arguments)
         try:
+            if self._mechanism is not None:
+                request = framed(self._mechanism.layer, request)
+            self._socket.sendall(request)
             return self._reply(method, exceptions, element)
-        except MalformedMessage as error:
+        except (MalformedMessage, SaslFailed) as error:
             raise MalformedReply(f"{method}: {error}") from error
 
     def _reply(
@@ -165,17 +204,24 @@ class Connection:
         wanted = max(CHUNK, len(self._data))  # growing, so that a large struct is decoded few times
         got = 0
         while got < wanted:
-            left = self._deadline - monotonic()
-            if left <= 0:
-                raise TimeoutError("the metastore did not answer in time")
             if got and not self._has_arrived():
                 return
-            self._socket.settimeout(left)
-            chunk = self._socket.recv(CHUNK)
-            if not chunk:
-                raise ConnectionResetError("the metastore closed the connection")
+            chunk = self._received()
+            if self._frames is not None:
+                chunk = self._frames.feed(chunk)
             self._data += chunk
             got += len(chunk)
+
+    def _received(self) -> bytes:
+        """What has arrived, at least one byte. Raises OSError."""
+        left = self._deadline - monotonic()
+        if left <= 0:
+            raise TimeoutError("the metastore did not answer in time")
+        self._socket.settimeout(left)
+        chunk = self._socket.recv(CHUNK)
+        if not chunk:
+            raise ConnectionResetError("the metastore closed the connection")
+        return chunk
 
 
 def _reader(kind: int) -> Decoder[Value]:

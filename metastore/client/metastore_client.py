@@ -16,8 +16,10 @@ from time import monotonic
 from typing import Self, TypeVar
 
 from conf.names import TableRef
+from conf.settings.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
+from metastore.client.connecting import PLAIN, connect
 from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
 from metastore.client.types import Changes, Database, Event, Partition, Table, environment
@@ -50,17 +52,23 @@ class HmsClient:
     """Calls the first of `endpoints` that answers; `timeout` of a call is in seconds.
 
     A call that only reads is tried on every address, each with its share of the time. A call that
-    changes something is sent once, because a lost one may have been executed.
+    changes something is sent once, because a lost one may have been executed. `user` is the one
+    that calls are made as; where `login` is SASL, with a delegation token for that user.
     """
 
     def __init__(
-        self, endpoints: Sequence[Endpoint], timeout: float = 20.0, user: str | None = None
+        self,
+        endpoints: Sequence[Endpoint],
+        timeout: float = 20.0,
+        user: str | None = None,
+        login: MetastoreLogin = PLAIN,
     ) -> None:
         if not endpoints:
             raise MetastoreDown("no metastore address is configured")
         self._endpoints = tuple(endpoints)
         self._timeout = timeout
         self._user = user
+        self._login = login
         self._first = 0
         self._connection: Connection | None = None
         self._aborted = False
@@ -318,27 +326,20 @@ class HmsClient:
             if self._connection.idle():
                 return self._connection
             self.close()
-        problem: OSError | None = None
+        problem: Exception | None = None
         count = len(self._endpoints)
         for offset in range(count):
             number = (self._first + offset) % count
             share = max(deadline - monotonic(), 0.001) / (count - offset)
             try:
-                self._connection = Connection(self._endpoints[number], min(share, CONNECT_TIMEOUT))
-            except OSError as error:
+                share = min(share, CONNECT_TIMEOUT)
+                self._connection = connect(self._endpoints[number], share, self._login, self._user)
+            except (OSError, MalformedReply) as error:
                 problem = error
                 continue
             self._first = number
-            self._introduce(self._connection, deadline)
             return self._connection
         raise MetastoreDown(f"{', '.join(map(str, self._endpoints))}: {problem}") from problem
-
-    def _introduce(self, connection: Connection, deadline: float) -> None:
-        if self._user is None:
-            return
-        arguments = Struct({1: (STRING, self._user), 2: (LIST, strings(()))})
-        share = max(deadline - monotonic(), 0.001)
-        connection.call("set_ugi", arguments, CALLS["set_ugi"].exceptions, share)
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from conf.names import TableRef
+from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
+from metastore.client.connecting import PLAIN
 from metastore.client.connection import Decoder
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
@@ -29,9 +31,14 @@ class NotifyingClient(HmsClient):
     """
 
     def __init__(
-        self, endpoints: Sequence[Endpoint], timeout: float, notify: Notify, user: str | None = None
+        self,
+        endpoints: Sequence[Endpoint],
+        timeout: float,
+        notify: Notify,
+        user: str | None = None,
+        login: MetastoreLogin = PLAIN,
     ) -> None:
-        super().__init__(endpoints, timeout, user)
+        super().__init__(endpoints, timeout, user, login)
         self._notify = notify
 
     def call(
@@ -82,6 +89,8 @@ def notifying_client(
     timeout = settings.metastore_timeout if timeout is None else timeout
     with (
         ViewSync.of(settings) as notify,
-        NotifyingClient(settings.metastores, timeout, notify, user) as client,
+        NotifyingClient(
+            settings.metastores, timeout, notify, user, settings.metastore_login
+        ) as client,
     ):
         yield client

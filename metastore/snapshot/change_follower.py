@@ -10,6 +10,7 @@ from collections.abc import Callable
 from conf.names import TableRef
 from conf.settings.settings import Settings
 from metastore.client.async_client import ClientPool
+from metastore.client.connecting import PLAIN
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Changes
 from metastore.errors import MetastoreDown, MetastoreRefused
@@ -24,12 +25,13 @@ Read = Callable[[HmsClient, int | None], Changes]
 
 async def follow(settings: Settings, snapshot: Snapshot) -> None:
     """Removes from the snapshot what other writers change, until cancelled."""
-    sources = [(_log, settings.metastores, PAUSE)] if settings.metastores else []
-    sources += [(_feed, (view,), 0.0) for view in dict.fromkeys(settings.views.values())]
-    pools = [ClientPool(where, settings.metastore_timeout) for _, where, _ in sources]
+    login, timeout = settings.metastore_login, settings.metastore_timeout
+    sources = [(_log, settings.metastores, PAUSE, login)] if settings.metastores else []
+    sources += [(_feed, (view,), 0.0, PLAIN) for view in dict.fromkeys(settings.views.values())]
+    pools = [ClientPool(where, timeout, how) for _, where, _, how in sources]
     try:
         async with asyncio.TaskGroup() as group:
-            for (read, _, pause), pool in zip(sources, pools, strict=True):
+            for (read, _, pause, _), pool in zip(sources, pools, strict=True):
                 group.create_task(_follow(read, pool, pause, snapshot))
     finally:
         for pool in pools:

@@ -60,7 +60,9 @@ class SnapshotLoader:
         self._snapshot = snapshot
         self._default = settings.topology.default or ClusterName("")
         self._writer = str(settings.listen)
-        self._pool = ClientPool(settings.metastores, settings.metastore_timeout)
+        self._pool = ClientPool(
+            settings.metastores, settings.metastore_timeout, settings.metastore_login
+        )
         self._sync = ViewSync.of(settings)
         self._tracker = ChangeTracker(settings)
         self._tables: SingleFlight[TableRef, bool] = SingleFlight(self._read_table)

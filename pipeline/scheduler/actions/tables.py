@@ -8,12 +8,15 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef
 from conf.placement import NEVER_WRITTEN, WRITE
+from conf.settings.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.catalog_client import CatalogClient
+from metastore.client.connecting import PLAIN
 from metastore.client.notifying_client import Notify, NotifyingClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
@@ -43,12 +46,23 @@ from pipeline.scheduler.actions.catalog_service import TIMEOUT, CatalogService
 MAX_FILES = 100_000
 
 
+Logins = Mapping[Endpoint, MetastoreLogin]
+"""The log-ins of metastores that are behind SASL or TLS."""
+NO_LOGINS: Logins = {}
+
+
 @contextmanager
 def metastore(
-    cluster: Cluster, user: str, timeout: float = TIMEOUT, notify: Notify = no_views
+    cluster: Cluster,
+    user: str,
+    timeout: float = TIMEOUT,
+    notify: Notify = no_views,
+    logins: Logins = NO_LOGINS,
 ) -> Iterator[CatalogClient]:
     """A client of the cluster's metastore as `user`; calls `notify` with each changed table."""
-    with NotifyingClient([registry_of(cluster)], timeout, notify, user) as client:
+    endpoint = registry_of(cluster)
+    login = logins.get(endpoint, PLAIN)
+    with NotifyingClient([endpoint], timeout, notify, user, login) as client:
         yield client
 
 
@@ -63,13 +77,16 @@ def registry_of(cluster: Cluster) -> Endpoint:
     return Endpoint(parts.hostname, parts.port)
 
 
+@dataclass(frozen=True, slots=True)
 class HiveCatalogService:
-    """The catalog service of Hive metastores."""
+    """The catalog service of Hive metastores. `logins` are those of metastores behind SASL, TLS."""
+
+    logins: Logins = field(default_factory=dict)
 
     def connect(
         self, cluster: Cluster, user: str, timeout: float = TIMEOUT, notify: Notify = no_views
     ) -> AbstractContextManager[CatalogClient]:
-        return metastore(cluster, user, timeout, notify)
+        return metastore(cluster, user, timeout, notify, self.logins)
 
 
 HIVE = HiveCatalogService()

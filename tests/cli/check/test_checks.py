@@ -110,6 +110,8 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
     keystore = str(made().pem(tmp_path / "pem"))
     rows = {row.name: file for row in ROWS if "secret file" in row.kind.name}
     rows["hive.server2.keystore.path"] = keystore
+    by_keytab = {"metastore.login.keytab": rows.pop("metastore.login.keytab")}
+    by_token = {"metastore.login.token.file": rows.pop("metastore.login.token.file")}
     login = json.dumps({"Authentication": "PLAIN", "User": "u", "PasswordFile": file})
     values = {
         **rows,
@@ -120,11 +122,14 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
         "proxy.login": login,
         "console.login": login,
         "proxy.upstream": "h:1",
+        "hive.metastore.sasl.enabled": "true",
+        "hive.metastore.kerberos.principal": "hive/h@R",
     }
-    found = names(settings_from(values, "here"))
     logins = {"proxy.login PasswordFile", "console.login PasswordFile"}
-    assert set(rows) | logins <= set(found)
-    assert len(found) == len(set(found))
+    for way in (by_keytab | {"metastore.login.principal": "c@R"}, by_token):
+        found = names(settings_from(values | way, "here"))
+        assert set(rows) | logins | set(way) - {"metastore.login.principal"} <= set(found)
+        assert len(found) == len(set(found))
 
 
 def test_logins_of_clusters_have_files(tmp_path: Path) -> None:

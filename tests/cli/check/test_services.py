@@ -9,9 +9,11 @@ import pytest
 
 from cli.check import services, targets
 from cli.check.report import Finding, Level, error, ok
+from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.secrets import SecretFile
 from conf.settings.authentication import Jwt, Ldap
+from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.operating import ZooKeeper
 from conf.settings.upstream_auth import Login, Proof
 from conf.topology import Endpoint
@@ -183,3 +185,10 @@ def test_an_ldap_server_takes_our_own_password(tmp_path: Path) -> None:
         wrong = Ldap(urls=(server.url,), bind_dn=slapd.ADMIN, bind_password="wrong")
         with pytest.raises(AuthBackendUnavailable, match="our own password"):
             services.ldap_server(targets.LdapServer(wrong, server.url), 5.0)
+
+
+def test_a_log_in_whose_token_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    token = SecretFile(private(tmp_path / "token", "no token"))
+    target = targets.Metastore(Endpoint("127.0.0.1", 1), MetastoreLogin(True, token=token))
+    with pytest.raises(BadSetting, match="a delegation token"):
+        services.metastore(target, 1.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from conf.settings.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client import async_client
 from metastore.client.async_client import ClientPool
@@ -17,7 +18,9 @@ class Counted:
     opened = 0
     closings: threading.Semaphore
 
-    def __init__(self, endpoints: Sequence[Endpoint], timeout: float) -> None:
+    def __init__(
+        self, endpoints: Sequence[Endpoint], timeout: float, login: MetastoreLogin
+    ) -> None:
         type(self).opened += 1
 
     def close(self) -> None:

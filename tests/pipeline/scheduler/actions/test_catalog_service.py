@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from cli.lifecycle.lifecycle_options import catalog_service
+from conf.settings.settings import Settings, settings_from
+from conf.topology import Endpoint
 from metastore.placement.placement_store import no_views
 from pipeline.falcon import document
 from pipeline.falcon.entity_set import EntitySet
@@ -102,3 +104,10 @@ def test_the_setting_names_the_class(
     conf.write_text(f'catalog.service.impl = "{value}"\n')
     monkeypatch.setenv("CAUSEWAY_CONF", str(conf))
     assert isinstance(catalog_service(), kind)
+
+
+def test_hives_metastores_have_the_log_ins_of_the_settings() -> None:
+    values = {"hive.metastore.uris": "thrift://h:1", "hive.metastore.use.SSL": "true"}
+    settings = settings_from(values, "x")
+    found = catalog_service([settings, Settings()])
+    assert found == tables.HiveCatalogService({Endpoint("h", 1): settings.metastore_login})

@@ -11,6 +11,8 @@ import pytest
 
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import read_partition_placement, read_placement
+from conf.settings.metastore_login import MetastoreLogin
+from conf.topology import Endpoint
 from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
@@ -87,7 +89,12 @@ class Site:
 
     @contextmanager
     def metastore(
-        self, cluster: Cluster, user: str, timeout: float = 1, notify: Notify | None = None
+        self,
+        cluster: Cluster,
+        user: str,
+        timeout: float = 1,
+        notify: Notify | None = None,
+        *_: object,
     ) -> Iterator[FakeMetastore]:
         assert user == self.owner
         assert notify in (None, self.actions.notify)  # none where nothing is changed
@@ -568,3 +575,22 @@ def test_local_directories_are_listed(tmp_path: Path) -> None:
     assert isinstance(found, FileListing)
     assert [(each.path, each.length) for each in found.files] == [("e/y", 2), ("x", 1)]
     assert tables.local_listing(str(tmp_path / "none")) is None
+
+
+def test_each_metastore_has_its_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[MetastoreLogin] = []
+
+    class Client(tables.NotifyingClient):
+        def __init__(self, *arguments: Any) -> None:
+            made.append(arguments[4])
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(tables, "NotifyingClient", Client)
+    login = MetastoreLogin(True, "hive/_HOST@R", "causeway@R")
+    one, other = Endpoint("one", 9083), Endpoint("other", 9083)
+    for endpoint in (one, other):
+        monkeypatch.setattr(tables, "registry_of", lambda cluster, found=endpoint: found)
+        catalogs = tables.HiveCatalogService({one: login})
+        with catalogs.connect(cast(Cluster, None), "ann"):
+            pass
+    assert made == [login, MetastoreLogin()]

@@ -1,0 +1,67 @@
+"""Opens connections to the metastore as the settings say, in Causeway's own name or a user's.
+
+Without SASL a user is a claim (`set_ugi`). With SASL the metastore gives Causeway a delegation
+token for the user, if its `hadoop.proxyuser` lets it, and a second connection is made with that.
+"""
+
+from conf.settings.metastore_login import MetastoreLogin
+from conf.topology import Endpoint
+from metastore.client.calls import CALLS
+from metastore.client.connection import Connection
+from metastore.client.login import mechanism, own_name, tls_context
+from metastore.errors import MetastoreRefused
+from sasl.delegation_token import token_of_text
+from sasl.digest_md5_client import DigestMd5Client
+from sasl.errors import SaslFailed
+from sasl.negotiation import Mechanism
+from thriftcodec.values import LIST, STRING, Struct, strings
+
+PLAIN = MetastoreLogin()  # neither SASL nor TLS
+
+
+def connect(
+    endpoint: Endpoint, timeout: float, login: MetastoreLogin, user: str | None = None
+) -> Connection:
+    """A connection that is logged in, within some `timeout` seconds for each step.
+
+    Raises OSError, also if the log-in fails; MalformedReply; MetastoreRefused if the metastore
+    refuses the user.
+    """
+    try:
+        if not login.sasl:
+            connection = Connection(endpoint, timeout, None, tls_context(login))
+            return connection if user is None else _claiming(connection, user, timeout)
+        connection = Connection(
+            endpoint, timeout, mechanism(login, endpoint.host), tls_context(login)
+        )
+        if user is None or user == own_name(login):
+            return connection
+        proof = _token_of(connection, user, timeout)
+        return Connection(endpoint, timeout, proof, tls_context(login))
+    except SaslFailed as error:
+        raise PermissionError(f"the log-in to {endpoint} failed: {error}") from error
+
+
+def _claiming(connection: Connection, user: str, timeout: float) -> Connection:
+    try:
+        arguments = Struct({1: (STRING, user), 2: (LIST, strings(()))})
+        connection.call("set_ugi", arguments, CALLS["set_ugi"].exceptions, timeout)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _token_of(connection: Connection, user: str, timeout: float) -> Mechanism:
+    """A mechanism that proves to be the user. Closes the connection."""
+    try:
+        arguments = Struct({1: (STRING, user), 2: (STRING, user)})
+        exceptions = CALLS["get_delegation_token"].exceptions
+        text = connection.call("get_delegation_token", arguments, exceptions, timeout)
+    except MetastoreRefused as refused:
+        raise MetastoreRefused(
+            f"no delegation token for user {user}: {refused.message}", refused.kind
+        ) from refused
+    finally:
+        connection.close()
+    return DigestMd5Client(token_of_text(str(text)))

@@ -1,0 +1,116 @@
+"""DIGEST-MD5 (RFC 2831) as Hadoop uses it for delegation tokens: the parts that both sides need.
+
+The user name is the token's identifier and the password its password, both in Base64. Offered are
+`auth` and `auth-int`; `auth-conf` is not, since its ciphers are broken.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sasl.errors import SaslFailed
+
+REALM = "default"  # of Hadoop's servers
+URI = f"null/{REALM}"  # Hadoop names no protocol
+MAX_BUFFER = 65_536  # bytes of a wrapped message, RFC 2831's default
+COUNT = "00000001"  # of the first use of a nonce
+_DIRECTIVE = re.compile(r'\s*([A-Za-z-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^",\s]+))\s*(?:,|$)')
+_NO_BODY = ":" + "0" * 32  # after the URI where messages are protected
+_TO_SERVER = b"Digest session key to client-to-server signing key magic constant"
+_TO_CLIENT = b"Digest session key to server-to-client signing key magic constant"
+_MAC = 16  # bytes after a message
+_TYPE = b"\x00\x01"
+
+
+def directives(message: bytes) -> Mapping[str, str]:
+    """The directives of a challenge or response, each at most once. Raises SaslFailed."""
+    try:
+        text = message.decode()
+    except UnicodeDecodeError:
+        raise SaslFailed("a digest that is not UTF-8") from None
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        match = _DIRECTIVE.match(text, at)
+        if match is None or match[1].lower() in found:
+            raise SaslFailed("a digest that cannot be read")
+        quoted, plain = match[2], match[3]
+        found[match[1].lower()] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        at = match.end()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What both sides know when a response was made. `key` is the hash of A1."""
+
+    key: bytes
+    nonce: str
+    cnonce: str
+    qop: str
+    uri: str = URI
+
+    def response(self) -> str:
+        """The client's proof."""
+        return self._proof(f"AUTHENTICATE:{self.uri}")
+
+    def rspauth(self) -> str:
+        """The server's proof."""
+        return self._proof(f":{self.uri}")
+
+    def _proof(self, operation: str) -> str:
+        protected = "" if self.qop == "auth" else _NO_BODY
+        body = ":".join((self.nonce, COUNT, self.cnonce, self.qop, _hex(operation + protected)))
+        return _hex(f"{self.key.hex()}:{body}")
+
+
+def session_key(user: str, password: str, nonce: str, cnonce: str, realm: str = REALM) -> bytes:
+    """The hash of A1."""
+    secret = _md5(f"{user}:{realm}:{password}".encode())
+    return _md5(secret + f":{nonce}:{cnonce}".encode())
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two proofs are equal, in constant time."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+class IntegrityLayer:
+    """A SecurityLayer: each message has its number and a MAC."""
+
+    def __init__(self, key: bytes, is_client: bool, peer_limit: int) -> None:
+        """Raises SaslFailed if the other side takes no message."""
+        ours, theirs = (_TO_SERVER, _TO_CLIENT) if is_client else (_TO_CLIENT, _TO_SERVER)
+        self._ours, self._theirs = _md5(key + ours), _md5(key + theirs)
+        self._sent = self._received = 0
+        self.room = peer_limit - _MAC
+        if self.room <= 0:
+            raise SaslFailed(f"wrapped messages of {peer_limit} bytes")
+
+    def wrap(self, message: bytes) -> bytes:
+        mac = _mac(self._ours, self._sent, message)
+        self._sent += 1
+        return message + mac
+
+    def unwrap(self, token: bytes) -> bytes:
+        """Raises SaslFailed for a message that was changed, repeated or lost."""
+        message, mac = token[:-_MAC], token[-_MAC:]
+        if not hmac.compare_digest(mac, _mac(self._theirs, self._received, message)):
+            raise SaslFailed("a wrapped message is not good")
+        self._received += 1
+        return message
+
+
+def _mac(key: bytes, number: int, message: bytes) -> bytes:
+    sequence = (number & 0xFFFFFFFF).to_bytes(4, "big")
+    return hmac.new(key, sequence + message, "md5").digest()[:10] + _TYPE + sequence
+
+
+def _md5(data: bytes) -> bytes:
+    return hashlib.md5(data, usedforsecurity=False).digest()
+
+
+def _hex(text: str) -> str:
+    return _md5(text.encode()).hex()

@@ -1,0 +1,79 @@
+"""The client's side of DIGEST-MD5, with a delegation token."""
+
+import re
+import secrets
+from base64 import b64encode
+from collections.abc import Mapping
+
+from sasl.delegation_token import DelegationToken
+from sasl.digest_md5 import (
+    COUNT,
+    MAX_BUFFER,
+    REALM,
+    URI,
+    Exchange,
+    IntegrityLayer,
+    directives,
+    same,
+    session_key,
+)
+from sasl.errors import SaslFailed
+from sasl.negotiation import DIGEST_MD5
+from sasl.security_layer import SecurityLayer
+
+_PLAIN = re.compile(r"[ !#-\[\]-~]+")  # needs no escapes in quotes
+
+
+class DigestMd5Client:
+    """A Mechanism. It takes the least protection that the server offers."""
+
+    name = DIGEST_MD5
+
+    def __init__(self, token: DelegationToken) -> None:
+        self.complete = False
+        self.layer: SecurityLayer | None = None
+        self._user = b64encode(token.identifier).decode()
+        self._password = b64encode(token.password).decode()
+        self._exchange: Exchange | None = None
+        self._peer_limit = MAX_BUFFER
+
+    def step(self, challenge: bytes | None) -> bytes:
+        """See Mechanism."""
+        if challenge is None:
+            return b""
+        found = directives(challenge)
+        if self._exchange is None:
+            return self._response(found)
+        if not same(found.get("rspauth", ""), self._exchange.rspauth()):
+            raise SaslFailed("the server does not know the token")
+        if self._exchange.qop != "auth":
+            self.layer = IntegrityLayer(self._exchange.key, True, self._peer_limit)
+        self.complete = True
+        return b""
+
+    def _response(self, found: Mapping[str, str]) -> bytes:
+        nonce, offered = (
+            found.get("nonce", ""),
+            found.get("qop", "auth").replace(" ", "").split(","),
+        )
+        qop = next((each for each in ("auth", "auth-int") if each in offered), None)
+        if not nonce or found.get("algorithm") != "md5-sess" or not _PLAIN.fullmatch(nonce):
+            raise SaslFailed("not a challenge of DIGEST-MD5")
+        if qop is None:
+            raise SaslFailed(
+                f"the server insists on {found['qop']!r:.40}, which only a keytab can have"
+            )
+        if found.get("realm", REALM) != REALM:
+            raise SaslFailed("the server asks for the token of another realm")
+        limit = found.get("maxbuf", str(MAX_BUFFER))
+        if not limit.isdecimal() or len(limit) > 9:
+            raise SaslFailed("not a size of messages")
+        self._peer_limit = int(limit)
+        cnonce = secrets.token_urlsafe(32)
+        key = session_key(self._user, self._password, nonce, cnonce)
+        self._exchange = Exchange(key, nonce, cnonce, qop)
+        return (
+            f'charset=utf-8,username="{self._user}",realm="{REALM}",nonce="{nonce}",nc={COUNT},'
+            f'cnonce="{cnonce}",digest-uri="{URI}",maxbuf={MAX_BUFFER},'
+            f"response={self._exchange.response()},qop={qop}"
+        ).encode()

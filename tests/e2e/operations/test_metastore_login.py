@@ -1,0 +1,113 @@
+"""Hive's metastore behind SASL: by a keytab, by delegation tokens, in other users' names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from conf.names import TableRef
+from conf.secrets import SecretFile
+from conf.settings.metastore_login import MetastoreLogin
+from conf.topology import Endpoint
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database, Table
+from metastore.errors import MetastoreDown, MetastoreRefused
+from sasl.delegation_token import token_of_text
+from tests.e2e.support import secured_metastore
+from tests.e2e.support.secured_metastore import METASTORE
+from tests.proxy import kdc as kdcs
+from tests.proxy.kdc import OURS, Kdc
+from tests.secret_files import private
+from thriftcodec.values import STRING, Struct
+
+pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
+pytestmark = pytest.mark.e2e
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    kdc: Kdc
+    endpoint: Endpoint
+    folder: Path
+    protection: str
+
+    def by_keytab(self, user: str = OURS) -> MetastoreLogin:
+        keytab = SecretFile(self.kdc.keytab(user))
+        return MetastoreLogin(True, METASTORE.replace("localhost", "_HOST"), user, keytab)
+
+    def client(self, login: MetastoreLogin, user: str | None = None) -> HmsClient:
+        return HmsClient((self.endpoint,), 30.0, user, login)
+
+
+@pytest.fixture(scope="module", params=["authentication", "integrity", "privacy"])
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("secured")
+    (folder / "kdc").mkdir()
+    with (
+        kdcs.running(folder / "kdc", services=(METASTORE,)) as kdc,
+        pytest.MonkeyPatch.context() as to,
+    ):
+        for name, value in kdc.environment.items():
+            to.setenv(name, value)
+        (folder / "hms").mkdir()
+        with secured_metastore.metastore(folder / "hms", kdc, request.param) as endpoint:
+            yield Site(kdc, endpoint, folder, request.param)
+
+
+def test_a_keytab_logs_in(site: Site) -> None:
+    with site.client(site.by_keytab()) as client:
+        assert client.get_all_databases() == ["default"]
+        names = [f"d{number}" for number in range(20)]
+        for name in names:
+            client.create_database(
+                Database(Struct({1: (STRING, name), 3: (STRING, f"file:/{name}")}))
+            )
+            client.drop_database(name)
+        assert client.get_databases("*") == ["default"]
+
+
+def test_without_a_log_in_nothing_is_answered(site: Site) -> None:
+    with pytest.raises(MetastoreDown), HmsClient((site.endpoint,), 5.0) as client:
+        client.get_all_databases()
+
+
+def test_work_in_another_users_name_goes_by_a_delegation_token(site: Site) -> None:
+    """Tokens have no encryption here, so a metastore that insists on it refuses by name."""
+    with site.client(site.by_keytab(), "ann") as client:
+        if site.protection == "privacy":
+            with pytest.raises(MetastoreDown, match=r"insists on 'auth-conf'"):
+                client.get_all_databases()
+            return
+        assert "default" in client.get_all_databases()
+        client.create_table(Table.make(TableRef("default", "anns"), [("id", "int")]))
+        client.drop_table(TableRef("default", "anns"))
+    refused = pytest.raises(MetastoreRefused, match="no delegation token for user ann")
+    with site.client(site.by_keytab("bob"), "ann") as bob, refused:
+        bob.get_all_databases()
+
+
+def test_a_file_with_a_token_logs_in(site: Site) -> None:
+    if site.protection == "privacy":
+        pytest.skip("tokens have no encryption here")
+    with site.client(site.by_keytab()) as client:
+        arguments = Struct({1: (STRING, "causeway"), 2: (STRING, "causeway")})
+        text = client.call("get_delegation_token", arguments)
+    file = SecretFile(private(site.folder / "token", f"{text}\n"))
+    with site.client(MetastoreLogin(True, token=file)) as client:
+        assert "default" in client.get_all_databases()
+    token = token_of_text(text)
+    private(file.path, replace(token, password=b"another").text())
+    with (
+        pytest.raises(MetastoreDown, match="log-in"),
+        site.client(MetastoreLogin(True, token=file)) as client,
+    ):
+        client.get_all_databases()
+
+
+def test_a_log_in_that_fails_says_why(site: Site) -> None:
+    wrong = replace(site.by_keytab(), server="hms/elsewhere@EXAMPLE.COM")
+    with pytest.raises(MetastoreDown, match="hms/elsewhere"), site.client(wrong) as client:
+        client.get_all_databases()

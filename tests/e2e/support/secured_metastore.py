@@ -1,0 +1,73 @@
+"""Hive's own metastore behind SASL, as the package that Spark brings has it."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from cli.stack.configuration import hive_site
+from cli.stack.java import find_java
+from cli.stack.plan import jvm
+from cli.stack.stack import free_ports, spark_home
+from conf.topology import Endpoint
+from tests.proxy.kdc import REALM, Kdc
+
+METASTORE = f"hms/localhost@{REALM}"
+
+
+@contextmanager
+def metastore(
+    folder: Path, kdc: Kdc, protection: str = "authentication", more: Mapping[str, str] = {}
+) -> Iterator[Endpoint]:
+    """`protection` is hadoop.rpc.protection. The principal `causeway` may act for others. Its log
+    is `folder/log`."""
+    endpoint = Endpoint("localhost", free_ports(1)[0].port)
+    conf = folder / "conf"
+    conf.mkdir(parents=True)
+    site = {
+        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/derby;create=true",
+        "datanucleus.schema.autoCreateAll": "true",
+        "hive.metastore.schema.verification": "false",
+        "hive.metastore.warehouse.dir": f"file:{folder}/warehouse",
+        "hive.async.log.enabled": "false",
+        "hive.metastore.sasl.enabled": "true",
+        "hive.metastore.kerberos.principal": METASTORE,
+        "hive.metastore.kerberos.keytab.file": str(kdc.keytab(METASTORE)),
+        "hive.cluster.delegation.token.store.class": (
+            "org.apache.hadoop.hive.thrift.MemoryTokenStore"
+        ),
+        **more,
+    }
+    core = {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.rpc.protection": protection,
+        "hadoop.proxyuser.causeway.hosts": "*",
+        "hadoop.proxyuser.causeway.groups": "*",
+        "hadoop.proxyuser.causeway.users": "*",
+    }
+    (conf / "hive-site.xml").write_text(hive_site(site))
+    (conf / "core-site.xml").write_text(hive_site(core))
+    words = [*jvm(find_java(), "512m", folder), f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
+    words += ["-cp", os.pathsep.join([str(conf), f"{spark_home() / 'jars'}/*"])]
+    words += ["org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(endpoint.port)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log, cwd=folder)
+    try:
+        _await(endpoint, process, folder / "log")
+        yield endpoint
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _await(endpoint: Endpoint, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    for _ in range(600):
+        assert process.poll() is None, log.read_text()[-3000:]
+        with socket.socket() as trying:
+            if trying.connect_ex((endpoint.host, endpoint.port)) == 0:
+                return
+        time.sleep(0.2)
+    raise AssertionError(log.read_text()[-3000:])

@@ -1,0 +1,59 @@
+"""Delegation tokens as Hadoop writes them."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sasl.delegation_token import (
+    METASTORE_KIND,
+    DelegationToken,
+    counted,
+    token_of_file,
+    token_of_text,
+)
+from sasl.errors import SaslFailed
+
+HDFS = DelegationToken(b"i" * 200, b"p", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020")
+HIVE = DelegationToken(b"\0\5owner", b"x" * 20, METASTORE_KIND, "DelegationTokenForHiveMetaStore")
+
+
+def stored(*tokens: DelegationToken) -> bytes:
+    """A file of tokens."""
+    data = b"HDTS\0" + bytes((len(tokens),))
+    for each in tokens:
+        fields = (each.identifier, each.password, each.kind.encode(), each.service.encode())
+        data += counted(b"alias") + b"".join(map(counted, fields))
+    return data + b"\0"
+
+
+@given(st.binary(max_size=70_000), st.binary(max_size=300), st.text(max_size=5))
+def test_a_token_and_its_text(identifier: bytes, password: bytes, service: str) -> None:
+    token = DelegationToken(identifier, password, METASTORE_KIND, service)
+    assert token_of_text(token.text()) == token
+
+
+def test_the_metastores_token_is_found_in_a_file() -> None:
+    assert token_of_file(stored(HDFS, HIVE)) == HIVE
+    assert token_of_file(f" {HIVE.text()}\n".encode()) == HIVE
+    with pytest.raises(SaslFailed, match="no token of the kind"):
+        token_of_file(stored(HDFS))
+
+
+def test_a_file_of_another_format_is_named() -> None:
+    with pytest.raises(SaslFailed, match="another format"):
+        token_of_file(b"HDTS\1xxx")
+
+
+@pytest.mark.parametrize("end", range(1, 60, 7))
+def test_a_file_that_is_cut_off(end: int) -> None:
+    with pytest.raises(SaslFailed):
+        token_of_file(stored(HIVE)[:end])
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    for each in (data, b"HDTS\0" + data):
+        with suppress(SaslFailed):
+            token_of_file(each)
