@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 from console.drawing.svg import element, label, picture, tooltip
 
-PHASES = ("analyse", "decide", "queue", "connect", "execute", "fetch")
+PHASES = ("analyse", "decide", "copy", "queue", "connect", "execute", "fetch")
 WORDS = {
     "queue": "waited for other writes",
     "analyse": "read the statement",
     "decide": "asked the metastore and decided",
+    "copy": "had missing data copied",
     "connect": "opened a session",
     "execute": "ran in the cluster",
     "fetch": "sent rows",

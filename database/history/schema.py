@@ -14,7 +14,7 @@ from sqlalchemy import (
 )
 
 TABLES = MetaData()
-PHASES = ("analyse", "decide", "queue", "connect", "execute", "first_row", "fetch")
+PHASES = ("analyse", "decide", "copy", "queue", "connect", "execute", "first_row", "fetch")
 
 # `began` is Unix time; the phases are seconds. `weight` is about the bytes of the row.
 statements = Table(

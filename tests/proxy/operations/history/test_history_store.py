@@ -92,7 +92,7 @@ def test_a_statement_comes_back_with_all_of_it(url: str) -> None:
         rule="inputs",
         because="e is in east",
         cluster="east",
-        phases={"queue": 0.25, "execute": 0.125},
+        phases={"copy": 2.0, "queue": 0.25, "execute": 0.125},
     )
     whole.sent(1000, 7, seconds=0.0625)
     store = HistoryStore(url)
@@ -123,7 +123,7 @@ def test_a_statement_comes_back_with_all_of_it(url: str) -> None:
         "refused": False,
         "state": "FINISHED",
         "seconds": 0.5,
-        "phases": {"queue": 0.25, "execute": 0.125, "fetch": 0.0625},
+        "phases": {"copy": 2.0, "queue": 0.25, "execute": 0.125, "fetch": 0.0625},
         "rows": 7,
         "bytes": 1000,
         "closed": False,
