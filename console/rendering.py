@@ -9,9 +9,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from conf.roles import Role
 from console import shown
 from console.navigation import NAVIGATION
-from console.roles import Role, needed_role
+from console.roles import needed_role
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"

@@ -1,31 +1,17 @@
 """What a user may do in the console, by the lists of names in the settings."""
 
 from collections.abc import Awaitable, Callable
-from enum import IntEnum
 from typing import TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from conf.roles import Role
 from conf.settings.console import ConsoleSettings
 from console.errors import NotAllowed
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 _EVERY_USER = "*"
-
-
-class Role(IntEnum):
-    """Each role may do what the roles before it may. An analyst sees where tables are and where a
-    statement would run, and runs it as itself."""
-
-    ANALYST = 0
-    VIEWER = 1
-    OPERATOR = 2
-    ADMINISTRATOR = 3
-
-    @property
-    def title(self) -> str:
-        return self.name.lower()
 
 
 def role_of(user: str, settings: ConsoleSettings) -> Role:

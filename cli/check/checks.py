@@ -19,6 +19,7 @@ from conf.topology import Cluster, Endpoint
 
 _UPSTREAM = ClusterName("upstream")  # the servers of `proxy.upstream`
 _KEYSTORE = "hive.server2.keystore.path"
+_ADMIN_KEYSTORE = "proxy.admin.keystore.path"
 _IDENTITY = (METHODS.name, "hive.server2.custom.authentication", "proxy.password.file")
 _PORTS = {"http": 80, "https": 443}
 
@@ -102,10 +103,12 @@ def _ports(settings: Settings) -> Iterator[Check]:
 def _files(settings: Settings, path: Path) -> Iterator[Check]:
     tls, operating = settings.transports.tls, settings.operating
     for name, file in _secret_files(settings):
-        if name != _KEYSTORE:
+        if name not in (_KEYSTORE, _ADMIN_KEYSTORE):
             yield Check(name, targets.Secret(file))
     if tls is not None:
         yield Check(_KEYSTORE, targets.Certificate(tls))
+    if operating.access.tls is not None:
+        yield Check(_ADMIN_KEYSTORE, targets.Certificate(operating.access.tls))
     for name, authorities in _authorities(settings):
         yield Check(name, targets.Authorities(authorities))
     for name, written in (
@@ -161,6 +164,8 @@ def _authorities(settings: Settings) -> Iterator[tuple[str, Path]]:
     ):
         if group is not None and group.ca is not None:
             yield name, group.ca
+    if settings.operating.access.ca is not None:
+        yield "proxy.admin.ca.file", settings.operating.access.ca
     for name, login in _logins(settings):
         if login.ca is not None:
             yield f"{name} {CA}", login.ca

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from cli.check.checks import listeners
 from cli.check.report import Result, error, warning
@@ -10,13 +10,20 @@ from conf.settings.authentication import METHODS, Auth
 from conf.settings.settings import CLUSTERS, Settings
 
 _METASTORES = "hive.metastore.uris"
+_ADMIN_TLS, _ADMIN_KEYSTORE = "proxy.admin.use.SSL", "proxy.admin.keystore.path"
 _LDAP_URL = "hive.server2.authentication.ldap.url"
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 def contradictions(settings: Settings, wrong: Collection[str] = ()) -> list[Result]:
     """Errors and warnings. Settings whose names are in `wrong` have defaults, and are left out."""
-    found = (*_clusters(settings), *_ports(settings), *_authentication(settings))
+    found = (
+        *_clusters(settings),
+        *_ports(settings),
+        *_authentication(settings),
+        *_operators(settings),
+        *_plain_passwords(settings),
+    )
     return [each for each in found if each.name not in wrong]
 
 
@@ -52,3 +59,27 @@ def _authentication(settings: Settings) -> Iterator[Result]:
         if urlsplit(url).scheme == "ldap":
             text = f"passwords go to {url} in plain text: use ldaps, or proxy.ldap.starttls"
             yield Result(_LDAP_URL, warning(text))
+
+
+def _operators(settings: Settings) -> Iterator[Result]:
+    """The ports for operators."""
+    access = settings.operating.access
+    if access.use_tls and access.tls is None:
+        text = "missing; the ports for operators are not opened without it (clients need none)"
+        yield Result(_ADMIN_KEYSTORE, warning(text))
+    for endpoint in (settings.operating.admin, settings.lifecycle.port):
+        if endpoint is not None and endpoint.host not in _LOOPBACK and not access.use_tls:
+            text = f"tokens go to {endpoint} in plain text, and others than this machine reach it"
+            yield Result(_ADMIN_TLS, warning(text))
+
+
+def _plain_passwords(settings: Settings) -> Iterator[Result]:
+    """Passwords in the settings themselves, where a file of their own can hold them."""
+    tls = settings.transports.tls
+    if tls is not None and tls.password:
+        text = "a password in plain text: put it into proxy.keystore.password.file"
+        yield Result("hive.server2.keystore.password", warning(text))
+    store = urlsplit(settings.operating.history_store)
+    if store.password or "password" in parse_qs(store.query):
+        text = "a password in plain text: put it into ~/.pgpass, or PGPASSWORD of the environment"
+        yield Result("history.store", warning(text))

@@ -56,6 +56,7 @@ from pipeline.scheduler.eviction_plans import eviction_plans
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
 from pipeline.scheduler.server import Limits, SchedulerServer
+from proxy.operations.audit.audit_events import Caller
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -192,14 +193,19 @@ def _port(
     if settings.lifecycle.port is None:
         return nullcontext()
     server = LifecycleServer(operations, _observed, settings.transports, observer.history)
-    return LifecyclePort(server, settings.lifecycle)
+    return LifecyclePort(server, settings.lifecycle, settings.operating.access)
 
 
-def _observed(method: str, path: str, caller: str, refused: bool) -> None:
+def _observed(method: str, path: str, caller: Caller, refused: bool) -> None:
     """Changes and refusals are events; other requests change nothing."""
     if method != "GET" or refused:
         event = "refused" if refused else "administered"
-        _emit({"event": event, "method": method, "path": path, "address": caller})
+        _emit({"event": event, "method": method, "path": path, **_who(caller)})
+
+
+def _who(caller: Caller) -> dict[str, str]:
+    named = {"by": caller.name} if caller.name else {}
+    return {"address": caller.address, **named}
 
 
 def _views(known: Sequence[Settings]) -> ViewSync:

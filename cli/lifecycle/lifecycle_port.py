@@ -1,6 +1,7 @@
 """The port of `causeway lifecycle serve`: health, metrics and a REST API for operators.
 
-Access is that of the proxy's administration: a token, except for `/health` and `/metrics`.
+Access is that of the proxy's administration: a token with a role, except for `/health` and
+`/metrics`.
 """
 
 import asyncio
@@ -12,7 +13,9 @@ from urllib.parse import parse_qs, unquote
 
 from cli.errors import CannotListen
 from cli.lifecycle.work_observer import Ask
+from conf.roles import Role
 from conf.settings.lifecycle import Lifecycle
+from conf.settings.operator_access import OperatorAccess
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
@@ -23,7 +26,7 @@ from proxy.administration.admin_server import (
     Observed,
     OperatorServer,
 )
-from proxy.errors import NoSuchThing
+from proxy.errors import BadCertificate, NoSuchThing
 
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (
@@ -49,6 +52,9 @@ class LifecycleServer(OperatorServer):
         super().__init__(observed, transports)
         self._operations = operations
         self._history = history
+
+    def needed_role(self, method: str, path: str) -> Role:
+        return Role.VIEWER if method == "GET" else Role.OPERATOR
 
     async def respond(self, method: str, path: str, query: str) -> Answer:
         parameters = parse_qs(query, keep_blank_values=True)
@@ -99,11 +105,15 @@ class LifecycleServer(OperatorServer):
 
 
 class LifecyclePort:
-    """A context in which the port is served, by a thread. Entering raises CannotListen."""
+    """A context in which the port is served, by a thread. Entering raises CannotListen,
+    BadCertificate."""
 
-    def __init__(self, server: LifecycleServer, settings: Lifecycle) -> None:
+    def __init__(
+        self, server: LifecycleServer, settings: Lifecycle, access: OperatorAccess
+    ) -> None:
         self._server = server
         self._settings = settings
+        self._access = access
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="port", daemon=True)
 
@@ -114,10 +124,15 @@ class LifecyclePort:
     def __enter__(self) -> "LifecyclePort":
         where = self._settings.port
         try:
-            self._loop.run_until_complete(self._server.listen_at(where, self._settings.token, None))
+            self._loop.run_until_complete(
+                self._server.listen_at(where, self._settings.token, self._access, None)
+            )
         except OSError as error:
             self._loop.close()
             raise CannotListen(f"{where}: {error.strerror or error}.") from error
+        except BadCertificate:
+            self._loop.close()
+            raise
         self._thread.start()
         return self
 

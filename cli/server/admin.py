@@ -15,6 +15,8 @@ from cli.target import add_target_arguments, load_settings
 from conf.logs.printable import escaped, json_text
 from conf.settings.operating import Operating
 from conf.sizes import size_text
+from proxy.administration.operator_client import connection_to
+from proxy.administration.operator_tokens import first_token
 from proxy.protocol.request_guard import XSRF_HEADER
 
 _TIMEOUT = 60.0  # seconds
@@ -95,7 +97,10 @@ def run(args: argparse.Namespace) -> int:
 
 def call(operating: Operating, method: str, path: str) -> Any:
     """The API's answer. Raises NoAdmin, and AdminRefused with the API's error."""
-    connection = _connection(operating)
+    try:
+        connection = _connection(operating)
+    except OSError as error:
+        raise NoAdmin(f"proxy.admin.ca.file: {error.strerror or error}.") from error
     try:
         connection.request(method, path, headers=_headers(operating))
         response = connection.getresponse()
@@ -127,7 +132,7 @@ def _connection(operating: Operating) -> http.client.HTTPConnection:
         return _Local(operating.admin_socket)
     if operating.admin is not None:
         endpoint = operating.admin
-        return http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=_TIMEOUT)
+        return connection_to(endpoint, operating.access, _TIMEOUT)
     raise NoAdmin("the settings name no port or socket of the administration.")
 
 
@@ -136,7 +141,9 @@ def _headers(operating: Operating) -> dict[str, str]:
     if operating.admin_socket is not None or operating.admin_token is None:
         return headers
     try:
-        token = operating.admin_token.path.read_text().strip()
+        token = first_token(operating.admin_token)
+    except UnicodeDecodeError as error:
+        raise NoAdmin(f"{operating.admin_token}: not a text in UTF-8.") from error
     except OSError as error:
         raise NoAdmin(f"{operating.admin_token}: {error.strerror}.") from error
     return headers | {"Authorization": f"Bearer {token}"}

@@ -21,6 +21,7 @@ from conf.topology import Endpoint
 from proxy.administration.admin import ENDING
 from proxy.administration.admin_server import AdminServer
 from proxy.administration.operator_requests import RELOAD
+from proxy.operations.audit.audit_events import Caller
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.observer import administration
 from proxy.server.listeners import ListenAddresses
@@ -60,7 +61,7 @@ async def supervise(
 
         audit = _audit(settings, exits)
 
-        def observed(action: str, argument: str, caller: str, refused: bool) -> None:
+        def observed(action: str, argument: str, caller: Caller, refused: bool) -> None:
             if audit is not None:
                 audit.put(administration(action, argument, caller, refused))
 

@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from conf.secrets import SecretFile
+from conf.settings import operator_access
 from conf.settings.kinds import (
     COUNT,
     DURATION,
@@ -25,7 +26,17 @@ from conf.settings.kinds import (
     hive_seconds,
     size,
 )
-from conf.settings.rows import LIVE, RESTART, Reader, Setting, made_of, optional_group, setting
+from conf.settings.operator_access import OperatorAccess
+from conf.settings.rows import (
+    LIVE,
+    RESTART,
+    Reader,
+    Setting,
+    group,
+    made_of,
+    optional_group,
+    setting,
+)
 from conf.topology import Endpoint
 
 MOST_WORKERS = 64
@@ -94,7 +105,9 @@ _ADMIN_PORT: Setting[int | None] = Setting("proxy.admin.port", PORT, "", RESTART
     "The administration's port; without it there is none.")
 _ADMIN_TOKEN: Setting[SecretFile | None] = Setting("proxy.admin.token.file",
     SECRET_PATH, "", RESTART,
-    "A file with the token that callers of the administration's port have to send.",
+    "A file with the tokens of administrators, one a line, as `TOKEN` or as `NAME TOKEN`"
+    " ([who may do what](../guide/security.md#the-ports-for-operators)). `causeway admin` and the"
+    " console send the first one; there it may be that of an operator or viewer.",
     shown="required with a port")
 _DISCOVERY = Setting("hive.server2.support.dynamic.service.discovery", FLAG, "false", RESTART,
     "`true`: register in ZooKeeper, for clients with `serviceDiscoveryMode=zooKeeper`.")
@@ -216,6 +229,7 @@ class Operating:
     admin_token: SecretFile | None = made_of(_ADMIN_TOKEN, factory=lambda: None)
     admin_socket: Path | None = setting("proxy.admin.socket", PATH, "", RESTART,
         "A Unix socket with the same API, which only the user that Causeway runs as may use.")
+    access: OperatorAccess = group(OperatorAccess)
     zookeeper: ZooKeeper | None = optional_group(ZooKeeper, _DISCOVERY)
 
 
@@ -225,6 +239,7 @@ def read(reader: Reader) -> Operating:
     operating = reader.group(
         Operating,
         admin=admin_port and Endpoint(reader.read(_ADMIN_HOST), admin_port),
+        access=operator_access.read(reader),
         zookeeper=_zookeeper(reader) if reader.read(_DISCOVERY) else None,
     )
     if operating.admin is not None and operating.admin_token is None:

@@ -59,6 +59,8 @@ USE_TLS = Setting("hive.server2.use.SSL", FLAG, "false", RESTART,
 _PASSWORD_FILE: Setting[SecretFile | None] = Setting("proxy.keystore.password.file",
     SECRET_PATH, "", RESTART, "A file with the keystore's password, read whenever the keystore is.")
 _PASSWORD = "hive.server2.keystore.password"
+OLDEST_TLS = Setting("proxy.tls.oldest", choice(TlsVersion), "TLSv1.2", RESTART,
+    "The oldest version of TLS that a client may use.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,7 @@ class Tls:
         " that converts it.",
         shown="required with TLS", needed=f"{USE_TLS.name} needs a certificate with its key")
     password: str = setting(_PASSWORD, TEXT, "", RESTART, "The keystore's password.", secret=True)
-    oldest: TlsVersion = setting("proxy.tls.oldest", choice(TlsVersion), "TLSv1.2", RESTART,
-        "The oldest version of TLS that a client may use.")
+    oldest: TlsVersion = made_of(OLDEST_TLS, factory=lambda: TlsVersion.V1_2)
     password_file: SecretFile | None = made_of(_PASSWORD_FILE, factory=lambda: None)
 
 

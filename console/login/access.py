@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 
-from console.roles import Role
+from conf.roles import Role
 
 COOKIE = "causeway-console"
 MAX_AGE = 12 * 3600.0  # seconds after the log-in

@@ -6,11 +6,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.login.access import set_cookie
 from console.login.audit import address_of
 from console.login.gate import LOG_IN
 from console.rendering import page
-from console.roles import Role, needs, role_of
+from console.roles import needs, role_of
 from proxy.errors import AuthRejected
 
 

@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.facts.entity_forms import FORMS, defaults, document_of, judge
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Kind
 

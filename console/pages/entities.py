@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.drawing.grid import grid
 from console.facts import instances as shown
 from console.paging import changed, links
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from pipeline.falcon.model import Entity
 
 DAYS = (7, 14, 31)

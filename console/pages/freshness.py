@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from conf.copies import CopySum, TableCopies, copy_states, sums
 from conf.names import ClusterName, TableRef
+from conf.roles import Role
 from console.drawing.matrix import (
     CopyState,
     PartitionStates,
@@ -21,7 +22,7 @@ from console.drawing.matrix import (
 )
 from console.paging import links, pager
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.shown import number
 from console.sources.metastore_client import MAX_PARTITIONS, NoSuchTable, TableDetails, TableList
 

@@ -4,8 +4,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.navigation import NAVIGATION
-from console.roles import Role, needs
+from console.roles import needs
 
 
 @needs(Role.ANALYST)

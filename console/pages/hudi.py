@@ -10,11 +10,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from conf.names import TableRef
+from conf.roles import Role
 from console.drawing.timeline import Mark, timeline
 from console.errors import Refused
 from console.paging import links
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.sources.hudi_client import HudiTimeline
 from console.sources.metastore_client import NoSuchTable
 from pipeline.hudi.plan import Plan

@@ -9,12 +9,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from conf.copies import sums
+from conf.roles import Role
 from console.drawing.curves import curve
 from console.facts import instances as shown
 from console.facts.lag_curve import lag_points
 from console.paging import links
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.shown import seconds
 from console.sources.metastore_client import TableList
 from console.sources.optional import optional

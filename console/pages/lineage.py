@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.drawing.graph import graph, sentences
 from console.facts.lineage import DIRECTIONS, Lineage, part_of
 from console.paging import links
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.sources.metastore_client import TableList
 from console.sources.optional import optional
 from pipeline.falcon.model import Entity

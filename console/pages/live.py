@@ -13,11 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.drawing.lanes import Bar, Lane, lanes
 from console.errors import SourceDown
 from console.pages.statements import RUNNING, headline, state_of
 from console.rendering import page, render
-from console.roles import Role, needs
+from console.roles import needs
 from console.sources.history_client import MINUTE
 
 _STEP = 1.0  # seconds between pictures

@@ -11,12 +11,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from conf.times import utc
 from console.drawing.map import Box, Flow, cluster_map
 from console.errors import SourceDown
 from console.pages.statements import RUNNING
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.shown import count, seconds, size
 from console.sources.history_client import MINUTE
 from proxy.operations.metrics import LAG

@@ -9,12 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from conf.times import utc
 from console.errors import NotAllowed, Refused, SourceDown
 from console.facts.copies import Copy, copy_of
 from console.pages.refusal_groups import Group, Refusals, Way, grouped
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.sources.sql_client import COPY_LIMIT, Run
 
 DAYS = (1, 7, 30)

@@ -12,12 +12,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.drawing import lanes
 from console.errors import Refused, SourceDown
 from console.facts.decisions import cluster_rows, marked, matrix, rule_rows
 from console.pages.refusal_groups import ways_of
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.shown import seconds
 
 _FILTERS = ("user", "table", "cluster", "slower_than", "fingerprint")

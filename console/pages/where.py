@@ -9,13 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from conf.roles import Role
 from console.drawing import bars
 from console.errors import Refused
 from console.facts.decisions import cluster_rows, marked, matrix, rule_rows
 from console.pages.refusal_groups import ways_of
 from console.pages.refusals import options_now
 from console.rendering import page
-from console.roles import Role, needs
+from console.roles import needs
 from console.sources.sql_client import Run
 
 MAX_SQL = 30_000  # characters, those of an address

@@ -2,46 +2,64 @@
 
 import http.client
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conf.secrets import SecretFile
+from conf.settings.operator_access import OperatorAccess
 from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
+from proxy.administration.operator_client import connection_to
+from proxy.administration.operator_tokens import first_token
 from proxy.protocol.request_guard import XSRF_HEADER
 
 TIMEOUT = 12.0  # seconds for a step of the connection; a history page may take 8
 MAX_ANSWER = 64 << 20  # bytes
 
 
-def call(source: str, endpoint: Endpoint, token: SecretFile | None, method: str, path: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A REST API, by its name for users; `token` is the file with the one to send."""
+
+    source: str
+    endpoint: Endpoint
+    access: OperatorAccess
+    token: SecretFile | None = None
+
+
+def call(api: Api, method: str, path: str) -> Any:
     """The JSON of the answer. Raises SourceDown if there is none, and Refused with the error of the
     API."""
-    status, data = _exchange(source, endpoint, token, method, path)
+    source, endpoint = api.source, api.endpoint
+    status, data = _exchange(api, method, path)
     try:
         answer = json.loads(data)
     except ValueError as error:
         raise SourceDown(source, f"{endpoint}: {error}") from error
     if status == http.client.UNAUTHORIZED:
-        raise SourceDown(source, f"{endpoint} does not accept the token in {token}")
+        raise SourceDown(source, f"{endpoint} does not accept the token in {api.token}")
     if status != http.client.OK:
         raise Refused(str(answer.get("error", status)))
     return answer
 
 
-def text(source: str, endpoint: Endpoint, path: str) -> str:
+def text(api: Api, path: str) -> str:
     """The text of an answer that needs no token. Raises SourceDown."""
-    status, data = _exchange(source, endpoint, None, "GET", path)
+    status, data = _exchange(replace(api, token=None), "GET", path)
     if status != http.client.OK:
-        raise SourceDown(source, f"{endpoint}: status {status}")
+        raise SourceDown(api.source, f"{api.endpoint}: status {status}")
     return data.decode(errors="replace")
 
 
-def _exchange(
-    source: str, endpoint: Endpoint, token: SecretFile | None, method: str, path: str
-) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=TIMEOUT)
+def _exchange(api: Api, method: str, path: str) -> tuple[int, bytes]:
+    source, endpoint = api.source, api.endpoint
+    headers = _headers(source, api.token)
     try:
-        connection.request(method, path, headers=_headers(source, token))
+        connection = connection_to(endpoint, api.access, TIMEOUT)
+    except OSError as error:
+        raise SourceDown(source, f"proxy.admin.ca.file: {error}") from error
+    try:
+        connection.request(method, path, headers=headers)
         response = connection.getresponse()
         data = response.read(MAX_ANSWER + 1)
     except (OSError, http.client.HTTPException) as error:
@@ -58,6 +76,6 @@ def _headers(source: str, token: SecretFile | None) -> dict[str, str]:
     if token is None:
         return headers
     try:
-        return headers | {"Authorization": f"Bearer {token.read_text().strip()}"}
+        return headers | {"Authorization": f"Bearer {first_token(token)}"}
     except (OSError, UnicodeDecodeError) as error:
         raise SourceDown(source, f"its token cannot be read: {error}") from error

@@ -9,7 +9,7 @@ from conf.settings.settings import Settings
 from console.errors import SourceDown
 from console.sources.cached import Cached, within
 from console.sources.entity_reader import EntityReader
-from console.sources.http_client import call
+from console.sources.http_client import Api, call
 from pipeline.falcon.model import Entity
 from proxy.auth.thread_pool import DaemonThreads
 
@@ -29,6 +29,7 @@ class LifecycleClient:
     def __init__(self, settings: Settings) -> None:
         self._endpoint = settings.lifecycle.port
         self._token = settings.lifecycle.token
+        self._access = settings.operating.access
         self._threads = DaemonThreads(_THREADS, "lifecycle")
         self._entities = Cached(partial(self._get, "/v1/entities"), _FRESH)
         documents = "/v1/entities?documents=true"
@@ -107,7 +108,8 @@ class LifecycleClient:
     async def _ask(self, method: str, path: str) -> Any:
         if self._endpoint is None:
             raise SourceDown(SOURCE, "the settings name no lifecycle.port")
-        request = partial(call, SOURCE, self._endpoint, self._token, method, path)
+        api = Api(SOURCE, self._endpoint, self._access, self._token)
+        request = partial(call, api, method, path)
         return await within(_PATIENCE, SOURCE, self._threads.run(request))
 
 

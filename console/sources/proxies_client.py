@@ -12,7 +12,7 @@ from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
 from console.sources.cached import Cached, within
-from console.sources.http_client import call, text
+from console.sources.http_client import Api, call, text
 from proxy.auth.thread_pool import DaemonThreads
 
 _PATIENCE = 15.0  # seconds for all proxies
@@ -42,6 +42,7 @@ class Proxies:
         own = settings.operating.admin
         self.endpoints: Sequence[Endpoint] = settings.console.proxies or ([own] if own else [])
         self._token = settings.operating.admin_token
+        self._access = settings.operating.access
         self._threads = DaemonThreads(_THREADS, "proxies")
         self._statements = Cached(partial(self._all, "/v1/statements"), _FRESH)
         self._sessions = Cached(partial(self._all, "/v1/sessions"), _FRESH)
@@ -124,15 +125,16 @@ class Proxies:
         return Answers(found, tuple(problems))
 
     async def _call(self, method: str, path: str, proxy: Endpoint) -> Any:
-        source = f"the proxy at {proxy}"
-        request = self._threads.run(partial(call, source, proxy, self._token, method, path))
-        return await within(_PATIENCE, source, request)
+        api = self._api(proxy)
+        request = self._threads.run(partial(call, api, method, path))
+        return await within(_PATIENCE, api.source, request)
 
     async def _text(self, path: str, proxy: Endpoint) -> str:
-        source = f"the proxy at {proxy}"
-        return await within(
-            _PATIENCE, source, self._threads.run(partial(text, source, proxy, path))
-        )
+        api = self._api(proxy)
+        return await within(_PATIENCE, api.source, self._threads.run(partial(text, api, path)))
+
+    def _api(self, proxy: Endpoint) -> Api:
+        return Api(f"the proxy at {proxy}", proxy, self._access, self._token)
 
     def _known(self) -> Sequence[Endpoint]:
         if not self.endpoints:

@@ -18,6 +18,7 @@ from conf.topology import Cluster, Endpoint
 from proxy.administration import operator_requests as actions
 from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
+from proxy.operations.audit.audit_events import Caller
 from proxy.operations.metrics import QUEUE, Sample, copy_lags
 from proxy.protocol.replies import INTERNAL_ERROR, application_exception
 from proxy.protocol.status import failure_of
@@ -307,7 +308,7 @@ class Admin:
     def reload_at_signal(self) -> None:
         """Reloads the settings at SIGHUP; a failure goes to the log."""
         if self._server.peers.number == 0:  # one worker writes it for all
-            self._server.observer.administered(actions.RELOAD, "", "SIGHUP")
+            self._server.observer.administered(actions.RELOAD, "", Caller("SIGHUP"))
         try:
             self.reload()
         except CausewayError as error:

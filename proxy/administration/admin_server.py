@@ -2,9 +2,10 @@
 
 `OperatorServer` has what every such API needs: the listeners and who may ask what.
 
-Every user and every browser on the machine can connect to a port. So requests to the port need the
-token, which web pages cannot make a browser send, except for `/health` and `/metrics`. A socket is
-protected by its permissions. GET changes nothing.
+Every user and every browser on the machine can connect to a port. So requests to the port need a
+token, which web pages cannot make a browser send, except for `/health` and `/metrics`. A token has
+a role, and a request needs one. A socket is protected by its permissions: its owner is an
+administrator. GET changes nothing.
 """
 
 import asyncio
@@ -14,9 +15,8 @@ import socket
 import stat
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from hmac import compare_digest
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,23 +24,29 @@ from urllib.parse import parse_qsl, unquote
 
 from conf.errors import CausewayError
 from conf.logs.printable import json_text
+from conf.roles import Role
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
+from conf.settings.operator_access import OperatorAccess
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from proxy.administration import operator_requests as actions
-from proxy.errors import NoSuchThing
+from proxy.administration.operator_tokens import caller_of
+from proxy.errors import BadCertificate, NoSuchThing
 from proxy.operations import metrics
+from proxy.operations.audit.audit_events import Caller
 from proxy.protocol.framing import Frame
 from proxy.protocol.http import Head, HttpReader, authorization_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
 from proxy.record.incidents import internal_error
+from proxy.server.tls import Certificate
 
 if TYPE_CHECKING:
     from proxy.operations.history.history_runner import History
 
 _log = logging.getLogger(__name__)
-_TIMEOUT = 10.0  # seconds for a request
+_TIMEOUT = 10.0  # seconds for a request, and for TLS before it
+_REFRESH = 10.0  # seconds between looks for a new certificate
 _CONNECTIONS = 32  # at the same time
 _BODY = 4 << 10  # bytes of a request
 _CREDENTIALS = struct.Struct("iII")  # of SO_PEERCRED: process, user, group
@@ -67,6 +73,7 @@ _POST = {
     ("maintenance", "begin"): actions.MAINTENANCE,
     ("maintenance", "end"): actions.END_MAINTENANCE,
 }
+_OPERATORS = ("sessions", "statements")  # an operator may change these, an administrator all
 _EXPLAIN = "/v1/explain"
 HISTORY = {
     "/v1/history": "statements",
@@ -89,7 +96,7 @@ _REFUSALS = {
 }
 Answer = tuple[HTTPStatus, object]
 """A status, and a JSON value or the text of metrics."""
-Observed = Callable[[str, str, str, bool], None]
+Observed = Callable[[str, str, Caller, bool], None]
 """An action, its argument, the caller, and whether the caller was refused."""
 
 
@@ -104,6 +111,7 @@ class OperatorServer(ABC):
         self._transports = transports or Transports()
         self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
+        self._refreshing: asyncio.TimerHandle | None = None
         self._socket: Path | None = None
         self._connections = 0
         self.listening: Endpoint | None = None
@@ -112,17 +120,28 @@ class OperatorServer(ABC):
     async def respond(self, method: str, path: str, query: str) -> Answer:
         """The answer to GET or POST. Raises NoSuchThing, and CausewayError for a refusal."""
 
+    @abstractmethod
+    def needed_role(self, method: str, path: str) -> Role:
+        """The lowest role that may make the request."""
+
     async def listen_at(
-        self, where: Endpoint | None, token: SecretFile | None, unix_socket: Path | None
+        self,
+        where: Endpoint | None,
+        administrators: SecretFile | None,
+        access: OperatorAccess,
+        unix_socket: Path | None,
     ) -> None:
-        """Listens on a port, whose callers need the token, and on a socket. Raises OSError."""
+        """Listens on a port, whose callers need a token, and on a socket. Raises OSError,
+        BadCertificate."""
         if where is not None:
-            assert token is not None, "validated with the settings"
+            assert administrators is not None, "validated with the settings"
             transports = self._transports
             own = socket.gethostname()
             guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
-            serve = self._serving(token, guard)
-            server = await asyncio.start_server(serve, where.host, where.port)
+            serve = self._serving(_files(administrators, access), guard)
+            server = await asyncio.start_server(
+                serve, where.host, where.port, **self._encryption(access)
+            )
             self._servers.append(server)
             self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
         if unix_socket is not None:
@@ -133,18 +152,37 @@ class OperatorServer(ABC):
             self._socket = unix_socket
 
     def close(self) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
         for server in self._servers:
             server.close()
         if self._socket is not None:
             self._socket.unlink(missing_ok=True)
 
-    def _serving(self, token: SecretFile | None, guard: RequestGuard) -> Callable[..., Any]:
+    def _encryption(self, access: OperatorAccess) -> dict[str, Any]:
+        """The arguments of a listener with TLS, whose certificate is followed; none without TLS.
+        Raises BadCertificate."""
+        if not access.use_tls:
+            return {}
+        if access.tls is None:
+            raise BadCertificate("proxy.admin.use.SSL needs proxy.admin.keystore.path.")
+        certificate = Certificate(access.tls)
+        self._follow(certificate)
+        return {"ssl": certificate.context, "ssl_handshake_timeout": _TIMEOUT}
+
+    def _follow(self, certificate: Certificate) -> None:
+        """Serves a changed certificate from now on, and looks again later, until `close`."""
+        certificate.refresh()
+        loop = asyncio.get_running_loop()
+        self._refreshing = loop.call_later(_REFRESH, self._follow, certificate)
+
+    def _serving(self, files: "_Files | None", guard: RequestGuard) -> Callable[..., Any]:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
                 if self._connections <= _CONNECTIONS:
                     async with asyncio.timeout(_TIMEOUT):
-                        await self._serve(reader, writer, token, guard)
+                        await self._serve(reader, writer, files, guard)
             except (OSError, TimeoutError):
                 pass
             finally:
@@ -157,7 +195,7 @@ class OperatorServer(ABC):
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        token: SecretFile | None,
+        files: "_Files | None",
         guard: RequestGuard,
     ) -> None:
         http, head = HttpReader(_BODY), None
@@ -171,18 +209,22 @@ class OperatorServer(ABC):
                 if refused is not None:
                     answer = refused, _error(_REFUSALS[refused])
                 elif isinstance(event, Frame) and head is not None:
-                    answer = await self._answer(head, token, _caller(writer))
+                    answer = await self._answer(head, _caller(head, files, _address(writer)))
                 writer.write(_reply(*answer))
                 await writer.drain()
                 return
 
-    async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> Answer:
+    async def _answer(self, head: Head, caller: Caller) -> Answer:
         path, _, query = head.target.partition("?")
         if path not in _OPEN:
-            allowed = _is_allowed(head, token)
+            needed = self.needed_role(head.method, path)
+            allowed = caller.role is not None and caller.role >= needed
             self._observed(head.method, path, caller, not allowed)
-            if not allowed:
+            if caller.role is None:
                 return HTTPStatus.UNAUTHORIZED, _error("The token is missing or wrong.")
+            if not allowed:
+                reason = f"This needs the role {needed.title}; the token's is {caller.role.title}."
+                return HTTPStatus.FORBIDDEN, _error(reason)
         if head.method not in ("GET", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
         try:
@@ -213,7 +255,15 @@ class AdminServer(OperatorServer):
 
     async def listen(self, operating: Operating) -> None:
         """Listens where the settings say. Raises OSError."""
-        await self.listen_at(operating.admin, operating.admin_token, operating.admin_socket)
+        await self.listen_at(
+            operating.admin, operating.admin_token, operating.access, operating.admin_socket
+        )
+
+    def needed_role(self, method: str, path: str) -> Role:
+        if method == "GET":
+            return Role.VIEWER
+        kind = path.split("/")[2:3]
+        return Role.OPERATOR if kind and kind[0] in _OPERATORS else Role.ADMINISTRATOR
 
     async def respond(self, method: str, path: str, query: str) -> Answer:
         return await (self._get(path, query) if method == "GET" else self._post(path))
@@ -264,21 +314,29 @@ def _bound(path: Path) -> socket.socket:
     return bound
 
 
-def _is_allowed(head: Head, token: SecretFile | None) -> bool:
-    """Whether the caller sent the token; a socket has none, its permissions decide."""
-    if token is None:
-        return True
-    try:
-        secret = token.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        _log.error("requests are refused because the token cannot be read: %s", error)
-        return False
+_Files = Mapping[Role, SecretFile]
+
+
+def _files(administrators: SecretFile, access: OperatorAccess) -> _Files:
+    """The files with the tokens of each role."""
+    found = {
+        Role.VIEWER: access.viewers,
+        Role.OPERATOR: access.operators,
+        Role.ADMINISTRATOR: administrators,
+    }
+    return {role: file for role, file in found.items() if file is not None}
+
+
+def _caller(head: Head, files: _Files | None, address: str) -> Caller:
+    """Who sent a request; without files, as over a socket, permissions have decided."""
+    if files is None:
+        return Caller(address, role=Role.ADMINISTRATOR)
     scheme, sent = authorization_of(head) or ("", "")
-    return bool(secret) and scheme == "bearer" and compare_digest(sent.encode(), secret.encode())
+    return caller_of(sent, files, address) if scheme == "bearer" and sent else Caller(address)
 
 
-def _caller(writer: asyncio.StreamWriter) -> str:
-    """The caller: an address, or for a Unix socket the process and its user."""
+def _address(writer: asyncio.StreamWriter) -> str:
+    """Where the caller is: an address, or for a Unix socket the process and its user."""
     peer = writer.get_extra_info("peername")
     if isinstance(peer, tuple):
         return str(peer[0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conf.errors import Blame
 from conf.logs.log_fields import extra
 from proxy.errors import Failure, InternalError
-from proxy.operations.audit.audit_events import Event, EventKind
+from proxy.operations.audit.audit_events import Caller, Event, EventKind
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.history.table_use import tables_used
 from proxy.operations.metrics import Metrics
@@ -84,8 +84,10 @@ class Observer:
         details = {"call": call, "arguments": arguments, "seconds": round(seconds, 6)}
         self._of_session(EventKind.METADATA, session, details)
 
-    def administered(self, action: str, argument: str, caller: str, refused: bool = False) -> None:
-        """An operator made a request; `caller` is an address, a local user or a signal."""
+    def administered(
+        self, action: str, argument: str, caller: Caller, refused: bool = False
+    ) -> None:
+        """An operator made a request."""
         self._event(administration(action, argument, caller, refused))
 
     def _of_session(
@@ -150,10 +152,13 @@ class Observer:
                     each.put(record)
 
 
-def administration(action: str, argument: str, caller: str, refused: bool) -> Event:
+def administration(action: str, argument: str, caller: Caller, refused: bool) -> Event:
     """The audit event of an operator's request."""
-    details = {"action": action, "argument": argument, "accepted": not refused}
-    return Event(EventKind.ADMINISTRATION, "", caller, "", details=details)
+    details: dict[str, object] = {"action": action, "argument": argument, "accepted": not refused}
+    if caller.role is not None:
+        details["role"] = caller.role.title
+    by, address = (caller.name, caller.address) if caller.name else (caller.address, "")
+    return Event(EventKind.ADMINISTRATION, "", by, address, details=details)
 
 
 def _of(session: UserSession) -> dict[str, dict[str, str]]:

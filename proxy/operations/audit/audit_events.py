@@ -7,9 +7,20 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
+from conf.roles import Role
 from conf.times import utc
 
 _MAX_TEXT = 1_000  # characters of one value
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`address` is that of a connection, or a local user or signal. `role` None: nothing proves who
+    it is. A socket's owner has no name."""
+
+    address: str
+    name: str = ""
+    role: Role | None = None
 
 
 class EventKind(Enum):

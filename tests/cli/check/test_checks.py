@@ -116,6 +116,7 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
     values = {
         **rows,
         "hive.server2.use.SSL": "true",
+        "proxy.admin.use.SSL": "true",
         "hive.server2.authentication": "FILE,KERBEROS",
         "hive.server2.authentication.kerberos.principal": "hive/h@R",
         "hive.server2.authentication.spnego.principal": "HTTP/h@R",
@@ -146,6 +147,16 @@ def test_a_setting_that_is_wrong_is_not_looked_at() -> None:
     found = settings()
     wrong = {"hive.server2.thrift.port", "hive.cluster.properties"}
     assert names(found, wrong=wrong) == ["metastore ms1:9083", "cluster c1 c1:10001"]
+
+
+def test_the_certificates_of_the_ports_for_operators_are_looked_at(tmp_path: Path) -> None:
+    ca = private(tmp_path / "ca.pem", "")
+    found = settings(
+        proxy_admin_use_SSL="true", proxy_admin_keystore_path="/k", proxy_admin_ca_file=str(ca)
+    )
+    local = {each.name: each.target for each in checks_of(found, CONF) if each.is_local}
+    assert isinstance(local["proxy.admin.keystore.path"], targets.Certificate)
+    assert isinstance(local["proxy.admin.ca.file"], targets.Authorities)
 
 
 def test_offline_only_files_are_looked_at(tmp_path: Path) -> None:
@@ -207,6 +218,33 @@ def test_right_settings_contradict_nothing() -> None:
             Level.WARNING,
             "hive.server2.authentication.ldap.url",
             "in plain text",
+        ),
+        (
+            settings(lifecycle_host="gw", lifecycle_port="1", lifecycle_token_file="/t"),
+            Level.WARNING,
+            "proxy.admin.use.SSL",
+            "tokens go to gw:1 in plain text",
+        ),
+        (
+            settings(proxy_admin_use_SSL="true"),
+            Level.WARNING,
+            "proxy.admin.keystore.path",
+            "not opened without it",
+        ),
+        (
+            settings(history_store="postgresql://u:p@h/db"),
+            Level.WARNING,
+            "history.store",
+            "a password in plain text",
+        ),
+        (
+            settings(
+                **{"hive_server2_use_SSL": "true", "hive_server2_keystore_path": "/k"},
+                hive_server2_keystore_password="p",
+            ),
+            Level.WARNING,
+            "hive.server2.keystore.password",
+            "proxy.keystore.password.file",
         ),
     ],
 )

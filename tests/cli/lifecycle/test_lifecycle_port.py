@@ -18,8 +18,10 @@ from cli.errors import CannotListen
 from cli.lifecycle.lifecycle_port import ROUTES, LifecyclePort, LifecycleServer
 from cli.lifecycle.work_observer import WorkObserver
 from cli.stack.stack import free_ports
+from conf.secrets import SecretFile
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
+from conf.settings.operator_access import OperatorAccess
 from conf.settings.settings import Settings
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
@@ -63,7 +65,7 @@ def port(tmp_path: Path) -> Iterator[Port]:
             Transports(),
             observer.history,
         )
-        with LifecyclePort(server, settings) as listening:
+        with LifecyclePort(server, settings, OperatorAccess()) as listening:
             yield f"http://{listening.listening}", observed
 
 
@@ -151,11 +153,29 @@ def test_refusals(port: Port, path: str, method: str, status: int) -> None:
     assert "error" in json.loads(text)
 
 
+def test_a_viewer_changes_nothing_and_an_operator_does(tmp_path: Path) -> None:
+    def token(name: str) -> SecretFile:
+        return readable(private(tmp_path / name, f"{name}\n"))
+
+    access = OperatorAccess(operators=token("operator"), viewers=token("viewer"))
+    store = stocked(tmp_path / "l.db")
+    settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token("administrator"))
+    with SchedulerServer(store, FakeActions(), SetClock(FIRST), "one", Limits()) as scheduler:
+        operations = Operations(store, scheduler, SetClock(FIRST), "ann", lambda _: None)
+        server = LifecycleServer(operations, lambda *_: None, Transports())
+        with LifecyclePort(server, settings, access) as listening:
+            url = f"http://{listening.listening}/v1/entities"
+            suspend = f"{url}/process/{PROCESS_KEY.name}/suspend"
+            assert ask(url, token="viewer")[0] == 200
+            assert ask(suspend, "POST", "viewer")[0] == 403
+            assert ask(suspend, "POST", "operator")[0] != 403
+
+
 def test_an_address_that_is_taken(port: Port, tmp_path: Path) -> None:
     taken = Endpoint.parse(port[0].removeprefix("http://"))
     server = LifecycleServer(None, lambda *_: None, Transports())  # type: ignore[arg-type]
     settings = Lifecycle(port=taken, token=readable(tmp_path / "token"))
-    with pytest.raises(CannotListen), LifecyclePort(server, settings):
+    with pytest.raises(CannotListen), LifecyclePort(server, settings, OperatorAccess()):
         pass
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from conf.roles import Role
 from conf.settings.console import ConsoleSettings
 from console.login import access
 from console.login.access import COOKIE, Access, set_cookie
-from console.roles import Role, role_of
+from console.roles import role_of
 
 
 class Clock:

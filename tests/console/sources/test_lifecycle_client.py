@@ -10,6 +10,7 @@ import pytest
 
 from cli.lifecycle.lifecycle_port import LifecyclePort, LifecycleServer
 from conf.settings.lifecycle import Lifecycle
+from conf.settings.operator_access import OperatorAccess
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
@@ -41,7 +42,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         scheduler.until_idle(60)
         operations = Operations(store, scheduler, clock, "ann", lambda _: None)
         server = LifecycleServer(operations, lambda *_: None, Transports())
-        with LifecyclePort(server, own) as port:
+        with LifecyclePort(server, own, OperatorAccess()) as port:
             assert port.listening is not None
             settings = settings_of(
                 lifecycle__port=str(port.listening.port), lifecycle__token__file=str(token)

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 import uvloop
 
+from conf.roles import Role
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
-from proxy.administration.admin_server import AdminServer, _is_allowed
+from proxy.administration.admin_server import AdminServer
+from proxy.administration.operator_tokens import caller_of
 from proxy.errors import NoSuchThing
-from proxy.protocol.http import Head
 from tests.secret_files import private, readable
 
 TOKEN = "a-long-word"
@@ -190,13 +191,10 @@ def test_malformed_requests_are_refused(tmp_path: Path) -> None:
 
 def test_a_token_file_that_others_can_read_refuses_all(tmp_path: Path) -> None:
     token = private(tmp_path / "token", TOKEN)
-    assert _is_allowed(head(), SecretFile(token))
+    files = {Role.ADMINISTRATOR: SecretFile(token)}
+    assert caller_of(TOKEN, files, "h").role is Role.ADMINISTRATOR
     token.chmod(0o644)
-    assert not _is_allowed(head(), SecretFile(token))
-
-
-def head() -> Head:
-    return Head("GET", "/v1/sessions", {"authorization": f"Bearer {TOKEN}"})
+    assert caller_of(TOKEN, files, "h").role is None
 
 
 def test_a_request_for_another_host_is_refused(tmp_path: Path) -> None:
