@@ -9,6 +9,7 @@ from typing import Any
 
 from conf.access.people import People
 from conf.access.quotas import QuotaRule, UserQuota
+from conf.access.ranger import Policies, policies_of
 from conf.access.rules import EVERY_RIGHT, AccessRules, Effect, Objects, Right, Rule
 from conf.access.user_names import exact
 from conf.settings.kinds import BadValue, Faults, size
@@ -16,7 +17,7 @@ from conf.settings.kinds import BadValue, Faults, size
 _PEOPLE = ("users", "groups", "roles")
 _OBJECTS = ("databases", "tables", "paths", "functions", "settings", "clusters", "code")
 _KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "unless", "because")
-_TOP = ("groups", "roles", "rules", "quotas")
+_TOP = ("groups", "roles", "rules", "quotas", "ranger")
 _BOUNDS = ("statements", "statements_a_minute", "rows", "bytes", "seconds")
 _QUOTA_KEYS = ("name", *_PEOPLE, *_BOUNDS, "unless")
 _CODE = ("*", "transform", "add", "create-function")
@@ -32,7 +33,15 @@ def read_rules(text: str) -> AccessRules:
 
 
 def read_document(text: str) -> object:
-    """What the file of this name says, of JSON's types. Raises BadValue if it cannot be read."""
+    """What the file of this name says, of JSON's types, with the policies of Ranger in the place of
+    their file's name. Raises BadValue if it cannot be read."""
+    document = _parsed(text)
+    if isinstance(document, dict) and isinstance(document.get("ranger"), str):
+        document["ranger"] = _parsed(document["ranger"])
+    return document
+
+
+def _parsed(text: str) -> object:
     path = Path(text)
     try:
         source = path.read_text(encoding="utf-8")
@@ -80,7 +89,10 @@ def rules_of(document: object) -> AccessRules:
             f"rule {rule.name!r}: there is no role {each!r}" for each in sorted(unknown)
         ]
     faults.check()
-    return AccessRules(tuple(rules), groups, roles, tuple(quotas))
+    policies = Policies((), ())
+    if "ranger" in table:
+        policies = policies_of(table["ranger"], set(groups), set(roles))
+    return AccessRules((*rules, *policies.rules), groups, roles, tuple(quotas), policies.ignored)
 
 
 def _list(table: Mapping[str, Any], key: str, faults: Faults) -> list[object]:

@@ -74,12 +74,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """`groups` have users by group, `roles` have people by role."""
+    """`groups` have users by group, `roles` have people by role. `ignored` says what of Ranger's
+    policies was not understood, so that more is denied."""
 
     rules: tuple[Rule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     roles: Mapping[str, People] = field(default_factory=dict)
     quotas: tuple[QuotaRule, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     def of(self, user: str) -> tuple[Rule, ...]:
         """The rules that concern the user, in their order.

@@ -1,5 +1,6 @@
 """From a statement's text to a decision, loading from the metastore the facts that it needs."""
 
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +28,8 @@ from router.needs import is_query
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
 
+_log = logging.getLogger(__name__)
+
 
 class StatementRouter:
     """Decides where the statements of all sessions run."""
@@ -43,7 +46,7 @@ class StatementRouter:
         self.health = health or EndpointHealth()
         self.load = load
         self.settings = settings
-        self.access = Access(settings.access.rules)
+        self.access = _access(settings)
         self.snapshot = snapshot
         self.loader = loader
         self.analysis = StatementAnalysis(snapshot, loader)
@@ -52,7 +55,7 @@ class StatementRouter:
         """Decides by these settings from now on."""
         self.settings = settings
         if settings.access.rules != self.access.rules:
-            self.access = Access(settings.access.rules)
+            self.access = _access(settings)
 
     async def decide(
         self,
@@ -204,6 +207,13 @@ class StatementRouter:
             with suppress(NotLoaded):  # forgotten again meanwhile
                 return self.snapshot.database_exists(name)
         raise Unsettled(f"Database {name} keeps changing.")
+
+
+def _access(settings: Settings) -> Access:
+    """The access rules. The log says what of them was not understood."""
+    for each in settings.access.rules.ignored:
+        _log.warning("access rules: %s", each)
+    return Access(settings.access.rules)
 
 
 def _denied(session: SessionState, statement: Known | Unknown, sql: str) -> Refuse | None:

@@ -122,3 +122,23 @@ def test_functions_settings_and_clusters_can_be_denied() -> None:
     assert access.setting("spark.b") is None
     assert access.cluster("C1") is not None
     assert access.cluster("C2") is None
+
+
+def test_with_policies_of_ranger_what_none_allows_is_denied() -> None:
+    resources = {"database": ["hr"], "table": ["*"], "column": ["*"]}
+    item = {"users": ["ann"], "accesses": [{"type": "select"}]}
+    policy = {
+        "resources": {key: {"values": values} for key, values in resources.items()},
+        "policyItems": [item],
+    }
+    rules = Access(rules_of({"ranger": {"policies": [policy]}}))
+    ann, bob = rules.of("ann"), rules.of("bob")
+    assert ann is not None
+    assert bob is not None
+    assert ann.table(PAY, Right.SELECT).rule is None
+    assert ann.table(PAY, Right.DROP).rule is not None
+    assert ann.database("hr", Right.DROP) is not None
+    assert ann.table(TableRef("sales", "t"), Right.SELECT).rule is not None
+    assert bob.table(PAY, Right.SELECT).rule is not None
+    assert [ann.sees_database(each) for each in ("hr", "sales")] == [True, False]
+    assert not bob.sees_database("hr")

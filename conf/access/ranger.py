@@ -1,0 +1,225 @@
+"""Reads the policies of a Hive service that Apache Ranger answers, as access rules.
+
+The document is that of `GET /service/plugins/policies/download/<service>`. Ranger asks the items
+that deny first, and denies what no item allows; so do the rules that are made of them. What is not
+understood is never read as a right: an item that allows is left out, one that denies concerns all
+users. docs/internals/access.md has the table.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+from conf.access.people import ANYONE, People
+from conf.access.rules import EVERY_RIGHT, Effect, Objects, Right, Rule
+from conf.access.user_names import exact
+from conf.settings.kinds import BadValue
+
+_EVERYONE = People(frozenset((ANYONE,)))
+_EVERYTHING = Objects(databases=("*",))
+_READING = frozenset((Right.SELECT,))
+_RIGHTS: Mapping[str, Set[Right]] = {
+    "select": _READING,
+    "update": {Right.INSERT, Right.UPDATE, Right.DELETE},
+    "create": {Right.CREATE},
+    "drop": {Right.DROP},
+    "alter": {Right.ALTER},
+    "all": EVERY_RIGHT,
+    # What Causeway has no statements for.
+    **dict.fromkeys(("index", "lock", "read", "write", "refresh"), frozenset[Right]()),
+    **dict.fromkeys(("repladmin", "serviceadmin", "tempudfadmin"), frozenset[Right]()),
+}
+_OF_PATHS = ({"url"}, {"global"}, {"hiveservice"}, {"storage-type", "storage-url"})
+_EFFECTS = {1: (Effect.MASK, "dataMaskPolicyItems"), 2: (Effect.FILTER, "rowFilterPolicyItems")}
+_NOT_UNDERSTOOD = (
+    *("validitySchedules", "conditions", "additionalResources", "zoneName", "policyPriority"),
+    "isDenyAllElse",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """`ignored` says what of the document was not understood."""
+
+    rules: tuple[Rule, ...]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Resource:
+    """`whole`: a right on it is one on whole tables. `doubt` says what is not understood."""
+
+    objects: Objects
+    columns: tuple[str, ...] = ()
+    whole: bool = False
+    doubt: str = ""
+
+
+def policies_of(document: object, groups: Set[str], roles: Set[str]) -> Policies:
+    """The rules, in their order. `groups` and `roles` are those whose members are known.
+
+    Raises BadValue for a document of another form, or with parts that would change all the rest.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("policies"), list):
+        raise BadValue(["ranger: it has no list of policies"])
+    for key in ("tagPolicies", "securityZones", "policyDeltas"):
+        found = document.get(key)
+        if found and (key != "tagPolicies" or not isinstance(found, dict) or found.get("policies")):
+            raise BadValue([f"ranger: {key} is not understood"])
+    reader = _Reader(groups, roles, [])
+    rules: list[Rule] = []
+    for at, policy in enumerate(document["policies"], 1):
+        if not isinstance(policy, dict):
+            raise BadValue([f"ranger: policy {at} is not an object"])
+        if str(policy.get("serviceType") or "hive") != "hive":
+            raise BadValue([f"ranger: policy {at} is not of a Hive service"])
+        if policy.get("isEnabled") is not False:
+            rules += reader.rules(policy, f"Ranger: {policy.get('name') or at} ({at})")
+    rules.sort(key=lambda rule: rule.effect.gives)  # denials first; the order stays otherwise
+    because = "No policy of Ranger allows it."
+    last = Rule("Ranger", Effect.DENY, _EVERYONE, _EVERYTHING, because=because)
+    return Policies((*rules, last), tuple(reader.ignored))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    groups: Set[str]
+    roles: Set[str]
+    ignored: list[str]
+
+    def rules(self, policy: Mapping[str, Any], name: str) -> Iterator[Rule]:
+        resource = _resource(policy.get("resources"))
+        doubts = [f"{key} is not understood" for key in _NOT_UNDERSTOOD if policy.get(key)]
+        doubts += [resource.doubt] if resource.doubt else []
+        self.ignored.extend(f"{name}: {each}" for each in doubts)
+        kind = policy.get("policyType") or 0
+        if kind in _EFFECTS:
+            effect, key = _EFFECTS[kind]
+            columns = resource.columns if effect is Effect.MASK else ()
+            for number, item in enumerate(_items(policy, key), 1):
+                who = self._denied(item, name, bool(doubts))
+                title = f"{name}, {effect.value} {number}"
+                yield Rule(title, effect, who, resource.objects, _READING, columns)
+            return
+        if kind != 0 or policy.get("isDenyAllElse"):
+            self.ignored.append(f"{name}: it is read as a denial to everyone")
+            yield Rule(name, Effect.DENY, _EVERYONE, resource.objects)
+            return
+        yield from self._denials(policy, name, resource, bool(doubts))
+        if not doubts:
+            yield from self._permissions(policy, name, resource)
+
+    def _denials(
+        self, policy: Mapping[str, Any], name: str, resource: _Resource, doubtful: bool
+    ) -> Iterator[Rule]:
+        """Exceptions count where they are for all rights of the item."""
+        for number, item in enumerate(_items(policy, "denyPolicyItems"), 1):
+            rights, unknown = _rights(item)
+            unclear = doubtful or bool(unknown) or bool(item.get("conditions"))
+            rights = EVERY_RIGHT if unknown else rights
+            if resource.objects.functions and Right.SELECT not in rights:
+                continue  # who may not create functions may still call them
+            who = self._denied(item, name, unclear)
+            excepted = [
+                each
+                for each in _items(policy, "denyExceptions")
+                if not unclear and not each.get("conditions") and rights <= _rights(each)[0]
+            ]
+            columns = resource.columns if rights == _READING else ()
+            if rights:
+                yield Rule(
+                    f"{name}, deny {number}", Effect.DENY, who, resource.objects, rights, columns,
+                    _joined(excepted),
+                )  # fmt: skip
+
+    def _permissions(
+        self, policy: Mapping[str, Any], name: str, resource: _Resource
+    ) -> Iterator[Rule]:
+        exceptions = _joined(_items(policy, "allowExceptions"))
+        unknown_people = self._unknown(exceptions)
+        for number, item in enumerate(_items(policy, "policyItems"), 1):
+            rights, unknown = _rights(item)
+            title = f"{name}, allow {number}"
+            if not resource.whole:
+                self.ignored.append(f"{title}: only rights on all columns of tables are read")
+            elif item.get("conditions") or unknown_people:
+                self.ignored.append(f"{title}: its conditions or exceptions are not understood")
+            elif rights:
+                if unknown:
+                    self.ignored.append(f"{title}: {', '.join(unknown)} is not understood")
+                yield Rule(
+                    title, Effect.ALLOW, _people(item), resource.objects, rights, unless=exceptions
+                )
+
+    def _denied(self, item: Mapping[str, Any], name: str, unclear: bool) -> People:
+        """Everyone, unless it is known who is meant."""
+        people = _people(item)
+        if unclear or self._unknown(people) or any("{" in each for each in people.users):
+            self.ignored.append(f"{name}: it is not known who is meant, so a denial is to everyone")
+            return _EVERYONE
+        return people
+
+    def _unknown(self, people: People) -> bool:
+        return not (people.groups <= self.groups and people.roles <= self.roles)
+
+
+def _resource(resources: object) -> _Resource:
+    if not isinstance(resources, dict) or not resources:
+        return _Resource(_EVERYTHING, doubt="it has no resources")
+    values: dict[str, tuple[str, ...]] = {}
+    for key, each in resources.items():
+        names = _texts(each.get("values")) if isinstance(each, dict) else ()
+        if not names or each.get("isExcludes"):
+            return _Resource(_EVERYTHING, doubt=f"its resource {key} is not understood")
+        if key != "url" and any(set(name) & set("?{}[]$.") for name in names):
+            return _Resource(_EVERYTHING, doubt=f"a pattern of its resource {key}")
+        values[key] = tuple(name.lower() for name in names)
+    kinds = set(values)
+    if kinds in _OF_PATHS:
+        return _Resource(Objects())  # rules deny all paths; a right on one is not read
+    if kinds == {"database", "udf"}:
+        return _Resource(Objects(functions=values["udf"]))
+    databases, columns = values.get("database", ()), values.get("column", ("*",))
+    if kinds == {"database"}:
+        return _Resource(Objects(databases=databases))
+    if not kinds <= {"database", "table", "column"} or not {"database", "table"} <= kinds:
+        doubt = f"resources of the kinds {', '.join(sorted(kinds))} are not understood"
+        return _Resource(_EVERYTHING, doubt=doubt)
+    named = () if "*" in columns else columns
+    tables = tuple(f"{db}.{table}" for db in databases for table in values["table"])
+    return _Resource(Objects(tables=tables), named, "column" in kinds and not named)
+
+
+def _rights(item: Mapping[str, Any]) -> tuple[frozenset[Right], list[str]]:
+    """The rights that the item names, and the kinds of access that are not known."""
+    kinds = [str(each.get("type", "")).lower() for each in _items(item, "accesses")]
+    known = [_RIGHTS[kind] for kind in kinds if kind in _RIGHTS]
+    return frozenset().union(*known), [kind for kind in kinds if kind not in _RIGHTS]
+
+
+def _people(item: Mapping[str, Any]) -> People:
+    users, groups, roles = (
+        frozenset(_texts(item.get(key))) for key in ("users", "groups", "roles")
+    )
+    if "public" in groups or "{USER}" in users:
+        return _EVERYONE
+    return People(frozenset(map(exact, users)), groups, roles)
+
+
+def _joined(items: Iterable[Mapping[str, Any]]) -> People:
+    found = [_people(each) for each in items]
+    return People(
+        frozenset[str]().union(*(each.users for each in found)),
+        frozenset[str]().union(*(each.groups for each in found)),
+        frozenset[str]().union(*(each.roles for each in found)),
+    )
+
+
+def _items(table: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    found = table.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    found = value if isinstance(value, list) else []
+    return tuple(each for each in found if isinstance(each, str))
