@@ -43,6 +43,7 @@ from metastore.client.view_sync import ViewSync
 from pipeline.copy.copy_record import RecordCopy
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.link_files import Link, Links
 from pipeline.falcon.calendar import format_time
 from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.processes.commands import Programs, find_spark_submit
@@ -100,6 +101,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="BYTES",
         help="limit per second, e.g. 100m",
+    )
+    add(
+        "--link-bandwidth",
+        type=_link_bandwidth,
+        action="append",
+        default=[],
+        metavar="FROM:TO=BYTES",
+        help="limit per second of all copies together from one cluster to another",
     )
     add_pig_option(serve)
     plan = commands.add_parser("plan", help="print what a round would do now")
@@ -216,6 +225,16 @@ def _views(known: Sequence[Settings]) -> ViewSync:
     return ViewSync(views, max((each.metastore_timeout for each in known), default=0.0))
 
 
+def _link_bandwidth(text: str) -> tuple[Link, int]:
+    """`west:east=100m`. Raises ValueError."""
+    link, _, limit = text.partition("=")
+    source, _, target = link.partition(":")
+    most = parse_bytes(limit)
+    if not source or not target or most < 1:
+        raise ValueError(text)
+    return (source, target), most
+
+
 def _clock(args: argparse.Namespace) -> Clock:
     if args.at is None:
         return SystemClock()
@@ -238,6 +257,7 @@ def _actions(
         publishing=threading.Lock(),
         record=record,
         catalogs=catalogs,
+        links=Links(dict(args.link_bandwidth)),
     )
 
 

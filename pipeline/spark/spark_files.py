@@ -84,7 +84,8 @@ class SparkFiles:
         if not copies:
             return []
         cores = int(self._context.defaultParallelism)
-        batches = distribute(copies, options.parallelism or _tasks(copies, cores))
+        tasks = options.parallelism or (cores if options.bandwidth else _tasks(copies, cores))
+        batches = distribute(copies, tasks)
         parallel = min(len(batches.copies), options.parallelism or cores)
         task = java_classes.new(
             self._context,

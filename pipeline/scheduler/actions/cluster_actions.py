@@ -22,6 +22,7 @@ from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, FileListing, Files
+from pipeline.copy.link_files import Links
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
 from pipeline.copy.staging import staging_of
@@ -78,7 +79,7 @@ class ClusterActions:
     `publishing` lets one publication of secondary copies run at a time.
     `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
     `record` gets what each copy copied when it has ended. `catalogs` connects to the clusters'
-    catalogs.
+    catalogs, `links` bound what copies send between them.
     """
 
     files: Callable[[], Files]
@@ -93,6 +94,7 @@ class ClusterActions:
     record: RecordCopy = no_records
     spark: Callable[[], "SparkSession"] = field(default=lambda: _no_spark())
     catalogs: CatalogService = tables.HIVE
+    links: Links = field(default_factory=Links)
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
@@ -172,7 +174,8 @@ class ClusterActions:
     def _replicate_path(self, task: Task, copy: PathCopy, lease: WorkLease) -> Done:
         feed, cluster = task.entity, task.entity_set.clusters[task.schedule.key.cluster]
         assert isinstance(feed, Feed)
-        done = replicate_path(self.files(), copy, self.options, lease, self.record)
+        files = self.links.files(self.files(), *copy.between)
+        done = replicate_path(files, copy, self.options, lease, self.record)
         lease.check()
         published = self._partitions(feed, cluster, task.owner).publish(
             task.instance.nominal, copy.target
@@ -193,7 +196,7 @@ class ClusterActions:
             if not plan.origins:
                 plan = replace(plan, drops=())  # the instances wait for their data
             report = run_replication(
-                plan, source, target, self._context(lease), self.options, self.limits
+                plan, source, target, self._context(lease, copy), self.options, self.limits
             )
         return _results(copy, kinds, dict(plan.origins), report, plan.drops)
 
@@ -215,12 +218,13 @@ class ClusterActions:
                 state, chosen, copy.target.name, staging, checksum=checksum, again=False
             )
             plan = replace(plan, sweeps=False)
-            report = run_copy(plan, objects, self._context(lease), self.options, self.limits)
+            context = self._context(lease, copy)
+            report = run_copy(plan, objects, context, self.options, self.limits)
         return _results(copy, kinds, {each.name: each.name for each in chosen}, report)
 
     def _replicate_hudi(self, copy: TableCopy, owner: str, lease: WorkLease) -> str:
         """Replicates the table's new commits, for whichever partitions the instances are."""
-        context = self._context(lease)
+        context = self._context(lease, copy)
         replicator = Replicator(self.storage, context, self.options, self.limits)
         with (
             self._metastore(copy.source, owner) as source,
@@ -261,16 +265,15 @@ class ClusterActions:
         """What `evict` would drop now; None if the table does not exist."""
         return self._evictions.plan(task)
 
-    def _context(self, lease: WorkLease) -> JobContext:
+    def _context(self, lease: WorkLease, copy: TableCopy) -> JobContext:
         """The context of a copy. Each event and progress checks the lease."""
 
         def emit(event: Mapping[str, object]) -> None:
             lease.check()
             lease.log(" ".join(f"{key}={value}" for key, value in event.items()))
 
-        return JobContext(
-            self.files(), emit, self.record, progress=lambda done, total: lease.check()
-        )
+        files = self.links.files(self.files(), copy.source.name, copy.target.name)
+        return JobContext(files, emit, self.record, progress=lambda done, total: lease.check())
 
 
 def _no_spark() -> "SparkSession":

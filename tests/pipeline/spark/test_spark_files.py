@@ -1,7 +1,9 @@
 """Files carried by a real Spark on local files."""
 
 import os
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from conf.logs.log_fields import with_log_fields
 from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileListing, FileStatus
+from pipeline.copy.link_files import Links
 from pipeline.errors import CopyError
 from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.spark.session import open_session
@@ -237,12 +240,28 @@ def test_bandwidth_is_bounded(files: SparkFiles, tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     for name in "ab":
         (tmp_path / "s" / name).write_bytes(b"x" * 2_000_000)
-    import time
-
     began = time.monotonic()
     options = CopyOptions(bandwidth=2_000_000, parallelism=2)
     files.copy_files(orders(files, tmp_path / "s", tmp_path / "t"), options)
     assert time.monotonic() - began >= 1.9
+
+
+def test_copies_of_one_link_share_its_bandwidth(files: SparkFiles, tmp_path: Path) -> None:
+    """Twelve files in two copies at a time: 6 MB at 2 MB/s take 3 s, less what two tasks buffer."""
+    for folder in ("s1", "s2"):
+        (tmp_path / folder).mkdir()
+        for number in range(6):
+            (tmp_path / folder / str(number)).write_bytes(b"x" * 500_000)
+    links = Links({("west", "east"): 2_000_000})
+
+    def copy(number: int) -> set[FileStatus]:
+        wanted = orders(files, tmp_path / f"s{number}", tmp_path / f"t{number}")
+        return statuses(links.files(files, "west", "east").copy_files(wanted, QUICK))
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(copy, (1, 2))) == [{FileStatus.SENT}] * 2
+    assert time.monotonic() - began >= 2.8
 
 
 def test_an_unknown_file_system_is_an_error_of_ours(files: SparkFiles) -> None:

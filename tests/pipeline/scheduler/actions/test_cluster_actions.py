@@ -18,7 +18,8 @@ from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_job import CopyLimits
-from pipeline.copy.files import FileListing
+from pipeline.copy.files import CopyOptions, FileListing
+from pipeline.copy.link_files import Links
 from pipeline.copy.staging import is_run
 from pipeline.errors import ActionFailed, SparkFailed
 from pipeline.falcon import document
@@ -268,6 +269,27 @@ def test_one_metastore_means_secondary_copies(
     assert site.files.read(copy.location) == {"a": b"zero"}
     site.run(3)  # a copy of its own making is not late data
     assert {e.run for e in site.store.instances(FEED_KEY) if e.key.schedule.source} == {0}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_copies_keep_to_the_bandwidth_of_their_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    site = Site(tmp_path, monkeypatch, shared)
+    site.actions.links = Links({("c1", "c2"): 5_000, ("c2", "c1"): 7})
+    bandwidths: list[int] = []
+    copy_files = site.files.copy_files
+
+    def noting(copies: Any, options: CopyOptions, progress: Any) -> Any:
+        bandwidths.append(options.bandwidth)
+        return copy_files(copies, options, progress)
+
+    monkeypatch.setattr(site.files, "copy_files", noting)
+    schedule(site.store, FEED_KEY)
+    site.add(0, a="zero")
+    site.run(0)
+    assert State.SUCCEEDED in site.states()
+    assert bandwidths == [5_000]
 
 
 @pytest.mark.parametrize("shared", [False, True])
