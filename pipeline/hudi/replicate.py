@@ -188,7 +188,7 @@ def run_replication(
     for entries in (planned.cleans, planned.archived):
         sent.append(_copy_files(planned, entries, files, options, progress))
         if not planned.whole:
-            _check_visible(planned, entries, files)
+            _check(planned, entries, files, visible=True)
     if planned.version:
         _write_text(planned, f"{planned.archive_folder}/{VERSION}", planned.version, files)
     files.delete(_at(planned, planned.retired))
@@ -220,29 +220,26 @@ def _copy_commits(
         parts.append(planned.completed)
     sent = [_copy_files(planned, entries, files, options, progress) for entries in parts]
     if not planned.whole:
-        _check_copied(planned, [*planned.data, *planned.prepared], files)
+        _check(planned, [*planned.data, *planned.prepared], files)
         for entry in planned.completed:
             sent.append(_copy_files(planned, [entry], files, options, progress))
-            _check_visible(planned, [entry], files)
+            _check(planned, [entry], files, visible=True)
     return sum(n for n, _ in sent), sum(length for _, length in sent)
 
 
-def _check_copied(planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files) -> None:
-    """Raises VerifyFailed unless the replica has each file with its length. Costs one listing of
-    each folder.
+def _check(
+    planned: HudiReplicationPlan,
+    entries: Sequence[FileEntry],
+    files: Files,
+    visible: bool = False,
+) -> None:
+    """Raises VerifyFailed unless the replica has each file with its length. Wrong files that
+    readers see as soon as they exist are deleted. Costs one listing of each folder.
     """
     difference = _difference(planned, entries, files)
     if difference:
-        raise _verify_failed(planned, difference)
-
-
-def _check_visible(
-    planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files
-) -> None:
-    """`_check_copied` for files that readers see as soon as they exist: deletes wrong ones."""
-    difference = _difference(planned, entries, files)
-    if difference:
-        files.delete(_at(planned, difference.unlike))
+        if visible:
+            files.delete(_at(planned, difference.unlike))
         raise _verify_failed(planned, difference)
 
 
