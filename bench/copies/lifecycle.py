@@ -27,9 +27,9 @@ from pipeline.processes.commands import Programs
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import SchedulerServer
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles

@@ -35,11 +35,11 @@ from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.filter import parse_filter, parse_names
-from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
 from pipeline.copy.plan import CopyPlan, plan_copy, step_lines
 from pipeline.copy.run import run_copy, used_by
-from pipeline.copy.staging import default_root, staging_of
-from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging, withdraw_expired
+from pipeline.copy.runs.orphans import CleanupResult, delete_orphans, read_orphans
+from pipeline.copy.runs.staging import default_root, staging_of
+from pipeline.copy.runs.sweep import SweepResult, all_staging, sweep_staging, withdraw_expired
 from pipeline.copy.verify import Verification, verify_copies
 from pipeline.errors import BadFilter, NotCopyable
 from pipeline.replication.replica_sweep import sweep_replicas

@@ -28,8 +28,9 @@ from cli.lifecycle.lifecycle_options import (
     time_option,
 )
 from cli.lifecycle.work_observer import environment_observer
-from pipeline.falcon import document, expression, rules, tree
+from pipeline.falcon import expression, rules
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.documents import document, tree
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, Problem
 from pipeline.falcon.model import Entity, EntityKey, Kind

@@ -14,7 +14,7 @@ from pipeline.copy.files import CopyOptions
 from pipeline.errors import BadEndpoints
 from pipeline.hudi.changes import EARLIEST
 from pipeline.hudi.errors import MissingPath
-from pipeline.hudi.open_folder import open_folder
+from pipeline.hudi.folders.open_folder import open_folder
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import check_target, plan_replication, run_replication

@@ -33,10 +33,10 @@ from pipeline.falcon.model import Process
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.errors import UnknownEntity
-from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.work_records import OnChange, no_record
 from pipeline.scheduler.store.store import Store
-from pipeline.scheduler.work_records import OnChange, no_record
 
 _COMMANDS_HELP = {
     "list": "list instances",

@@ -48,14 +48,14 @@ from pipeline.falcon.calendar import format_time
 from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.processes.commands import Programs, find_spark_submit
 from pipeline.scheduler import entity_service
-from pipeline.scheduler import plan as planning
 from pipeline.scheduler.actions.catalog_service import CatalogService
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.eviction_plans import eviction_plans
+from pipeline.scheduler.instances import plan as planning
+from pipeline.scheduler.instances.plan import Change, Create, Look, Run, Step
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.plan import Change, Create, Look, Run, Step
 from pipeline.scheduler.server import Limits, SchedulerServer
 from proxy.operations.audit.audit_events import Caller
 

@@ -19,8 +19,8 @@ from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.catalog_service import CatalogService, load_catalog_service
 from pipeline.scheduler.clock import SystemClock
 from pipeline.scheduler.errors import CannotSchedule
+from pipeline.scheduler.instances.work_records import OnChange, no_record
 from pipeline.scheduler.store.store import Store
-from pipeline.scheduler.work_records import OnChange, no_record
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 

@@ -10,8 +10,8 @@ from cli.lifecycle.lifecycle_options import named_settings
 from conf.errors import BadSetting
 from conf.settings.settings import Settings
 from database.history.work import WorkRecord
-from pipeline.scheduler.plan import Change
-from pipeline.scheduler.work_records import record_of
+from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.work_records import record_of
 
 if TYPE_CHECKING:
     from database.history.history_thread import HistoryThread

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from pipeline.falcon import document, rules, tree
+from pipeline.falcon import rules
+from pipeline.falcon.documents import document, tree
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import Kind

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.errors import BadDocument
 from pipeline.falcon.model import Entity
 

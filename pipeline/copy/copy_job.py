@@ -31,7 +31,6 @@ from pipeline.copy.files import (
     compare,
     no_progress,
 )
-from pipeline.copy.lease import Clock, Lease
 from pipeline.copy.plan import (
     CopyFiles,
     MetadataStep,
@@ -44,9 +43,10 @@ from pipeline.copy.plan import (
     Sweep,
     Verify,
 )
-from pipeline.copy.staging import RunMarker, object_path
-from pipeline.copy.sweep import sweep_staging
-from pipeline.copy.takeover import retire, take_over
+from pipeline.copy.runs.lease import Clock, Lease
+from pipeline.copy.runs.staging import RunMarker, object_path
+from pipeline.copy.runs.sweep import sweep_staging
+from pipeline.copy.runs.takeover import retire, take_over
 from pipeline.errors import (
     CopyError,
     CopyTooLarge,

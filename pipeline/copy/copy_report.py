@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pipeline.copy.copy_record import Share
 from pipeline.copy.plan import PlannedCopy
-from pipeline.copy.sweep import SweepResult
+from pipeline.copy.runs.sweep import SweepResult
 from pipeline.errors import CopyError
 
 

@@ -10,7 +10,7 @@ from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, MetadataStep, PlannedCopy
-from pipeline.copy.staging import RunMarker, new_run
+from pipeline.copy.runs.staging import RunMarker, new_run
 from pipeline.errors import NotCopyable
 
 

@@ -15,10 +15,10 @@ from pipeline.copy.copy_catalog import TABLE_ITSELF
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, Share, recorded
 from pipeline.copy.files import CopyOptions
-from pipeline.copy.lease import Lease
-from pipeline.copy.staging import RunMarker, object_path
-from pipeline.copy.sweep import sweep_staging
-from pipeline.copy.takeover import retire, take_over
+from pipeline.copy.runs.lease import Lease
+from pipeline.copy.runs.staging import RunMarker, object_path
+from pipeline.copy.runs.sweep import sweep_staging
+from pipeline.copy.runs.takeover import retire, take_over
 from pipeline.errors import SourceKeepsChanging, WriteOpen
 from pipeline.hudi.errors import OutOfStep
 from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication

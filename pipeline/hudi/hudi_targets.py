@@ -13,7 +13,7 @@ from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication, data_location
 from pipeline.copy.copy_record import CopyRoute
 from pipeline.copy.run import used_by
-from pipeline.copy.staging import RunMarker, new_run, staging_of
+from pipeline.copy.runs.staging import RunMarker, new_run, staging_of
 from pipeline.errors import NotCopyable
 from pipeline.hudi.feeds import ReplicaState
 from pipeline.replication.metadata import replica_partition, replica_table, set_location

@@ -8,10 +8,10 @@ reloaded from the whole table, in the same single step.
 from dataclasses import dataclass
 from enum import Enum
 
-from pipeline.hudi import folder
 from pipeline.hudi.changes import EARLIEST, read_changes
 from pipeline.hudi.errors import TargetMismatch, Undone
-from pipeline.hudi.folder import PullMark, TargetFolder, Write
+from pipeline.hudi.folders import folder
+from pipeline.hudi.folders.folder import PullMark, TargetFolder, Write
 from pipeline.hudi.plan import Plan, plan_changes, snapshot
 from pipeline.hudi.read import open_rows
 from pipeline.hudi.table.table import HudiTable

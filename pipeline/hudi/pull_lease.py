@@ -6,8 +6,8 @@ from contextlib import contextmanager, suppress
 
 from conf.names import TableRef
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Lease, run_markers
-from pipeline.copy.staging import new_run, open_path, this_machine
+from pipeline.copy.runs.lease import Lease, run_markers
+from pipeline.copy.runs.staging import new_run, open_path, this_machine
 from pipeline.errors import AnotherCopyRuns, CopyError, VerifyFailed
 from pipeline.hudi.errors import PullRunning, StorageFault
 from pipeline.hudi.table.table import LOCKS

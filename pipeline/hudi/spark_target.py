@@ -17,10 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.hudi.errors import StorageFault, TargetMismatch
-from pipeline.hudi.folder import PREFIX, PullMark, TargetFolder
-from pipeline.hudi.hdfs_folder import HdfsFolder
-from pipeline.hudi.local_folder import LocalFolder
-from pipeline.hudi.open_folder import open_folder
+from pipeline.hudi.folders.folder import PREFIX, PullMark, TargetFolder
+from pipeline.hudi.folders.hdfs_folder import HdfsFolder
+from pipeline.hudi.folders.local_folder import LocalFolder
+from pipeline.hudi.folders.open_folder import open_folder
 from pipeline.hudi.pull import Mode, PullResult, PullStep, continued, next_step, pull
 from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.spark_reader import (

@@ -21,9 +21,9 @@ from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoS
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyLimits, JobContext, ObjectCopy
-from pipeline.copy.lease import Lease
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy
-from pipeline.copy.staging import RunMarker, new_run, open_path
+from pipeline.copy.runs.lease import Lease
+from pipeline.copy.runs.staging import RunMarker, new_run, open_path
 from pipeline.errors import AnotherCopyRuns, PublishFailed
 from pipeline.replication.metadata import (
     export_of,

@@ -8,9 +8,9 @@ from conf.names import TableRef
 from metastore.errors import NoSuchObject
 from pipeline.copy.copy_catalog import ObjectCatalog, TableState
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Clock
-from pipeline.copy.staging import RunMarker
-from pipeline.copy.sweep import SweepResult, sweep_staging
+from pipeline.copy.runs.lease import Clock
+from pipeline.copy.runs.staging import RunMarker
+from pipeline.copy.runs.sweep import SweepResult, sweep_staging
 from pipeline.errors import CopyError
 from pipeline.replication.plan import STAGING, base_of
 

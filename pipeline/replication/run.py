@@ -13,7 +13,7 @@ from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, Files
-from pipeline.copy.staging import new_run
+from pipeline.copy.runs.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed
 from pipeline.partition_values import names_with
 from pipeline.replication.plan import (

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.model import Notification
-from pipeline.scheduler.instance import Action
-from pipeline.scheduler.plan import Change
-from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.store.schema import Alert
 
 _ALERTS = ("SLA", Event.LATE.value, Event.FAIL.value)

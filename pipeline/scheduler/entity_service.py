@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.falcon import document, rules
+from pipeline.falcon import rules
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
@@ -20,11 +21,11 @@ from pipeline.falcon.model import (
     Kind,
     Process,
 )
-from pipeline.scheduler import plan
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
-from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.schedule import Schedule, of_feed, of_process
-from pipeline.scheduler.states import Event, NoTransition, State
+from pipeline.scheduler.instances import plan
+from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.schedule import Schedule, of_feed, of_process
+from pipeline.scheduler.instances.states import Event, NoTransition, State
 from pipeline.scheduler.store.schema import StoredEntity
 from pipeline.scheduler.store.store import Store
 

@@ -7,9 +7,9 @@ from pipeline.falcon.model import EntityKey
 from pipeline.retention.plan import RetentionPlan
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Task
-from pipeline.scheduler.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.open_work import needed_by_open_work
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 
 PlanEviction = Callable[[Task], RetentionPlan | None]

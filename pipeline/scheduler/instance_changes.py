@@ -7,9 +7,9 @@ from pipeline.falcon.calendar import format_time
 from pipeline.falcon.model import EntityKey, Notification
 from pipeline.scheduler.alerts import is_alert, notification_channel
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.plan import Change
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import Store
 
 Emit = Callable[[Mapping[str, object]], None]

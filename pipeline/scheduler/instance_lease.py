@@ -8,7 +8,7 @@ from contextlib import suppress
 from database.errors import StoreUnavailable
 from pipeline.errors import LeaseLost
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.instance import Instance
+from pipeline.scheduler.instances.instance import Instance
 from pipeline.scheduler.store.store import Store
 
 

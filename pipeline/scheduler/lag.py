@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from pipeline.falcon.model import Feed, Table
 from pipeline.scheduler.entity_service import EntityCatalog
-from pipeline.scheduler.instance import Action, ScheduleKey
-from pipeline.scheduler.schedule import Schedule
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.instance import Action, ScheduleKey
+from pipeline.scheduler.instances.schedule import Schedule
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import StateCount
 
 Counts = Mapping[ScheduleKey, Mapping[State, StateCount]]

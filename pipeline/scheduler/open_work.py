@@ -5,9 +5,9 @@ from datetime import datetime
 from functools import cache
 
 from pipeline.scheduler.entity_service import EntityCatalog
-from pipeline.scheduler.instance import Action
-from pipeline.scheduler.plan import Situation
-from pipeline.scheduler.schedule import Schedule
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.plan import Situation
+from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.store.store import Store
 
 

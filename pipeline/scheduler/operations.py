@@ -20,10 +20,10 @@ from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.eviction_plans import PlanEviction, eviction_plans
-from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.server import SchedulerServer
-from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store.store import Search, Store
 
 Query = Mapping[str, Sequence[str]]

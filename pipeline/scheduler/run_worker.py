@@ -14,10 +14,10 @@ from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.scheduler.actions.task_places import tables_of
 from pipeline.scheduler.actions.work import Actions, Done, Result, Task
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.instance import Action, Instance, ScheduleKey
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
-from pipeline.scheduler.plan import (
+from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instances.plan import (
     Blocked,
     Change,
     Failed,
@@ -28,8 +28,8 @@ from pipeline.scheduler.plan import (
     after_run,
     hand_back,
 )
+from pipeline.scheduler.instances.work_records import id_of
 from pipeline.scheduler.store.store import Store
-from pipeline.scheduler.work_records import id_of
 
 
 class RunWorker:

@@ -19,11 +19,10 @@ from pipeline.falcon.model import Entity, EntityKey, Feed, Notification, Order, 
 from pipeline.scheduler.actions.work import Actions, Task
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
-from pipeline.scheduler.instance import Action, InstanceKey, ScheduleKey
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
-from pipeline.scheduler.open_work import needed_by_open_work
-from pipeline.scheduler.plan import (
+from pipeline.scheduler.instances.instance import Action, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.plan import (
     MAX_LOOKS,
     Change,
     Create,
@@ -34,9 +33,10 @@ from pipeline.scheduler.plan import (
     recover,
     runs_alone,
 )
+from pipeline.scheduler.instances.schedule import Schedule
+from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.open_work import needed_by_open_work
 from pipeline.scheduler.run_worker import RunWorker
-from pipeline.scheduler.schedule import Schedule
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 
 _BLOCKED = 30.0  # seconds until the next try where another program works on the same data

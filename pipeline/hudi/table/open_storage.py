@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from pipeline.copy.endpoints import ANY
-from pipeline.hudi.table.s3_objects import S3Objects, S3Place
-from pipeline.hudi.table.s3_settings import s3_arguments, s3_bucket, write_headers
-from pipeline.hudi.table.s3_storage import S3Storage
+from pipeline.hudi.table.s3.s3_objects import S3Objects, S3Place
+from pipeline.hudi.table.s3.s3_settings import s3_arguments, s3_bucket, write_headers
+from pipeline.hudi.table.s3.s3_storage import S3Storage
 from pipeline.hudi.table.storage import HudiStorage, LocalStorage, is_local
 
 HADOOP = "spark.hadoop."

@@ -25,7 +25,7 @@ from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.link_files import Links
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
-from pipeline.copy.staging import staging_of
+from pipeline.copy.runs.staging import staging_of
 from pipeline.errors import (
     ActionFailed,
     InputsGone,

@@ -13,10 +13,10 @@ from metastore.client.types import Table
 from metastore.errors import NoSuchObject
 from pipeline.copy.copy_catalog import ObjectCatalog, data_location
 from pipeline.copy.files import Files
-from pipeline.copy.lease import open_markers, run_markers
 from pipeline.copy.run import used_by
-from pipeline.copy.staging import staging_of
-from pipeline.copy.sweep import Used, sweep_staging
+from pipeline.copy.runs.lease import open_markers, run_markers
+from pipeline.copy.runs.staging import staging_of
+from pipeline.copy.runs.sweep import Used, sweep_staging
 from pipeline.errors import ActionFailed
 from pipeline.falcon.model import Cluster, Feed
 from pipeline.hudi.feeds import Storages

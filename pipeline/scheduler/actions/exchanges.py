@@ -20,8 +20,8 @@ from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Table
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Lease
-from pipeline.copy.staging import new_run, object_path
+from pipeline.copy.runs.lease import Lease
+from pipeline.copy.runs.staging import new_run, object_path
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.exchange.sql import Window
 from pipeline.falcon.calendar import format_time

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from conf.names import ClusterName, TableRef, partition_name
-from pipeline.copy.staging import default_root
+from pipeline.copy.runs.staging import default_root
 from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.exchange_rules import interface_of
@@ -33,7 +33,7 @@ from pipeline.retention.directories import PathHome
 from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Policy
 from pipeline.scheduler.actions.work import Task
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import Entity
 from pipeline.lease import WorkLease
-from pipeline.scheduler.instance import Instance
-from pipeline.scheduler.schedule import Schedule
+from pipeline.scheduler.instances.instance import Instance
+from pipeline.scheduler.instances.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from database.database import database_seconds
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.schema import (
     ALERT_COLUMNS,
     INSTANCE_COLUMNS,

@@ -29,8 +29,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from pipeline.falcon.model import EntityKey, Kind
-from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.states import State
 
 E = TypeVar("E", bound=Enum)
 MAX_TEXT = 8000  # characters kept of a message or detail

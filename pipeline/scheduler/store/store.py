@@ -22,9 +22,10 @@ from sqlalchemy import (
 
 from database.database import open_database
 from pipeline.falcon.model import EntityKey
-from pipeline.scheduler.instance import Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.plan import MAX_OPEN, MAX_WAITING, Change, Create, Run, Situation
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.instance import Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.plan import MAX_OPEN, MAX_WAITING, Change, Create, Run, Situation
+from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.work_records import OnChange, no_record
 from pipeline.scheduler.store import queries
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import (
@@ -52,7 +53,6 @@ from pipeline.scheduler.store.schema import (
     schedule_of,
     schedule_values,
 )
-from pipeline.scheduler.work_records import OnChange, no_record
 
 MAX_LOG = 2000  # entries kept of one instance
 MAX_ENDED = 1000  # ended instances read in one go

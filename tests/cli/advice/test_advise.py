@@ -13,7 +13,8 @@ from advice.feed_document import feed_document
 from cli.advice import apply
 from cli.advice.apply import Applier, undo
 from cli.main import SUBCOMMANDS, build_parser, main
-from pipeline.falcon import document, rules
+from pipeline.falcon import rules
+from pipeline.falcon.documents import document
 from pipeline.falcon.model import Feed
 from tests.advice.samples import DATED, outcome
 from tests.cli.advice.test_assess import TABLES

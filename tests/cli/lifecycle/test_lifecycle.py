@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.falcon.calendar import parse_time
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.test_entity import causeway
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS

@@ -1,7 +1,7 @@
 """Instances by hour."""
 
 from console.drawing.grid import GLYPHS, Cell, Row, grid, worst
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 
 
 def test_every_state_of_an_instance_has_a_mark() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from console.facts.entity_forms import FORMS, defaults, document_of, judge
 from console.sources.entity_reader import EntityReader
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Feed, Kind, Role
 from tests.console.browser import Browser, opened

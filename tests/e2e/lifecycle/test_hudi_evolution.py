@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.hudi.local_folder import LocalFolder
+from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.pull import Mode, PullResult, pull
 from pipeline.hudi.read import changed_rows

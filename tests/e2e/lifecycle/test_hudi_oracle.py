@@ -14,8 +14,8 @@ import pytest
 
 from pipeline.copy.files import CopyOptions
 from pipeline.hudi.errors import BadRange, OutOfStep
+from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.listing import list_status
-from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.plan import plan
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.read import changed_rows

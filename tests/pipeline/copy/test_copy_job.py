@@ -8,7 +8,7 @@ from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, Publish, Round, Step, Sweep, step_lines
 from pipeline.copy.run import SecondaryCopies
-from pipeline.copy.staging import new_run
+from pipeline.copy.runs.staging import new_run
 from tests.pipeline.copy.world import C2, STAGING, T, World
 
 # The first word of a step's line to the event of its execution.

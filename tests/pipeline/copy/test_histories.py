@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.copy.staging import LEASE_SECONDS
+from pipeline.copy.runs.staging import LEASE_SECONDS
 from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import candidates, run_retention

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.copy.copy_report import CopyReport
-from pipeline.copy.staging import LEASE_SECONDS, OPEN
+from pipeline.copy.runs.staging import LEASE_SECONDS, OPEN
 from pipeline.errors import (
     AnotherCopyRuns,
     CopyTooLarge,

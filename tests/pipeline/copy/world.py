@@ -14,8 +14,8 @@ from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
-from pipeline.copy.staging import LEASE_SECONDS, is_run, staging_of
-from pipeline.copy.sweep import SweepResult, sweep_staging, withdraw_expired
+from pipeline.copy.runs.staging import LEASE_SECONDS, is_run, staging_of
+from pipeline.copy.runs.sweep import SweepResult, sweep_staging, withdraw_expired
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 
 C1, C2 = ClusterName("C1"), ClusterName("C2")

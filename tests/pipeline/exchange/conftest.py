@@ -19,7 +19,7 @@ from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.instances.instance import Action, Instance
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from pipeline.spark.session import open_session

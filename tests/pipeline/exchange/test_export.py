@@ -5,7 +5,7 @@ import pytest
 from metastore.client.types import Partition
 from pipeline.exchange.sql import Merge
 from pipeline.scheduler.entity_service import change_instances
-from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.instances.states import Event, State
 from tests.pipeline.exchange.conftest import ORDERS, START, Shop, Site
 from tests.pipeline.exchange.documents import exporting
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.scheduler.entity_service import change_instances
-from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.instances.states import Event, State
 from tests.pipeline.exchange.conftest import FEED_KEY, ORDERS, PASSWORD, START, Shop, Site
 from tests.pipeline.exchange.documents import DELTA, PATH, importing
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from bench.copies.copy_metadata import database
 from metastore.client.types import Partition
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 from tests.pipeline.exchange.conftest import ORDERS, Shop, Site
 from tests.pipeline.exchange.documents import DELTA, exporting, importing
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.falcon import document
 from pipeline.falcon.calendar import Frequency, parse_time
+from pipeline.falcon.documents import document
 from pipeline.falcon.errors import BadDocument
 from pipeline.falcon.model import (
     Cluster,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipeline.falcon import document, rules
+from pipeline.falcon import rules
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Datasource, Direction, Exchange, Feed
 from tests.pipeline.exchange.documents import DATASOURCE, DELTA, FULL, PATH, exporting, importing

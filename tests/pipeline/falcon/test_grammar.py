@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pipeline.falcon import grammar, tree
+from pipeline.falcon.documents import grammar, tree
 from pipeline.falcon.errors import BadDocument, Problem
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 

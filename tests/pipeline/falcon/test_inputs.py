@@ -8,10 +8,10 @@ from pipeline.falcon.model import Kind, Process
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import State
 from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.test_schedule import feed, process
+from tests.pipeline.scheduler.instances.test_schedule import feed, process
 from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
 
 NOMINAL = parse_time("2013-09-25T05:30Z")

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipeline.falcon import document, rules
+from pipeline.falcon import rules
+from pipeline.falcon.documents import document
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.model import Cluster, Datasource, Entity, Feed, Process
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.warnings import warnings_of
 from tests.pipeline.falcon.documents import FEED, PROCESS
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.hudi.errors import UnsupportedTable
-from pipeline.hudi.local_folder import LocalFolder
+from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.hudi import folder
 from pipeline.hudi.errors import MissingKey, PullRunning, TargetMismatch, Undone
-from pipeline.hudi.folder import PullMark
-from pipeline.hudi.local_folder import LocalFolder
+from pipeline.hudi.folders import folder
+from pipeline.hudi.folders.folder import PullMark
+from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, pull
 from pipeline.hudi.read import ChangedRows
 from pipeline.hudi.table.storage import LocalStorage
@@ -173,7 +173,7 @@ STEPS = ["os.fsync", "os.replace", "pyarrow.parquet.ParquetWriter.write_batch",
 _DYING = """
 import importlib, os, sys
 from pathlib import Path
-from pipeline.hudi.local_folder import LocalFolder
+from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table

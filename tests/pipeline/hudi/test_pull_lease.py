@@ -5,7 +5,7 @@ import time
 import pytest
 
 from conf.names import TableRef
-from pipeline.copy.staging import LEASE_SECONDS, OPEN, is_run, marker_path, new_run, open_path
+from pipeline.copy.runs.staging import LEASE_SECONDS, OPEN, is_run, marker_path, new_run, open_path
 from pipeline.errors import VerifyFailed
 from pipeline.hudi.errors import PullRunning
 from pipeline.hudi.pull_lease import leased

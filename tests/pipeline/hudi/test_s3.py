@@ -16,13 +16,13 @@ import pytest
 
 from cli.main import main
 from pipeline.hudi.errors import IncrementalError, LostFile, MissingPath, StorageFault
+from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.listing import list_status
-from pipeline.hudi.local_folder import LocalFolder
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.table.s3_settings import s3_arguments
-from pipeline.hudi.table.s3_storage import S3Storage
+from pipeline.hudi.table.s3.s3_settings import s3_arguments
+from pipeline.hudi.table.s3.s3_storage import S3Storage
 from pipeline.hudi.table.storage import HudiStorage, LocalStorage
 from pipeline.hudi.table.table import HudiTable, open_for_changes, open_table
 from tests.pipeline.hudi.conftest import FakeTable, RowTable

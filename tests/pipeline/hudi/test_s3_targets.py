@@ -15,7 +15,7 @@ import pytest
 
 from cli.main import main
 from pipeline.hudi.errors import IncrementalError, PullRunning, StorageFault
-from pipeline.hudi.open_folder import open_folder
+from pipeline.hudi.folders.open_folder import open_folder
 from pipeline.hudi.pull import Mode, PullResult, pull
 from pipeline.hudi.table.open_storage import HADOOP
 from pipeline.hudi.table.storage import LocalStorage

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.falcon import document
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.parameters import filter_text, parameters_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.model import Cluster
 from pipeline.processes.errors import NoScript
 from pipeline.processes.script import MAX_BYTES, fill_in, read_script, statements

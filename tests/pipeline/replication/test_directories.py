@@ -10,7 +10,8 @@ import pytest
 from database.history.work import CopyRecord
 from pipeline.copy.files import CopyOptions, FileListing
 from pipeline.errors import ActionFailed
-from pipeline.falcon import document, rules
+from pipeline.falcon import rules
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument
 from pipeline.falcon.model import Cluster, Feed, Process
@@ -20,9 +21,9 @@ from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS

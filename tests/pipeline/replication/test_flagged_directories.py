@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.model import Cluster, Paths
 from pipeline.replication import flagged_directories
 from pipeline.replication.directories import PathCopy, replicate_path

@@ -19,8 +19,8 @@ from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import step_lines
-from pipeline.copy.staging import LEASE_SECONDS
-from pipeline.copy.sweep import sweep_staging
+from pipeline.copy.runs.staging import LEASE_SECONDS
+from pipeline.copy.runs.sweep import sweep_staging
 from pipeline.errors import CopyError, NotCopyable, PublishFailed, UnsafeSchemaChange, WriteOpen
 from pipeline.replication.plan import FROM, ReplicationPlan, ReplicationRequest
 from pipeline.replication.replica_sweep import ReplicaSweep, sweep_replicas

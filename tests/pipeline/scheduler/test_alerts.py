@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pipeline.scheduler.alerts import as_json, body, is_alert, subject
-from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.plan import Change, move
-from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.plan import Change, move
+from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.store.schema import Alert
 from tests.pipeline.scheduler.worlds import FEED_KEY, START
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import Entity, EntityKey, Kind
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 from tests.pipeline.scheduler.worlds import (
@@ -164,7 +164,7 @@ def test_dependencies_both_ways(store: Store) -> None:
 
 
 def test_killing_and_rerunning(store: Store) -> None:
-    from pipeline.scheduler.plan import Situation, plan
+    from pipeline.scheduler.instances.plan import Situation, plan
 
     schedule(store, PROCESS_KEY)
     (found,) = entity_service.schedules_of(entity_service.read_catalog(store), PROCESS_KEY)
@@ -186,7 +186,7 @@ def test_killing_and_rerunning(store: Store) -> None:
 
 
 def test_success_is_only_run_again_by_force(store: Store) -> None:
-    from tests.pipeline.scheduler.test_plan import instance
+    from tests.pipeline.scheduler.instances.test_plan import instance
 
     assert not entity_service.rerunnable(instance(0, State.SUCCEEDED), force=False)
     assert entity_service.rerunnable(instance(0, State.SUCCEEDED), force=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule, stocked
 

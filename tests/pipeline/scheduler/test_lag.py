@@ -5,12 +5,12 @@ from pathlib import Path
 
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.plan import rerun
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.plan import rerun
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, FakeActions, schedule, stocked
 

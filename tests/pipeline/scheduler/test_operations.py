@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from conf.names import ClusterName, TableRef
-from pipeline.falcon import document
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.documents import document
 from pipeline.retention.plan import Evict, EvictCopy, RetentionPlan
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock

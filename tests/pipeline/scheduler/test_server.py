@@ -17,9 +17,9 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store import store as store_module
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED, PROCESS

@@ -14,7 +14,7 @@ from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
-from pipeline.copy.staging import staging_of
+from pipeline.copy.runs.staging import staging_of
 from pipeline.copy.verify import verify_copies
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication

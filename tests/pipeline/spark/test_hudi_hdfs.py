@@ -11,7 +11,7 @@ import pytest
 from cli.main import main
 from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, PullRunning, StorageFault
-from pipeline.hudi.hdfs_folder import HdfsFolder
+from pipeline.hudi.folders.hdfs_folder import HdfsFolder
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.pull import Mode, pull

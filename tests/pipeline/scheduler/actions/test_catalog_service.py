@@ -11,7 +11,7 @@ from cli.lifecycle.lifecycle_options import catalog_service
 from conf.settings.settings import Settings, settings_from
 from conf.topology import Endpoint
 from metastore.placement.placement_store import no_views
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster
 from pipeline.processes.commands import Programs
@@ -19,7 +19,7 @@ from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.catalog_service import load_catalog_service
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.errors import BadCatalogService
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 from tests.pipeline.copy.fakes import FakeMetastore
 from tests.pipeline.scheduler.actions.test_cluster_actions import SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule

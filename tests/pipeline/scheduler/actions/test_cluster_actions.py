@@ -20,9 +20,9 @@ from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_job import CopyLimits
 from pipeline.copy.files import CopyOptions, FileListing
 from pipeline.copy.link_files import Links
-from pipeline.copy.staging import is_run
+from pipeline.copy.runs.staging import is_run
 from pipeline.errors import ActionFailed, SparkFailed
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, EntityKey, Feed, Kind
 from pipeline.processes.commands import Programs
@@ -31,9 +31,9 @@ from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
-from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS

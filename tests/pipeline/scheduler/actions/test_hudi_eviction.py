@@ -11,7 +11,7 @@ import pytest
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from pipeline.errors import ActionFailed
-from pipeline.falcon import document
+from pipeline.falcon.documents import document
 from pipeline.falcon.model import Cluster, Feed, Interface
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.replication.plan import FROM

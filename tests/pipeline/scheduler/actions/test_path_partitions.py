@@ -12,16 +12,17 @@ from conf.names import TableRef
 from conf.placement import WRITE
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown
-from pipeline.falcon import document, rules
+from pipeline.falcon import rules
+from pipeline.falcon.documents import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Feed
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, PROCESS

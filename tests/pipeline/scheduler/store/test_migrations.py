@@ -14,8 +14,8 @@ from sqlalchemy import text
 from database.database import open_database
 from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
-from pipeline.scheduler.plan import recover
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.plan import recover
+from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import TABLES
 from pipeline.scheduler.store.store import Store

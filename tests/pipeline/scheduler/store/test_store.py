@@ -11,8 +11,8 @@ from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
-from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.plan import (
+from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.plan import (
     Create,
     Run,
     Situation,
@@ -22,9 +22,9 @@ from pipeline.scheduler.plan import (
     plan,
     recover,
 )
-from pipeline.scheduler.schedule import Schedule
+from pipeline.scheduler.instances.schedule import Schedule
+from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,

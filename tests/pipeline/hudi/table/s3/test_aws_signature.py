@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.hudi.errors import StorageFault
-from pipeline.hudi.table.aws_credentials import find_keys
-from pipeline.hudi.table.aws_signature import AwsKeys, signed_headers, url_path
+from pipeline.hudi.table.s3.aws_credentials import find_keys
+from pipeline.hudi.table.s3.aws_signature import AwsKeys, signed_headers, url_path
 
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 

@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.errors import BadEndpoints
 from pipeline.hudi.table.open_storage import open_storage
-from pipeline.hudi.table.s3_settings import s3_arguments, s3_bucket, write_headers
-from pipeline.hudi.table.s3_storage import S3Storage
+from pipeline.hudi.table.s3.s3_settings import s3_arguments, s3_bucket, write_headers
+from pipeline.hudi.table.s3.s3_storage import S3Storage
 from pipeline.hudi.table.storage import LocalStorage
 
 KEYS = {"fs.s3a.access.key": "me", "fs.s3a.secret.key": "secret"}

@@ -11,11 +11,11 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Done, Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.plan import Change
+from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.states import Event
+from pipeline.scheduler.instances.work_records import record_of
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.states import Event
 from pipeline.scheduler.store.store import Store
-from pipeline.scheduler.work_records import record_of
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,

@@ -15,7 +15,7 @@ from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.files import FileListing, Files
 from pipeline.copy.path_usage import FolderPath, PathUsage
-from pipeline.copy.staging import default_root
+from pipeline.copy.runs.staging import default_root
 
 _ALL = ".*"  # ends the name of a dropped database
 

@@ -5,8 +5,10 @@ from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from conf.names import ClusterName
-from pipeline.falcon import catalog_uri, datasources, expression, grammar, tree
+from pipeline.falcon import catalog_uri, expression
 from pipeline.falcon.calendar import Frequency, parse_time, parse_zone
+from pipeline.falcon.documents import datasources, grammar, tree
+from pipeline.falcon.documents.tree import Element
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
     Acl,
@@ -34,7 +36,6 @@ from pipeline.falcon.model import (
     Validity,
     Workflow,
 )
-from pipeline.falcon.tree import Element
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.falcon import document
 from pipeline.falcon.calendar import Calendar, Frequency, parse_time
+from pipeline.falcon.documents import document
 from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import EntityKey, Kind, Order, Policy
-from pipeline.scheduler.instance import Action, Instance, ScheduleKey
-from pipeline.scheduler.plan import (
+from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instances.plan import (
     BATCH,
     MAX_LOOKS,
     MAX_RECOVERIES,
@@ -31,8 +31,8 @@ from pipeline.scheduler.plan import (
     recover,
     rerun,
 )
-from pipeline.scheduler.schedule import LateChecks, Retries, Schedule
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule
+from pipeline.scheduler.instances.states import State
 from tests.pipeline.falcon.documents import FEED
 
 HOUR = timedelta(hours=1)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Clock, open_markers
-from pipeline.copy.staging import (
+from pipeline.copy.runs.lease import Clock, open_markers
+from pipeline.copy.runs.staging import (
     OPEN,
     RETIRED,
     RunMarker,
@@ -12,7 +12,7 @@ from pipeline.copy.staging import (
     object_path,
     this_machine,
 )
-from pipeline.copy.sweep import Used
+from pipeline.copy.runs.sweep import Used
 
 
 def take_over(

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from pipeline.copy.files import Files
-from pipeline.copy.staging import (
+from pipeline.copy.runs.staging import (
     HEARTBEAT_SECONDS,
     LEASE_SECONDS,
     OPEN,

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.hudi.errors import MissingPath, PullRunning, StorageFault, TargetMismatch
-from pipeline.hudi.table.s3_objects import S3Objects
-from pipeline.hudi.table.s3_storage import S3Storage
+from pipeline.hudi.table.s3.s3_objects import S3Objects
+from pipeline.hudi.table.s3.s3_storage import S3Storage
 
 _PROBE = ".causeway-target"  # readers of folders skip names with a dot
 _NO_ETAG = '"0"'

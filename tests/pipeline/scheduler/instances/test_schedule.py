@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.falcon import document
 from pipeline.falcon.calendar import Frequency, format_time, parse_time
+from pipeline.falcon.documents import document
 from pipeline.falcon.inputs import inputs_of, outputs_of
 from pipeline.falcon.model import Feed, Order, Policy, Process
-from pipeline.scheduler.instance import Action
-from pipeline.scheduler.schedule import LateChecks, Retries, Schedule, of_feed, of_process
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule, of_feed, of_process
 from tests.pipeline.exchange.documents import DELTA, exporting, importing
 from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, needs_documents
 from tests.pipeline.scheduler.worlds import START

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.hudi.errors import StorageFault
-from pipeline.hudi.folder import TargetFolder
-from pipeline.hudi.local_folder import LocalFolder
-from pipeline.hudi.s3_folder import S3Folder
+from pipeline.hudi.folders.folder import TargetFolder
+from pipeline.hudi.folders.local_folder import LocalFolder
+from pipeline.hudi.folders.s3_folder import S3Folder
 from pipeline.hudi.table.open_storage import open_writable
 from pipeline.hudi.table.storage import is_local, local_path
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from typing import IO
 
 from pipeline.hudi.errors import StorageFault
-from pipeline.hudi.table.aws_credentials import find_keys
-from pipeline.hudi.table.aws_signature import AwsKeys, signed_headers, url_path
+from pipeline.hudi.table.s3.aws_credentials import find_keys
+from pipeline.hudi.table.s3.aws_signature import AwsKeys, signed_headers, url_path
 
 _LARGEST = 5 << 30  # bytes of one PUT
 _BLOCK = 1 << 20

@@ -21,7 +21,7 @@ from pipeline.falcon.model import (
     Sla,
     Table,
 )
-from pipeline.scheduler.instance import Action, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.instance import Action, InstanceKey, ScheduleKey
 
 _LEAST_TIMEOUT = timedelta(minutes=30)
 _FEED_LATE_DELAY = timedelta(hours=1)

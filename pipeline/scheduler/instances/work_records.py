@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 
 from database.history.work import InstanceRecord, instance_id
-from pipeline.scheduler.instance import Instance
-from pipeline.scheduler.plan import Change
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.instance import Instance
+from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.states import State
 
 RETRIED = "RETRIED"  # the state of an attempt after which the instance is open
 OnChange = Callable[[Change, datetime], None]

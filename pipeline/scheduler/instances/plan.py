@@ -12,9 +12,9 @@ from itertools import islice
 
 from pipeline.falcon.inputs import Need, Seen, fingerprint
 from pipeline.falcon.model import Order
-from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.schedule import Schedule
-from pipeline.scheduler.states import Event, State, after
+from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.schedule import Schedule
+from pipeline.scheduler.instances.states import Event, State, after
 
 BATCH = 1000  # instances created in one go
 MAX_OPEN = 5000  # a FIFO schedule gets no more instances while so many have their data

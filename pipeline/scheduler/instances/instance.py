@@ -6,7 +6,7 @@ from enum import Enum
 
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.model import EntityKey
-from pipeline.scheduler.states import State
+from pipeline.scheduler.instances.states import State
 
 
 class Action(Enum):

@@ -6,10 +6,10 @@ which attributes, which values. `check` reports every problem, not only the firs
 
 from collections.abc import Mapping
 
-from pipeline.falcon import validators
+from pipeline.falcon.documents import validators
+from pipeline.falcon.documents.schema import Group, Place, many, maybe, one, problems
+from pipeline.falcon.documents.tree import Element
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.schema import Group, Place, many, maybe, one, problems
-from pipeline.falcon.tree import Element
 
 _text = validators.anything
 _version = {"version": validators.integer(-(2**31), 2**31 - 1)}

@@ -1,5 +1,6 @@
 """Reads the elements about other databases: datasources, and the exchanges of feeds with them."""
 
+from pipeline.falcon.documents.tree import Element
 from pipeline.falcon.model import (
     Acl,
     Credential,
@@ -9,7 +10,6 @@ from pipeline.falcon.model import (
     Driver,
     Exchange,
 )
-from pipeline.falcon.tree import Element
 
 
 def read(root: Element, acl: Acl) -> Datasource:

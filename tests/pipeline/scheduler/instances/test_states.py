@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.scheduler.states import TRANSITIONS, Event, NoTransition, State, after
+from pipeline.scheduler.instances.states import TRANSITIONS, Event, NoTransition, State, after
 
 
 def test_every_state_can_be_reached_and_left() -> None:

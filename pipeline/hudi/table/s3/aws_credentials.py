@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.hudi.errors import StorageFault
-from pipeline.hudi.table.aws_signature import AwsKeys
+from pipeline.hudi.table.s3.aws_signature import AwsKeys
 
 _SECONDS = 5.0  # for an answer of the machine
 _CONTAINER = "http://169.254.170.2"

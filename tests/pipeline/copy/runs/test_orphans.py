@@ -11,7 +11,7 @@ from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.view.inbound.ownership import Orphan
 from metastore.view.server.orphans_store import OrphanLog
-from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
+from pipeline.copy.runs.orphans import CleanupResult, delete_orphans, read_orphans
 from tests.pipeline.copy.world import C1, C2, T, World
 
 TOPOLOGY = Topology(

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from conf.names import ClusterName
 from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog, TableState
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Clock, run_markers
-from pipeline.copy.staging import (
+from pipeline.copy.runs.lease import Clock, run_markers
+from pipeline.copy.runs.staging import (
     CONDEMNED,
     RunMarker,
     condemned_text,

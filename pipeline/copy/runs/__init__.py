@@ -1,0 +1,1 @@
+"""The runs of copies: their directories, leases, take-over and clean-up."""

@@ -1,0 +1,1 @@
+"""Falcon's XML documents: read, checked against the schemas, and made into entities."""

@@ -1,0 +1,1 @@
+"""Instances: their calendar, states, and the next steps of each. Pure."""
