@@ -4,7 +4,7 @@ A file of tokens is `HDTS`, the version 0, a number of tokens, and each with its
 numbers are Hadoop's VInts. The text of one token is URL-safe Base64 of the same fields.
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from dataclasses import dataclass, field
 
@@ -24,11 +24,6 @@ class DelegationToken:
     password: bytes = field(repr=False)
     kind: str = METASTORE_KIND
     service: str = ""
-
-    def text(self) -> str:
-        """As Hadoop writes it in one line."""
-        fields = (self.identifier, self.password, self.kind.encode(), self.service.encode())
-        return urlsafe_b64encode(b"".join(map(counted, fields))).decode().rstrip("=")
 
 
 def token_of_text(text: str) -> DelegationToken:
@@ -98,12 +93,3 @@ class _Reader:
             raise SaslFailed("not a delegation token")
         self._at += size
         return taken
-
-
-def counted(data: bytes) -> bytes:
-    """The data after its length, a VInt."""
-    size = len(data)
-    if size <= 127:
-        return bytes((size,)) + data
-    digits = size.to_bytes((size.bit_length() + 7) // 8, "big")
-    return (-112 - len(digits)).to_bytes(1, "big", signed=True) + digits + data

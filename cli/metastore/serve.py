@@ -12,9 +12,10 @@ from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
 from conf.errors import BadSetting
 from conf.logs.logs import configure_logs
-from conf.settings.metastore_login import SASL, TLS
+from conf.settings.metastore_login import SASL
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
+from metastore.client.login import check as check_login
 from metastore.view.server.view_server import DEFAULT, ViewServer
 
 _ANY = Endpoint("127.0.0.1", 0)
@@ -50,10 +51,9 @@ def run(args: argparse.Namespace) -> int:
     configure_logs()
     settings = load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
-    if settings.metastore_login.sasl or settings.metastore_login.tls:
-        raise BadSetting(
-            f"{SASL.name} and {TLS.name}: the views cannot log in to such a metastore yet."
-        )
+    if settings.metastore_login.sasl:
+        raise BadSetting(f"{SASL.name}: the views cannot log in to such a metastore yet.")
+    check_login(settings.metastore_login)
     server = ViewServer(settings, args.leftovers, args.cache)
     uvloop.run(_serve(server, endpoints(settings, args.ports)))
     return 0

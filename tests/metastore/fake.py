@@ -3,6 +3,7 @@
 import re
 import socket
 import socketserver
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -62,6 +63,20 @@ class FakeMetastore:
         self._server.server_close()
         for connection in list(self._server.connections):
             connection.close()
+
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        """New connections are TLS."""
+        plain = self._server.get_request
+
+        def get_request() -> tuple[socket.socket, Any]:
+            connection, address = plain()
+            return context.wrap_socket(connection, server_side=True), address
+
+        self._server.get_request = get_request  # type: ignore[method-assign]
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._server.connections)
 
     def drop_connections(self) -> None:
         for connection in list(self._server.connections):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conf.names import ClusterName, TableRef
+from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.settings import Settings, Writers
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Endpoint, Topology
@@ -154,6 +155,7 @@ def views(
     writers: Writers = Writers.ANY,
     limits: ViewLimits | None = None,
     listen: Mapping[str, Endpoint] | None = None,
+    login: MetastoreLogin | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -174,6 +176,7 @@ def views(
             (metastore.endpoint,),
             writers=writers,
             view_limits=limits or ViewLimits(),
+            metastore_login=login or MetastoreLogin(),
         )
         where = listen or {name: Endpoint("127.0.0.1", 0) for name in names}
         await ViewServer(settings, leftovers, cache).run(where, announce, stop)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sasl.delegation_token import (
     METASTORE_KIND,
     DelegationToken,
-    counted,
     token_of_file,
     token_of_text,
 )
 from sasl.errors import SaslFailed
+from tests.sasl.tokens import counted, fields_of, text_of
 
 HDFS = DelegationToken(b"i" * 200, b"p", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020")
 HIVE = DelegationToken(b"\0\5owner", b"x" * 20, METASTORE_KIND, "DelegationTokenForHiveMetaStore")
@@ -23,20 +23,19 @@ def stored(*tokens: DelegationToken) -> bytes:
     """A file of tokens."""
     data = b"HDTS\0" + bytes((len(tokens),))
     for each in tokens:
-        fields = (each.identifier, each.password, each.kind.encode(), each.service.encode())
-        data += counted(b"alias") + b"".join(map(counted, fields))
+        data += counted(b"alias") + fields_of(each)
     return data + b"\0"
 
 
 @given(st.binary(max_size=70_000), st.binary(max_size=300), st.text(max_size=5))
 def test_a_token_and_its_text(identifier: bytes, password: bytes, service: str) -> None:
     token = DelegationToken(identifier, password, METASTORE_KIND, service)
-    assert token_of_text(token.text()) == token
+    assert token_of_text(text_of(token)) == token
 
 
 def test_the_metastores_token_is_found_in_a_file() -> None:
     assert token_of_file(stored(HDFS, HIVE)) == HIVE
-    assert token_of_file(f" {HIVE.text()}\n".encode()) == HIVE
+    assert token_of_file(f" {text_of(HIVE)}\n".encode()) == HIVE
     with pytest.raises(SaslFailed, match="no token of the kind"):
         token_of_file(stored(HDFS))
 

@@ -8,7 +8,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
+from conf.settings.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
+from metastore.client.connecting import PLAIN
+from metastore.client.login import tls_context
 from metastore.errors import MalformedReply, MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.outbound.locations_out import ReplyStream
@@ -38,8 +41,14 @@ class UpstreamSlots:
 class Upstream:
     """Sends whole requests and reads replies in chunks. Call `close` at the end."""
 
-    def __init__(self, metastores: tuple[Endpoint, ...], slots: UpstreamSlots) -> None:
+    def __init__(
+        self,
+        metastores: tuple[Endpoint, ...],
+        slots: UpstreamSlots,
+        login: MetastoreLogin = PLAIN,
+    ) -> None:
         self._metastores = metastores
+        self._login = login
         self._slots = slots
         self._connection: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._introduction: bytes | None = None
@@ -50,7 +59,7 @@ class Upstream:
         if self._connection is None:
             self._slots.take()
             try:
-                self._connection = await _first(self._metastores)
+                self._connection = await _first(self._metastores, self._login)
             except BaseException:
                 self._slots.give_back()
                 raise
@@ -113,22 +122,24 @@ class Upstream:
         return b"".join([piece async for piece in self.replies(ReplyStream(None, view))])
 
 
-async def check_answers(metastores: tuple[Endpoint, ...]) -> None:
+async def check_answers(metastores: tuple[Endpoint, ...], login: MetastoreLogin = PLAIN) -> None:
     """Returns if one of the metastores accepts a connection. Raises MetastoreDown."""
-    _, writer = await _first(metastores)
+    _, writer = await _first(metastores, login)
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
 
 
 async def _first(
-    metastores: tuple[Endpoint, ...],
+    metastores: tuple[Endpoint, ...], login: MetastoreLogin
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     tried = []
     for endpoint in metastores:
         try:
             async with asyncio.timeout(_CONNECT):
-                return await asyncio.open_connection(endpoint.host, endpoint.port, limit=CHUNK)
+                return await asyncio.open_connection(
+                    endpoint.host, endpoint.port, limit=CHUNK, ssl=tls_context(login)
+                )
         except (OSError, TimeoutError) as error:
             tried.append(f"{endpoint}: {error}")
     raise MetastoreDown(f"No metastore answers ({'; '.join(tried)}).")

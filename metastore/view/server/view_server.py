@@ -73,7 +73,7 @@ class ViewServer:
         logged = False
         while not stop.is_set():
             try:
-                await check_answers(self._settings.metastores)
+                await check_answers(self._settings.metastores, self._settings.metastore_login)
                 return True
             except MetastoreDown as error:
                 if not logged:
@@ -124,7 +124,7 @@ class ViewServer:
         writer: asyncio.StreamWriter,
         slot: ClientSlot,
     ) -> None:
-        upstream = Upstream(self._settings.metastores, self._slots)
+        upstream = Upstream(self._settings.metastores, self._slots, self._settings.metastore_login)
         limits = self._settings.view_limits
         try:
             if view is None:
@@ -175,4 +175,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             await writer.drain()
     finally:
         with suppress(OSError, RuntimeError):
-            writer.write_eof()
+            if writer.can_write_eof():
+                writer.write_eof()
+            else:  # TLS cannot end one direction alone
+                writer.close()

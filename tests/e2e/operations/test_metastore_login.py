@@ -17,7 +17,9 @@ from sasl.delegation_token import token_of_text
 from tests.e2e.support import secured_metastore
 from tests.e2e.support.secured_metastore import METASTORE
 from tests.proxy import kdc as kdcs
+from tests.proxy.certificates import made
 from tests.proxy.kdc import OURS, Kdc
+from tests.sasl.tokens import text_of
 from tests.secret_files import private
 from thriftcodec.values import STRING, Struct
 
@@ -99,7 +101,7 @@ def test_a_file_with_a_token_logs_in(site: Site) -> None:
     with site.client(MetastoreLogin(True, token=file)) as client:
         assert "default" in client.get_all_databases()
     token = token_of_text(text)
-    private(file.path, replace(token, password=b"another").text())
+    private(file.path, text_of(replace(token, password=b"another")))
     with (
         pytest.raises(MetastoreDown, match="log-in"),
         site.client(MetastoreLogin(True, token=file)) as client,
@@ -111,3 +113,21 @@ def test_a_log_in_that_fails_says_why(site: Site) -> None:
     wrong = replace(site.by_keytab(), server="hms/elsewhere@EXAMPLE.COM")
     with pytest.raises(MetastoreDown, match="hms/elsewhere"), site.client(wrong) as client:
         client.get_all_databases()
+
+
+def test_a_metastore_over_tls(tmp_path: Path) -> None:
+    """Without SASL, since Hive 2.3 ignores hive.metastore.use.SSL beside it."""
+    certificate = made()
+    more = {
+        "hive.metastore.use.SSL": "true",
+        "hive.metastore.keystore.path": str(certificate.p12(tmp_path / "p12", "s3cret")),
+        "hive.metastore.keystore.password": "s3cret",
+    }
+    login = MetastoreLogin(tls=True, truststore=certificate.pem(tmp_path / "ca.pem"))
+    (tmp_path / "hms").mkdir()
+    with secured_metastore.metastore(tmp_path / "hms", None, more=more) as endpoint:
+        for user in (None, "ann"):
+            with HmsClient((endpoint,), 30.0, user, login) as client:
+                assert client.get_all_databases() == ["default"]
+        with HmsClient((endpoint,), 5.0) as client, pytest.raises(MetastoreDown):
+            client.get_all_databases()

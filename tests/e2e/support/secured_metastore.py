@@ -20,10 +20,13 @@ METASTORE = f"hms/localhost@{REALM}"
 
 @contextmanager
 def metastore(
-    folder: Path, kdc: Kdc, protection: str = "authentication", more: Mapping[str, str] = {}
+    folder: Path,
+    kdc: Kdc | None,
+    protection: str = "authentication",
+    more: Mapping[str, str] | None = None,
 ) -> Iterator[Endpoint]:
-    """`protection` is hadoop.rpc.protection. The principal `causeway` may act for others. Its log
-    is `folder/log`."""
+    """No `kdc`: without SASL. `protection` is hadoop.rpc.protection. The principal `causeway` may
+    act for others. The metastore's log is `folder/log`."""
     endpoint = Endpoint("localhost", free_ports(1)[0].port)
     conf = folder / "conf"
     conf.mkdir(parents=True)
@@ -33,24 +36,23 @@ def metastore(
         "hive.metastore.schema.verification": "false",
         "hive.metastore.warehouse.dir": f"file:{folder}/warehouse",
         "hive.async.log.enabled": "false",
-        "hive.metastore.sasl.enabled": "true",
-        "hive.metastore.kerberos.principal": METASTORE,
-        "hive.metastore.kerberos.keytab.file": str(kdc.keytab(METASTORE)),
         "hive.cluster.delegation.token.store.class": (
             "org.apache.hadoop.hive.thrift.MemoryTokenStore"
         ),
-        **more,
     }
-    core = {
-        "hadoop.security.authentication": "kerberos",
-        "hadoop.rpc.protection": protection,
-        "hadoop.proxyuser.causeway.hosts": "*",
-        "hadoop.proxyuser.causeway.groups": "*",
-        "hadoop.proxyuser.causeway.users": "*",
-    }
-    (conf / "hive-site.xml").write_text(hive_site(site))
+    options: list[str] = []
+    core: dict[str, str] = {}
+    if kdc is not None:
+        options = [f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
+        site |= {
+            "hive.metastore.sasl.enabled": "true",
+            "hive.metastore.kerberos.principal": METASTORE,
+            "hive.metastore.kerberos.keytab.file": str(kdc.keytab(METASTORE)),
+        }
+        core = _core(protection)
+    (conf / "hive-site.xml").write_text(hive_site(site | dict(more or {})))
     (conf / "core-site.xml").write_text(hive_site(core))
-    words = [*jvm(find_java(), "512m", folder), f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
+    words = [*jvm(find_java(), "512m", folder), *options]
     words += ["-cp", os.pathsep.join([str(conf), f"{spark_home() / 'jars'}/*"])]
     words += ["org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(endpoint.port)]
     with (folder / "log").open("wb") as log:
@@ -71,3 +73,13 @@ def _await(endpoint: Endpoint, process: "subprocess.Popen[bytes]", log: Path) ->
                 return
         time.sleep(0.2)
     raise AssertionError(log.read_text()[-3000:])
+
+
+def _core(protection: str) -> dict[str, str]:
+    return {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.rpc.protection": protection,
+        "hadoop.proxyuser.causeway.hosts": "*",
+        "hadoop.proxyuser.causeway.groups": "*",
+        "hadoop.proxyuser.causeway.users": "*",
+    }

@@ -1,6 +1,5 @@
 """TLS to a metastore, and the files of a log-in."""
 
-import socket
 import ssl
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from metastore.errors import MetastoreDown
 from sasl.delegation_token import DelegationToken
 from tests.metastore.fake import FakeMetastore
 from tests.proxy.certificates import Made, made
+from tests.sasl.tokens import text_of
 from tests.secret_files import private, readable
 
 SECRET = "tru5t"
@@ -33,14 +33,7 @@ def certificate() -> Made:
 def behind_tls(metastore: FakeMetastore, certificate: Made, tmp_path: Path) -> FakeMetastore:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.pem(tmp_path / "server.pem"))
-    server = metastore._server
-    plain = server.get_request
-
-    def get_request() -> tuple[socket.socket, object]:
-        connection, address = plain()
-        return context.wrap_socket(connection, server_side=True), address
-
-    server.get_request = get_request  # type: ignore[method-assign]
+    metastore.use_tls(context)
     return metastore
 
 
@@ -88,7 +81,7 @@ def test_a_truststore_that_cannot_be_read(tmp_path: Path, data: bytes, why: str)
 
 
 def test_a_file_without_a_token(tmp_path: Path) -> None:
-    private(tmp_path / "token", DelegationToken(b"i", b"s3cret").text())
+    private(tmp_path / "token", text_of(DelegationToken(b"i", b"s3cret")))
     check(MetastoreLogin(True, token=readable(tmp_path / "token")))
     private(tmp_path / "token", "s3cret")
     with pytest.raises(BadSetting, match="not a delegation token") as wrong:
@@ -100,7 +93,7 @@ def test_a_server_that_is_no_sasl_server_is_left_at_once(
     metastore: FakeMetastore, tmp_path: Path
 ) -> None:
     """And a token is never sent to one that does not challenge."""
-    private(tmp_path / "token", DelegationToken(b"i", b"s3cret").text())
+    private(tmp_path / "token", text_of(DelegationToken(b"i", b"s3cret")))
     login = MetastoreLogin(True, token=readable(tmp_path / "token"))
     with (
         HmsClient((metastore.endpoint,), 2.0, login=login) as client,

@@ -2,7 +2,9 @@
 
 import json
 import socket
+import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
+from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.settings import Writers
 from conf.topology import Endpoint, Topology
 from metastore.client.connection import Connection
@@ -20,7 +23,8 @@ from metastore.client.view_sync import ViewSync
 from metastore.errors import MalformedReply, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from metastore.view.methods import CLUSTER_FIELD
-from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
+from tests.metastore.writable import C1, C2, C3, TOPOLOGY, WritableMetastore, views
+from tests.proxy.certificates import made
 from thriftcodec.values import (
     BOOL,
     I32,
@@ -713,3 +717,24 @@ def test_a_client_that_says_goodbye_leaves_nothing_open(
     with socket.create_connection((view[C1].host, view[C1].port), timeout=60.0) as peer:
         peer.sendall(call_bytes("shutdown", 1, Struct({})))
         assert peer.recv(1) == b""
+
+
+@pytest.mark.parametrize("has_clusters", [True, False])
+def test_a_metastore_over_tls(hms: WritableMetastore, tmp_path: Path, has_clusters: bool) -> None:
+    """And its connection ends with the client's, also where bytes are relayed unchanged."""
+    certificate = made()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.pem(tmp_path / "server.pem"))
+    hms.use_tls(context)
+    hms.add(table({}))
+    login = MetastoreLogin(tls=True, truststore=tmp_path / "server.pem")
+    topology = TOPOLOGY if has_clusters else Topology()
+    with views(hms, topology=topology, login=login) as listening:
+        for name in topology.clusters or ("default",):
+            assert client(listening[name]).get_table(REF).location == HOME
+        while _opened:
+            _opened.pop().close()
+        end = time.monotonic() + 30
+        while hms.open_connections and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not hms.open_connections
