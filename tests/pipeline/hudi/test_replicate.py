@@ -11,7 +11,8 @@ from pipeline.hudi.errors import NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.replicate import check_target, plan_replication, run_replication
+from pipeline.hudi.replica_plan import check_target, plan_replication
+from pipeline.hudi.replicate import run_replication
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import LOCKS, open_for_changes, open_table
 from tests.pipeline.hudi.local_files import LocalFiles, entries

@@ -8,7 +8,8 @@ import pytest
 from pipeline.copy.files import CopyOptions
 from pipeline.hudi.errors import OutOfStep, StorageFault
 from pipeline.hudi.plan import snapshot
-from pipeline.hudi.replicate import HudiReplicationPlan, plan_replication, run_replication
+from pipeline.hudi.replica_plan import HudiReplicationPlan, plan_replication
+from pipeline.hudi.replicate import run_replication
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes, open_table
 from tests.pipeline.hudi.conftest import FakeTable
