@@ -37,7 +37,7 @@ COPY database database
 COPY telemetry telemetry
 COPY advice advice
 COPY console console
-COPY sasl sasl
+COPY saslauth saslauth
 COPY thriftcodec thriftcodec
 RUN make install \
  && ln -s "$(python -c 'import pyspark; print(pyspark.__path__[0])')" /opt/spark

@@ -48,7 +48,7 @@ from proxy.protocol.replies import (
 )
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import ENDS, NEWEST_PROTOCOL, Orientation
-from sasl.negotiation import read_sasl_reply
+from saslauth.negotiation import read_sasl_reply
 from thriftcodec.values import BOOL, CALL, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 

@@ -122,7 +122,7 @@ def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore)
     found = [
         {"table": str(ref), **_write(mark)}
         for ref, mark in running_writes(facts)
-        if mark.since <= now - args.older
+        if not args.older or mark.since <= now - args.older
     ]
     if args.json:
         print(json.dumps(found, indent=2))

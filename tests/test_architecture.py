@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = (
     "conf",
     "thriftcodec",
-    "sasl",
+    "saslauth",
     "telemetry",
     "database",
     "dialect",

@@ -31,7 +31,7 @@ ROOMS = (
     "pipeline",
     "proxy",
     "router",
-    "sasl",
+    "saslauth",
     "telemetry",
     "thriftcodec",
 )

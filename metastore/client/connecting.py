@@ -10,10 +10,10 @@ from metastore.client.calls import CALLS
 from metastore.client.connection import Connection
 from metastore.client.login import mechanism, own_name, tls_context
 from metastore.errors import MetastoreRefused
-from sasl.delegation_token import token_of_text
-from sasl.digest_md5_client import DigestMd5Client
-from sasl.errors import SaslFailed
-from sasl.negotiation import Mechanism
+from saslauth.delegation_token import token_of_text
+from saslauth.digest_md5_client import DigestMd5Client
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import Mechanism
 from thriftcodec.values import LIST, STRING, Struct, strings
 
 PLAIN = MetastoreLogin()  # neither SASL nor TLS

@@ -16,9 +16,9 @@ from typing import TypeVar
 from conf.topology import Endpoint
 from metastore.client.login import LARGEST_FRAME
 from metastore.errors import AlreadyExists, MalformedReply, MetastoreRefused, NoSuchObject
-from sasl.errors import SaslFailed
-from sasl.frames import FrameReader, framed
-from sasl.negotiation import ClientNegotiation, Mechanism
+from saslauth.errors import SaslFailed
+from saslauth.frames import FrameReader, framed
+from saslauth.negotiation import ClientNegotiation, Mechanism
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.reader import read_struct, read_value
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header

@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from proxy.errors import AuthRejected
-from sasl.negotiation import PLAIN
-from sasl.security_layer import SecurityLayer
+from saslauth.negotiation import PLAIN
+from saslauth.security_layer import SecurityLayer
 
 
 class Acceptor(Protocol):

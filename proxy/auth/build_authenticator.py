@@ -8,7 +8,7 @@ from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.passwords.password_client import AnyPassword, CustomPasswords, FilePasswords
 from proxy.auth.throttled_authenticator import PasswordBackend, ThrottledAuthenticator
 from proxy.auth.tokens.token_keys_client import JwtVerifier
-from sasl.negotiation import GSSAPI, PLAIN
+from saslauth.negotiation import GSSAPI, PLAIN
 
 _NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
 

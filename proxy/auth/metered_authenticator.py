@@ -5,7 +5,7 @@ from typing import Protocol
 
 from proxy.auth.authenticator import Acceptor, Authenticator
 from proxy.errors import AuthRejected
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 
 PASSWORD, TOKEN, TICKET = "password", "token", "ticket"
 

@@ -18,7 +18,7 @@ from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.thread_pool import DaemonThreads
 from proxy.auth.user_names import throttle_key
 from proxy.errors import AuthRejected
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 
 _THREADS = 16
 _STEPS = 8  # tokens of one negotiation

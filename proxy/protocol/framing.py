@@ -11,7 +11,7 @@ from typing import Protocol
 
 from proxy.errors import WireError
 from proxy.protocol.messages import MessageEnd
-from sasl.negotiation import (
+from saslauth.negotiation import (
     BAD,
     COMPLETE,
     ERROR,

@@ -24,7 +24,7 @@ from proxy.server.receive_budget import ReceiveBudget
 from proxy.transport.sasl_transport import SaslTransport
 from proxy.transport.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 
 MAX_WAITING = 4  # messages; then the connection is not read
 

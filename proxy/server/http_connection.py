@@ -21,7 +21,7 @@ from proxy.protocol.http import Head, HttpEvent, HttpReader, Malformed
 from proxy.protocol.request_guard import RequestGuard
 from proxy.server.client_connection import ClientConnection
 from proxy.server.receive_budget import ReceiveBudget
-from sasl.negotiation import GSSAPI, PLAIN
+from saslauth.negotiation import GSSAPI, PLAIN
 
 _SMALL = 64 << 10  # bytes up to which the body of a refused request is read to its end
 

@@ -6,7 +6,7 @@ from proxy.auth.authenticator import Acceptor, Authenticator
 from proxy.errors import AuthRejected, TooMany, WireError
 from proxy.protocol.framing import Credentials, LoginStep, SaslInbound
 from proxy.server.client_connection import ClientConnection
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 
 
 async def authenticate(client: ClientConnection, authenticator: Authenticator) -> bool:

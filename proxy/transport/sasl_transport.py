@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from proxy.errors import WireError
-from sasl.errors import SaslFailed
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.security_layer import SecurityLayer
 
 _LENGTH = 4  # bytes of the length before a message or a frame
 _PIECE = 128 << 10  # bytes passed on at once

@@ -12,12 +12,12 @@ from conf.names import ClusterName
 from conf.settings.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from proxy.errors import WireError
-from sasl.errors import SaslFailed
-from sasl.gssapi_client import GssapiClient
-from sasl.keytab_login import check_keytab, keytab_login
-from sasl.negotiation import PLAIN, Mechanism
-from sasl.plain_client import PlainClient
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.gssapi_client import GssapiClient
+from saslauth.keytab_login import check_keytab, keytab_login
+from saslauth.negotiation import PLAIN, Mechanism
+from saslauth.plain_client import PlainClient
+from saslauth.security_layer import SecurityLayer
 
 _ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/internals/proxy.md
 

@@ -22,8 +22,8 @@ from proxy.errors import ClusterLost, WireError
 from proxy.transport.sasl_transport import SaslTransport
 from proxy.transport.sockets import HIGH_WATER, tune
 from proxy.upstream.credentials import Conversation, UpstreamCredentials
-from sasl.errors import SaslFailed
-from sasl.negotiation import SaslReply, read_sasl_reply, sasl_response, sasl_start
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import SaslReply, read_sasl_reply, sasl_response, sasl_start
 
 _SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn
 HEAD = 512

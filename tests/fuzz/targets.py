@@ -38,8 +38,8 @@ from proxy.protocol.requests import Handle, handle_of, read_operation_call, read
 from proxy.protocol.row_count import rows_in
 from proxy.record.statement_text import StatementText
 from proxy.transport.sasl_transport import SaslTransport
-from sasl.errors import SaslFailed
-from sasl.negotiation import read_sasl_reply
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import read_sasl_reply
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told
 from thriftcodec.values import I32, STRING, Struct

@@ -7,7 +7,7 @@ import pytest
 from proxy.limits import Limits
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.messages import decode_message
-from sasl.negotiation import COMPLETE
+from saslauth.negotiation import COMPLETE
 from tests.proxy.fakes import Client, World, error_of, play, until
 from thriftcodec.values import STRING, STRUCT, Struct
 

@@ -7,8 +7,8 @@ from conf.settings.authentication import KerberosService, Qop
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.throttled_authenticator import GssapiContext
 from proxy.auth.user_names import name_of_principal
-from sasl.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
-from sasl.security_layer import SecurityLayer
+from saslauth.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
+from saslauth.security_layer import SecurityLayer
 
 
 class GssapiServer:

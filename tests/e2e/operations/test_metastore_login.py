@@ -13,13 +13,13 @@ from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.errors import MetastoreDown, MetastoreRefused
-from sasl.delegation_token import token_of_text
+from saslauth.delegation_token import token_of_text
 from tests.e2e.support import secured_metastore
 from tests.e2e.support.secured_metastore import METASTORE
 from tests.proxy import kdc as kdcs
 from tests.proxy.certificates import made
 from tests.proxy.kdc import OURS, Kdc
-from tests.sasl.tokens import text_of
+from tests.saslauth.tokens import text_of
 from tests.secret_files import private
 from thriftcodec.values import STRING, Struct
 

@@ -15,10 +15,10 @@ from conf.settings.metastore_login import MetastoreLogin
 from metastore.client.login import check
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown
-from sasl.delegation_token import DelegationToken
+from saslauth.delegation_token import DelegationToken
 from tests.metastore.fake import FakeMetastore
 from tests.proxy.certificates import Made, made
-from tests.sasl.tokens import text_of
+from tests.saslauth.tokens import text_of
 from tests.secret_files import private, readable
 
 SECRET = "tru5t"

@@ -9,7 +9,7 @@ from proxy.auth.metered_authenticator import MeteredAuthenticator
 from proxy.errors import AuthRejected
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 
 
 class Knows:

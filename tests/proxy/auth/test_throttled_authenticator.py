@@ -10,7 +10,7 @@ from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.login_throttle import Bounds, LoginThrottle
 from proxy.auth.throttled_authenticator import ThrottledAuthenticator
 from proxy.errors import AuthRejected
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 from tests.proxy.fakes import until
 
 SECRET = "hunter2-secret"

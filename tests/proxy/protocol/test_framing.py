@@ -18,7 +18,7 @@ from proxy.protocol.framing import (
     Token,
     client_negotiation,
 )
-from sasl.negotiation import COMPLETE, GSSAPI, OK, PLAIN, START
+from saslauth.negotiation import COMPLETE, GSSAPI, OK, PLAIN, START
 from thriftcodec.values import CALL, STRING, Message, Struct
 from thriftcodec.writer import encode_message
 

@@ -7,8 +7,8 @@ from proxy.auth.authenticator import NoAuthentication
 from proxy.errors import AuthRejected
 from proxy.limits import Limits
 from proxy.protocol.framing import MAX_EARLY, client_negotiation
-from sasl.negotiation import GSSAPI
-from sasl.security_layer import SecurityLayer
+from saslauth.negotiation import GSSAPI
+from saslauth.security_layer import SecurityLayer
 from tests.proxy.fakes import World, play, until
 from thriftcodec.values import I32, Struct
 

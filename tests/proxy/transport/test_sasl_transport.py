@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.transport.sasl_transport import SaslTransport
-from sasl.errors import SaslFailed
+from saslauth.errors import SaslFailed
 
 
 class Below(asyncio.Transport):

@@ -18,8 +18,8 @@ from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.errors import WireError
 from proxy.upstream.credentials import CredentialsByCluster, UpstreamCredentials
 from proxy.upstream.upstream_connection import UpstreamConnection
-from sasl.errors import SaslFailed
-from sasl.negotiation import BAD, COMPLETE, OK
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import BAD, COMPLETE, OK
 from tests.proxy import kdc
 from tests.proxy.kdc import OURS, SERVERS, Kdc
 from tests.secret_files import readable

@@ -11,7 +11,7 @@ from conf.secrets import SecretFile
 from conf.settings.authentication import KerberosService, Qop
 from proxy.auth.errors import BadCredentials
 from proxy.auth.kerberos.gssapi_server import GssapiServer
-from sasl.errors import SaslFailed
+from saslauth.errors import SaslFailed
 from tests.proxy import kdc
 from tests.proxy.kdc import REALM, SERVERS, SERVICE, WEB, Kdc
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sasl.errors import SaslFailed
-from sasl.frames import FrameReader, framed
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.frames import FrameReader, framed
+from saslauth.security_layer import SecurityLayer
 
 
 class Reversing:

@@ -3,8 +3,8 @@
 The stream of the contents is the stream of messages: a message may span several frames.
 """
 
-from sasl.errors import SaslFailed
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.security_layer import SecurityLayer
 
 _LENGTH = 4  # bytes before a content
 _LONGEST = (1 << 31) - 1

@@ -5,8 +5,8 @@ import secrets
 from base64 import b64encode
 from collections.abc import Mapping
 
-from sasl.delegation_token import DelegationToken
-from sasl.digest_md5 import (
+from saslauth.delegation_token import DelegationToken
+from saslauth.digest_md5 import (
     COUNT,
     MAX_BUFFER,
     REALM,
@@ -17,9 +17,9 @@ from sasl.digest_md5 import (
     same,
     session_key,
 )
-from sasl.errors import SaslFailed
-from sasl.negotiation import DIGEST_MD5
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import DIGEST_MD5
+from saslauth.security_layer import SecurityLayer
 
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")  # needs no escapes in quotes
 

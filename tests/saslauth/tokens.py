@@ -2,7 +2,7 @@
 
 from base64 import urlsafe_b64encode
 
-from sasl.delegation_token import DelegationToken
+from saslauth.delegation_token import DelegationToken
 
 
 def text_of(token: DelegationToken) -> str:

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from dataclasses import dataclass, field
 
-from sasl.errors import SaslFailed
+from saslauth.errors import SaslFailed
 
 METASTORE_KIND = "HIVE_DELEGATION_TOKEN"
 _MAGIC = b"HDTS"

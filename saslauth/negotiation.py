@@ -8,8 +8,8 @@ DIGEST-MD5 that the server is the one that was asked for, too.
 from dataclasses import dataclass
 from typing import Protocol
 
-from sasl.errors import SaslFailed
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.security_layer import SecurityLayer
 
 START, OK, BAD, ERROR, COMPLETE = 1, 2, 3, 4, 5
 MAX_NEGOTIATION = 64 << 10  # bytes of one message

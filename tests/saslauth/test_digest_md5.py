@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sasl.delegation_token import DelegationToken
-from sasl.digest_md5 import Exchange, IntegrityLayer, directives, session_key
-from sasl.digest_md5_client import DigestMd5Client
-from sasl.errors import SaslFailed
+from saslauth.delegation_token import DelegationToken
+from saslauth.digest_md5 import Exchange, IntegrityLayer, directives, session_key
+from saslauth.digest_md5_client import DigestMd5Client
+from saslauth.errors import SaslFailed
 
 TOKEN = DelegationToken(b"who", b"secret")
 CHALLENGE = 'realm="default",nonce="abc",qop="{qop}",charset=utf-8,algorithm=md5-sess'

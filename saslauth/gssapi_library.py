@@ -4,7 +4,7 @@ import socket
 from typing import Any
 
 from conf.errors import BadSetting
-from sasl.errors import SaslFailed
+from saslauth.errors import SaslFailed
 
 MAX_WRAPPED = 0xFFFFFF  # bytes of a wrapped message: a negotiation has three bytes for the size
 

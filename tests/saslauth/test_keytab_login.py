@@ -9,10 +9,10 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from sasl import keytab_login as module
-from sasl.errors import SaslFailed
-from sasl.gssapi_client import GssapiClient
-from sasl.keytab_login import KeytabLogin, check_keytab
+from saslauth import keytab_login as module
+from saslauth.errors import SaslFailed
+from saslauth.gssapi_client import GssapiClient
+from saslauth.keytab_login import KeytabLogin, check_keytab
 from tests.proxy import kdc
 from tests.proxy.kdc import OURS, SERVERS, Kdc
 

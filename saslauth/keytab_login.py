@@ -12,8 +12,8 @@ from typing import Any
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from sasl.errors import SaslFailed
-from sasl.gssapi_library import library, own_name
+from saslauth.errors import SaslFailed
+from saslauth.gssapi_library import library, own_name
 
 _RETRY = 5.0  # seconds between tries while the KDC does not answer
 

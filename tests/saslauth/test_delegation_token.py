@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sasl.delegation_token import (
+from saslauth.delegation_token import (
     METASTORE_KIND,
     DelegationToken,
     token_of_file,
     token_of_text,
 )
-from sasl.errors import SaslFailed
-from tests.sasl.tokens import counted, fields_of, text_of
+from saslauth.errors import SaslFailed
+from tests.saslauth.tokens import counted, fields_of, text_of
 
 HDFS = DelegationToken(b"i" * 200, b"p", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020")
 HIVE = DelegationToken(b"\0\5owner", b"x" * 20, METASTORE_KIND, "DelegationTokenForHiveMetaStore")

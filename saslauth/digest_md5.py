@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sasl.errors import SaslFailed
+from saslauth.errors import SaslFailed
 
 REALM = "default"  # of Hadoop's servers
 URI = f"null/{REALM}"  # Hadoop names no protocol

@@ -3,11 +3,11 @@
 from typing import Any
 
 from conf.settings.authentication import Qop
-from sasl.errors import SaslFailed
-from sasl.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
-from sasl.keytab_login import KeytabLogin
-from sasl.negotiation import GSSAPI
-from sasl.security_layer import SecurityLayer
+from saslauth.errors import SaslFailed
+from saslauth.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
+from saslauth.keytab_login import KeytabLogin
+from saslauth.negotiation import GSSAPI
+from saslauth.security_layer import SecurityLayer
 
 
 class GssapiClient:

@@ -1,7 +1,7 @@
 """The client's side of PLAIN (RFC 4616): a name and a password, in one message."""
 
-from sasl.negotiation import PLAIN
-from sasl.security_layer import SecurityLayer
+from saslauth.negotiation import PLAIN
+from saslauth.security_layer import SecurityLayer
 
 
 class PlainClient:

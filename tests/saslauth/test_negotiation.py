@@ -2,8 +2,8 @@
 
 import pytest
 
-from sasl.errors import SaslFailed
-from sasl.negotiation import (
+from saslauth.errors import SaslFailed
+from saslauth.negotiation import (
     BAD,
     COMPLETE,
     ERROR,
@@ -16,7 +16,7 @@ from sasl.negotiation import (
     sasl_response,
     sasl_start,
 )
-from sasl.security_layer import SecurityLayer
+from saslauth.security_layer import SecurityLayer
 
 
 class Steps:
