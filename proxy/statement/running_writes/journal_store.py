@@ -4,13 +4,16 @@ Theory: a write is in the file from before its mark is in the metastore until it
 so a process that is killed leaves the line of each mark that it leaves. Each process has a file of
 its own in one folder, and holds the file's lock while it lives. A process that starts takes over
 the files that nobody holds. A line is JSON: a write that begins, or the id of one whose mark is
-removed. The lines survive the process, not the machine: nothing waits for the disk.
+removed. The lines survive the process, not the machine: nothing waits for the disk. Where the disk
+is full writes go on, and lines are missing.
 """
 
 import fcntl
 import json
+import logging
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +23,7 @@ from conf.names import ClusterName
 from conf.topology import Endpoint
 from metastore.placement.write_marks import WriteToken
 
+_log = logging.getLogger(__name__)
 _SUFFIX = ".jsonl"
 _LARGEST = 1 << 20  # bytes of a file before it is written anew, with the running writes alone
 
@@ -66,21 +70,30 @@ class WriteJournal:
             self._file = _LockedFile.new(folder)
 
     def begin(self, write: RunningWrite) -> None:
-        """The write's mark will be put into the metastore. Raises OSError."""
+        """The write's mark will be put into the metastore."""
         self.writes[write.token.id] = write
         if self._file is not None:
             self._file.append(write.line())
 
     def end(self, mark: str) -> None:
-        """The mark is removed. Raises OSError."""
-        if self.writes.pop(mark, None) is None or self._file is None or self._folder is None:
+        """The mark is removed."""
+        if self.writes.pop(mark, None) is None or self._file is None:
             return
         self._file.append({"ended": mark})
         if self._file.size > _LARGEST:
-            old, self._file = self._file, _LockedFile.new(self._folder)
-            for write in self.writes.values():
-                self._file.append(write.line())
-            old.remove()
+            self._file = self._renewed(self._file)
+
+    def _renewed(self, old: "_LockedFile") -> "_LockedFile":
+        """A file with the running writes alone; the old one where there is no room for another."""
+        assert self._folder is not None
+        try:
+            new = _LockedFile.new(self._folder)
+        except OSError:
+            return old
+        for write in self.writes.values():
+            new.append(write.line())
+        old.remove()
+        return new
 
     def take_over(self) -> list[RunningWrite]:
         """The writes of processes that ended without removing their marks. They are this process's
@@ -136,14 +149,19 @@ class _LockedFile:
 
     def append(self, line: Mapping[str, Any]) -> None:
         data = json.dumps(line).encode() + b"\n"
-        os.write(self._descriptor, data)
-        self.size += len(data)
+        try:
+            written = os.write(self._descriptor, data)
+        except OSError as error:
+            _log.warning("the journal of running writes lacks a line: %s", error)
+        else:
+            self.size += written
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The lines that are whole; the process may have ended while it wrote the last one."""
+        """The lines that are whole: the process may have ended, or the disk been full, as it wrote
+        another one."""
         with open(self._descriptor, "rb", closefd=False) as file:
             for line in file:
-                if line.endswith(b"\n"):
+                with suppress(ValueError):
                     yield json.loads(line)
 
     def remove(self) -> None:

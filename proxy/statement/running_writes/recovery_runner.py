@@ -55,14 +55,14 @@ class WriteRecovery:
         self._sessions: dict[str, ClusterSession] = {}  # of this process's writes, by their marks
 
     def begin(self, token: WriteToken, session: ClusterSession) -> None:
-        """The write will be marked, and then sent to this session. Raises OSError."""
+        """The write will be marked, and then sent to this session."""
         handle = _handle(session.session)
         write = RunningWrite(token, session.cluster, session.endpoint, session.user, handle)
         self._journal.begin(write)
         self._sessions[token.id] = session
 
     def end(self, mark: str) -> None:
-        """The mark is removed. Raises OSError."""
+        """The mark is removed."""
         self._sessions.pop(mark, None)
         self._journal.end(mark)
 

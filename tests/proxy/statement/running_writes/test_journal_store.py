@@ -1,5 +1,6 @@
 """The file of running writes: what a process leaves, and who takes it over."""
 
+import errno
 import stat
 from pathlib import Path
 
@@ -59,6 +60,24 @@ def test_a_half_written_line_is_no_write(tmp_path: Path) -> None:
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes() + b'{"token": {"id": "b", "tar')
     assert WriteJournal(tmp_path).take_over() == [write("a")]
+
+
+def test_a_full_disk_stops_no_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    journal = WriteJournal(tmp_path)
+    journal.begin(write("a"))
+    with monkeypatch.context() as patched:
+        patched.setattr(journal_store.os, "write", full)
+        journal.begin(write("b"))
+        journal.end("b")
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes() + b'{"token": {"id": "half')
+    journal.begin(write("c"))  # in the same line as the half of another one
+    journal.begin(write("d"))
+    journal.close()
+    assert WriteJournal(tmp_path).take_over() == [write("a"), write("d")]
 
 
 def test_a_large_file_is_written_anew_with_what_runs(
