@@ -80,6 +80,7 @@ def test_what_is_denied_is_refused_hidden_and_audited(
     assert "'no pay'" in denied["because"]
 
 
+@pytest.mark.provokes("CW361")
 def test_a_read_that_the_analysis_missed_is_refused_by_the_guard(
     connect: Connect, names: tuple[str, str]
 ) -> None:
