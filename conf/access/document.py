@@ -104,12 +104,8 @@ def _list(table: Mapping[str, Any], key: str, faults: Faults) -> list[object]:
 
 
 def _quota(table: Mapping[str, Any]) -> QuotaRule:
-    name = table.get("name", "")
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError("it has no name")
-    who, unless = _people(table), _people(_table(table.get("unless", {}), "unless", _PEOPLE))
-    if who.is_nobody:
-        raise ValueError('it names no users, groups or roles; users = ["*"] is anyone')
+    name = _name(table)
+    who, unless = _concerned(table)
     bounds = {}
     for key in _BOUNDS:
         value = table.get(key, 0)
@@ -124,9 +120,7 @@ def _quota(table: Mapping[str, Any]) -> QuotaRule:
 
 
 def _rule(table: Mapping[str, Any]) -> Rule:
-    name = table.get("name", "")
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError("it has no name")
+    name = _name(table)
     faults = Faults()
     with faults.collected(f"{name!r}: "):
         return _named_rule(name, table)
@@ -138,9 +132,7 @@ def _named_rule(name: str, table: Mapping[str, Any]) -> Rule:
     if table.get("effect") not in effects:
         raise ValueError(f"effect is not one of {', '.join(effects)}")
     effect = Effect(table["effect"])
-    who, unless = _people(table), _people(_table(table.get("unless", {}), "unless", _PEOPLE))
-    if who.is_nobody:
-        raise ValueError('it names no users, groups or roles; users = ["*"] is anyone')
+    who, unless = _concerned(table)
     objects = _objects(table)
     because = table.get("because", "")
     if not isinstance(because, str):
@@ -196,6 +188,22 @@ def _objects(table: Mapping[str, Any]) -> Objects:
     lower = {key: tuple(map(str.lower, found[key])) for key in _OBJECTS if key != "paths"}
     lower["clusters"] = found["clusters"]
     return Objects(paths=tuple(each.rstrip("/") or "/" for each in found["paths"]), **lower)
+
+
+def _name(table: Mapping[str, Any]) -> str:
+    """The name of a rule or quota."""
+    name = table.get("name", "")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("it has no name")
+    return name
+
+
+def _concerned(table: Mapping[str, Any]) -> tuple[People, People]:
+    """Whom a rule or quota concerns, and the exceptions."""
+    who, unless = _people(table), _people(_table(table.get("unless", {}), "unless", _PEOPLE))
+    if who.is_nobody:
+        raise ValueError('it names no users, groups or roles; users = ["*"] is anyone')
+    return who, unless
 
 
 def _people(table: Mapping[str, Any]) -> People:

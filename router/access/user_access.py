@@ -84,11 +84,9 @@ class UserAccess:
         name, left = name.lower(), set(EVERY_RIGHT)
         for rule in self.rules:
             objects = rule.objects
-            databases = [each.partition(".") for each in objects.tables]
             if rule.effect.gives:
-                if is_named(objects.databases, name) or any(
-                    is_named((db,), name) for db, _, _ in databases
-                ):
+                of_tables = tuple(each.partition(".")[0] for each in objects.tables)
+                if is_named(objects.databases, name) or is_named(of_tables, name):
                     return True
             elif not rule.columns and is_named(objects.databases, name):
                 left -= rule.rights
@@ -107,31 +105,29 @@ class UserAccess:
 
     def function(self, name: str) -> Denial | None:
         """`name` is in lower case; a permanent function's may have its database."""
-        for rule in self.rules:
-            if is_named(rule.objects.functions, name):
-                return None if rule.effect.gives else Denial(f"the function {name}", rule)
-        if name in REFLECTING:
-            return Denial(f"the function {name}", None, "it runs any code, and no rule allows it")
-        return None
+        what, reflects = f"the function {name}", name in REFLECTING
+        unnamed = Denial(what, None, "it runs any code, and no rule allows it")
+        return self._named("functions", name, what, unnamed if reflects else None)
 
     def code(self, kind: str) -> Denial | None:
-        for rule in self.rules:
-            if is_named(rule.objects.code, kind):
-                return None if rule.effect.gives else Denial(f"code of the kind {kind!r}", rule)
-        return Denial(f"code of the kind {kind!r}", None, "no rule allows it")
+        what = f"code of the kind {kind!r}"
+        return self._named("code", kind, what, Denial(what, None, "no rule allows it"))
 
     def setting(self, key: str) -> Denial | None:
-        name = canonical_name(key)
-        for rule in self.rules:
-            if is_named(rule.objects.settings, name):
-                return None if rule.effect.gives else Denial(f"the setting {key}", rule)
-        return None
+        return self._named("settings", canonical_name(key), f"the setting {key}")
 
     def cluster(self, name: str) -> Denial | None:
+        return self._named("clusters", name, f"the cluster {name}")
+
+    def _named(
+        self, kind: str, name: str, what: str, unnamed: Denial | None = None
+    ) -> Denial | None:
+        """What the first rule says that names it among its objects of this kind; `unnamed` if none
+        does."""
         for rule in self.rules:
-            if is_named(rule.objects.clusters, name):
-                return None if rule.effect.gives else Denial(f"the cluster {name}", rule)
-        return None
+            if is_named(getattr(rule.objects, kind), name):
+                return None if rule.effect.gives else Denial(what, rule)
+        return unnamed
 
 
 @dataclass(slots=True)
