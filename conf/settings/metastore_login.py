@@ -33,7 +33,8 @@ _KEYTAB: Setting[SecretFile | None] = Setting("metastore.login.keytab", SECRET_F
 _TOKEN: Setting[SecretFile | None] = Setting("metastore.login.token.file",
     SECRET_FILE, "", RESTART,
     "Instead of a keytab: a file with a delegation token of the metastore, Hadoop's file of tokens"
-    " or the text of one. It is read for each connection; whoever writes it renews the token.")
+    " or the text of one. It is read for each connection, so that a program which renews the token"
+    " can replace the file.")
 TLS = Setting("hive.metastore.use.SSL", FLAG, "false", RESTART,
     "`true`: connections to the metastore are TLS. Its certificate has to be for the host of its"
     " address.")

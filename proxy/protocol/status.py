@@ -19,6 +19,7 @@ _METASTORE_LOST = re.compile(
     r"|Could not connect to meta store using any of the URIs provided"
 )
 _STOPPED = re.compile(r"SparkContext (?:was shut down|has been shutdown)|on a stopped SparkContext")
+NO_SESSION = "Invalid SessionHandle"  # begins the error for a handle that a server does not know
 _STATEMENT_CLASSES = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
 
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from proxy.errors import Failure, Rejected, TooMany
 from proxy.protocol.requests import Handle
+from proxy.protocol.status import NO_SESSION
 from proxy.protocol.types import OperationType
 
 T = TypeVar("T")
@@ -79,7 +80,7 @@ class Registry(Generic[T]):
 
 
 def no_such_session(handle: Handle) -> Rejected:
-    return Rejected(Failure(f"Invalid SessionHandle: SessionHandle [{_uuid(handle)}]"))
+    return Rejected(Failure(f"{NO_SESSION}: SessionHandle [{_uuid(handle)}]"))
 
 
 def no_such_operation(handle: Handle, kind: int) -> Rejected:

@@ -45,7 +45,7 @@ from proxy.protocol.replies import (
 )
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import rows_in
-from proxy.protocol.status import is_cluster_stopped
+from proxy.protocol.status import NO_SESSION, is_cluster_stopped
 from proxy.protocol.types import ENDS, OperationState, Orientation
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
@@ -57,7 +57,6 @@ _STATEMENT = "causeway.statement"  # key of an overlay; clients cannot set it
 _CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
 _LARGE = 256 << 10  # characters of a statement; the call of a larger one is made in a thread
 _CLOSE_AFTER = 0.05  # seconds
-_GONE = "Invalid SessionHandle"
 _STOPPED = "its SparkContext has stopped"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
@@ -223,7 +222,7 @@ class UpstreamSession:
         return result
 
     def _refusal(self, failure: Failure) -> Exception:
-        if failure.message.startswith(_GONE):
+        if failure.message.startswith(NO_SESSION):
             self.drop()
             return SessionGone(f"Cluster {self.cluster} closed the session.")
         self._leave_if_stopped(failure)

@@ -25,7 +25,7 @@ from metastore.placement.write_marks import WriteToken
 
 _log = logging.getLogger(__name__)
 _SUFFIX = ".jsonl"
-_LARGEST = 1 << 20  # bytes of a file before it is written anew, with the running writes alone
+_LARGEST = 1 << 20  # bytes of a file before it is replaced by one with the running writes alone
 
 
 @dataclass(frozen=True, slots=True)

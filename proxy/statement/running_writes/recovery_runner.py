@@ -20,6 +20,7 @@ from metastore.placement.write_marks import WriteToken
 from proxy.errors import Rejected
 from proxy.protocol.cluster_calls import RemoteSession, close_session_call
 from proxy.protocol.replies import read_result, result_failure
+from proxy.protocol.status import NO_SESSION
 from proxy.record.incidents import internal_error
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.statement.running_writes.journal_store import RunningWrite, WriteJournal
@@ -29,7 +30,7 @@ from thriftcodec.values import STRING, STRUCT, Struct
 _log = logging.getLogger(__name__)
 PAUSES = (0.2, 1.0, 5.0, 15.0)  # seconds between attempts; the last one again and again
 _CALL = 10.0  # seconds for a call
-_NO_SESSION = ("Invalid SessionHandle", "Session does not exist")
+_GONE = (NO_SESSION, "Session does not exist")
 
 
 class WriteMarks(Protocol):
@@ -109,7 +110,7 @@ class WriteRecovery:
             async with self._pool.borrow(write.cluster, write.endpoint, write.user) as connection:
                 reply = await connection.call("CloseSession", request, _CALL)
                 failure = result_failure(read_result(reply, "CloseSession"))
-            return failure is None or failure.message.startswith(_NO_SESSION)
+            return failure is None or failure.message.startswith(_GONE)
         return False
 
     async def _remove_mark(self, token: WriteToken) -> bool:
