@@ -6,8 +6,8 @@ from typing import Any
 
 from advice.copies import Advice, Candidates, advice
 from advice.demand import Replayed
-from advice.exact import cheapest
 from advice.replay import Verdict
+from advice.solvers.exact import cheapest
 from advice.stock import Stock, TableStock
 from conf.names import partition_name
 

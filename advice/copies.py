@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from advice.demand import Demand
-from advice.problem import Limit, Problem
+from advice.solvers.problem import Limit, Problem
 from advice.stock import Part, Stock, TableStock
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from advice.copies import Candidates
-from advice.exact import cheapest
+from advice.solvers.exact import cheapest
 
 
 @dataclass(frozen=True, slots=True)

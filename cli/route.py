@@ -12,8 +12,8 @@ from conf.settings.settings import Settings
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
-from proxy.statement.cluster_commands import use_cluster
 from proxy.statement.dry_run import DryRun, dry_run
+from proxy.statement.machine.cluster_commands import use_cluster
 from proxy.statement.statement_router import StatementRouter
 from router.report import Report
 

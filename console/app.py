@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from conf.settings.authentication import Auth
+from conf.settings.security.authentication import Auth
 from conf.settings.settings import Settings
 from console import pages
 from console.errors import NoConsole, NotAllowed, Refused, SourceDown

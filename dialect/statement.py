@@ -7,7 +7,7 @@ from typing import Protocol
 
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
-from conf.settings.restrictions import Code
+from conf.settings.security.restrictions import Code
 from conf.tables import ViewText
 from dialect.catalog_commands import CatalogCommand
 

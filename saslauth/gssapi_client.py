@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conf.settings.authentication import Qop
+from conf.settings.security.authentication import Qop
 from saslauth.errors import SaslFailed
 from saslauth.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
 from saslauth.keytab_login import KeytabLogin

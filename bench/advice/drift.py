@@ -13,9 +13,9 @@ from random import Random
 
 from advice.copies import Candidates, candidates
 from advice.demand import Demand
-from advice.exact import cheapest
 from advice.policy import Policy
 from advice.replay import Option
+from advice.solvers.exact import cheapest
 from advice.stock import WHOLE, Part, Stock, TableStock
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts

@@ -3,9 +3,9 @@
 import time
 from random import Random
 
-from advice.exact import Model, is_installed, run
-from advice.problem import Problem
-from advice.search import search
+from advice.solvers.exact import Model, is_installed, run
+from advice.solvers.problem import Problem
+from advice.solvers.search import search
 
 CLUSTERS = 3
 SHARE = 0.9

@@ -11,10 +11,10 @@ from random import Random
 
 from advice.copies import Candidates, candidates
 from advice.demand import Demand
-from advice.exact import solve
-from advice.problem import Problem
 from advice.replay import replay
-from advice.search import search
+from advice.solvers.exact import solve
+from advice.solvers.problem import Problem
+from advice.solvers.search import search
 from advice.stock import Stock, TableStock
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts

@@ -31,8 +31,8 @@ from pyspark.sql import SparkSession
 from pipeline.copy.files import CopyOptions
 from pipeline.hudi.plan import plan
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.replica_plan import plan_replication
-from pipeline.hudi.replicate import run_replication
+from pipeline.hudi.replicas.replica_plan import plan_replication
+from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.spark_reader import HadoopStorage, read
 from pipeline.hudi.spark_target import session
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage

@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from cli.check import targets
 from conf.names import ClusterName
 from conf.secrets import SecretFile, Sharing
-from conf.settings.authentication import METHODS, Auth, Identity, KerberosService
 from conf.settings.console import LOGIN as CONSOLE_LOGIN
-from conf.settings.kinds import SECRET_FILE
-from conf.settings.rows import Setting, group_of, rows_of
+from conf.settings.reading.kinds import SECRET_FILE
+from conf.settings.reading.rows import Setting, group_of, rows_of
+from conf.settings.security.authentication import METHODS, Auth, Identity, KerberosService
+from conf.settings.security.upstream_auth import CA, KEYTAB, PASSWORD_FILE, Login, Proof
 from conf.settings.settings import BIND_PORT, CLUSTERS, LOGIN, Settings
-from conf.settings.upstream_auth import CA, KEYTAB, PASSWORD_FILE, Login, Proof
 from conf.topology import Cluster, Endpoint
 
 _UPSTREAM = ClusterName("upstream")  # the servers of `proxy.upstream`

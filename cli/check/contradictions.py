@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from cli.check.checks import listeners
 from cli.check.report import Result, error, warning
-from conf.settings.authentication import METHODS, Auth
+from conf.settings.security.authentication import METHODS, Auth
 from conf.settings.settings import CLUSTERS, Settings
 
 _METASTORES = "hive.metastore.uris"

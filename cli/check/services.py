@@ -9,7 +9,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from cli.check import targets
 from cli.check.report import Finding, error, ok, warning
 from conf.locations import clusters_of
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Cluster
 from metastore.client.connection import UNKNOWN_METHOD
 from metastore.client.login import check as check_files

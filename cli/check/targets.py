@@ -5,11 +5,11 @@ from pathlib import Path
 
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.authentication import Identity, Jwt, Ldap
-from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.operating import Operating, ZooKeeper
-from conf.settings.transports import Tls
-from conf.settings.upstream_auth import Login
+from conf.settings.security.authentication import Identity, Jwt, Ldap
+from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.security.transports import Tls
+from conf.settings.security.upstream_auth import Login
 from conf.topology import Endpoint
 
 

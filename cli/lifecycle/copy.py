@@ -25,7 +25,7 @@ from cli.progress import Bar, ProgressEvents
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
-from metastore.client.notifying_client import notifying_client
+from metastore.client.changes.notifying_client import notifying_client
 from metastore.errors import NoSuchObject
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of

@@ -17,8 +17,8 @@ from pipeline.hudi.errors import MissingPath
 from pipeline.hudi.folders.open_folder import open_folder
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
-from pipeline.hudi.replica_plan import check_target, plan_replication
-from pipeline.hudi.replicate import run_replication
+from pipeline.hudi.replicas.replica_plan import check_target, plan_replication
+from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.table.open_storage import open_storage, open_writable
 from pipeline.hudi.table.storage import CountingStorage, HudiStorage, is_local, local_path
 from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table

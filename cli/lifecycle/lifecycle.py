@@ -38,8 +38,8 @@ from cli.lifecycle.work_observer import WorkObserver
 from conf.names import ClusterName
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.settings import Settings
-from metastore.client.notifying_client import Notify
-from metastore.client.view_sync import ViewSync
+from metastore.client.changes.notifying_client import Notify
+from metastore.client.changes.view_sync import ViewSync
 from pipeline.copy.copy_record import RecordCopy
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions

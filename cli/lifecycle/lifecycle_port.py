@@ -15,8 +15,8 @@ from cli.errors import CannotListen
 from cli.lifecycle.work_observer import Ask
 from conf.roles import Role
 from conf.settings.lifecycle import Lifecycle
-from conf.settings.operator_access import OperatorAccess
-from conf.settings.transports import Transports
+from conf.settings.security.operator_access import OperatorAccess
+from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key

@@ -8,8 +8,8 @@ from time import monotonic
 
 from cli.target import add_target_arguments, load_settings
 from cli.terminal import draw
-from metastore.client.notifying_client import NotifyingClient
-from metastore.client.view_sync import ViewSync
+from metastore.client.changes.notifying_client import NotifyingClient
+from metastore.client.changes.view_sync import ViewSync
 from metastore.placement.upgrade import Migration
 
 WIDTH = 30

@@ -12,7 +12,7 @@ from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
 from conf.errors import BadSetting
 from conf.logs.logs import configure_logs
-from conf.settings.metastore_login import SASL
+from conf.settings.security.metastore_login import SASL
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.client.login import check as check_login

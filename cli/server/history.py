@@ -19,7 +19,7 @@ from cli.errors import NoHistory
 from cli.server.admin import columns, short
 from cli.target import add_target_arguments, load_settings
 from conf.logs.printable import json_text
-from conf.settings.kinds import seconds
+from conf.settings.reading.kinds import seconds
 
 _AGO = re.compile(r"\d+(?:\.\d+)?(?:ms|sec|s|min|m|h)")
 _FILTERS = {

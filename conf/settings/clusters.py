@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from conf.names import ClusterName
-from conf.settings.kinds import Faults, endpoints
-from conf.settings.upstream_auth import KEYS as LOGIN_KEYS
-from conf.settings.upstream_auth import json_object
+from conf.settings.reading.kinds import Faults, endpoints
+from conf.settings.security.upstream_auth import KEYS as LOGIN_KEYS
+from conf.settings.security.upstream_auth import json_object
 from conf.topology import Cluster, Endpoint
 
 FILE_SYSTEM, JOB_TRACKER, VIEW = "FileSystem", "JobTracker", "MetastoreView"

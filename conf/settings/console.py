@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from conf.settings.kinds import ENDPOINT, ENDPOINTS, LIST, PORT, TEXT, Kind
-from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
-from conf.settings.upstream_auth import Login, parse_login
+from conf.settings.reading.kinds import ENDPOINT, ENDPOINTS, LIST, PORT, TEXT, Kind
+from conf.settings.reading.rows import RESTART, Reader, Setting, made_of, setting
+from conf.settings.security.upstream_auth import Login, parse_login
 from conf.topology import Endpoint
 
 _JSON = {"type": ["string", "object"]}

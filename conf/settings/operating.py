@@ -6,8 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from conf.secrets import SecretFile
-from conf.settings import operator_access
-from conf.settings.kinds import (
+from conf.settings.reading.kinds import (
     COUNT,
     DURATION,
     DURATION_OR_NEVER,
@@ -26,8 +25,7 @@ from conf.settings.kinds import (
     hive_seconds,
     size,
 )
-from conf.settings.operator_access import OperatorAccess
-from conf.settings.rows import (
+from conf.settings.reading.rows import (
     LIVE,
     RESTART,
     Reader,
@@ -37,6 +35,8 @@ from conf.settings.rows import (
     optional_group,
     setting,
 )
+from conf.settings.security import operator_access
+from conf.settings.security.operator_access import OperatorAccess
 from conf.topology import Endpoint
 
 MOST_WORKERS = 64

@@ -8,30 +8,31 @@ from urllib.parse import urlsplit
 from conf.errors import BadSettings, Problem
 from conf.names import ClusterName
 from conf.secrets import Sharing
-from conf.settings import (
-    access,
-    authentication,
-    console,
-    lifecycle,
-    metastore_login,
-    operating,
-    restrictions,
-    transports,
-)
-from conf.settings.access import Access
-from conf.settings.authentication import Identity
+from conf.settings import console, lifecycle, operating
 from conf.settings.clusters import VIEW, Clusters, cluster_names, parse_clusters
 from conf.settings.console import ConsoleSettings
 from conf.settings.fetching import Fetching
-from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
 from conf.settings.lifecycle import Lifecycle
-from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.operating import Operating
-from conf.settings.restrictions import Restrictions
-from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.reading.kinds import (
+    DURATION,
+    ENDPOINTS,
+    FLAG,
+    PORT,
+    POSITIVE,
+    TEXT,
+    Kind,
+    choice,
+)
+from conf.settings.reading.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.security import access, authentication, metastore_login, restrictions, transports
+from conf.settings.security.access import Access
+from conf.settings.security.authentication import Identity
+from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.transports import Transports
+from conf.settings.security.upstream_auth import Login, parse_login, parse_logins
 from conf.settings.telemetry import TelemetrySettings
-from conf.settings.transports import Transports
-from conf.settings.upstream_auth import Login, parse_login, parse_logins
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint, Topology
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conf.secrets import SecretFile
-from conf.settings.operator_access import OperatorAccess
+from conf.settings.security.operator_access import OperatorAccess
 from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
 from proxy.administration.operator_client import connection_to

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
-from conf.settings.restrictions import Code
+from conf.settings.security.restrictions import Code
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
 from dialect.errors import NotUnderstood
 from dialect.lexing.tokens import names_in

@@ -15,7 +15,7 @@ from conf.spark_table import SparkTable
 from metastore.catalog.listing import listed
 from metastore.catalog.spark_table import spark_table
 from metastore.client.async_client import ClientPool
-from metastore.client.change_tracker import ChangeTracker
+from metastore.client.changes.change_tracker import ChangeTracker
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 

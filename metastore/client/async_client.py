@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
 
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.connecting import PLAIN
 from metastore.client.metastore_client import HmsClient

@@ -4,7 +4,7 @@ Without SASL a user is a claim (`set_ugi`). With SASL the metastore gives Causew
 token for the user, if its `hadoop.proxyuser` lets it, and a second connection is made with that.
 """
 
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
 from metastore.client.connection import Connection

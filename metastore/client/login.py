@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from conf.errors import BadSetting
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from saslauth.delegation_token import DelegationToken, token_of_file
 from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.errors import SaslFailed

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Self, TypeVar
 
 from conf.names import TableRef
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
 from metastore.client.connecting import PLAIN, connect

@@ -67,7 +67,7 @@ class PlacementStore:
 
     `wait_for_pending` returns when the changes of a table that views had begun have ended. Such a
     change may have read facts before this store wrote its own, and write them back
-    (`metastore.client.view_sync`).
+    (`metastore.client.changes.view_sync`).
     """
 
     client: CatalogClient

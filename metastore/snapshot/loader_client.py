@@ -30,10 +30,10 @@ from metastore.catalog.listing_client import TableListing
 from metastore.catalog.sizes import known_size
 from metastore.catalog.spark_table import packed, spark_database, spark_table, unpacked
 from metastore.client.async_client import ClientPool
-from metastore.client.change_tracker import ChangeTracker
+from metastore.client.changes.change_tracker import ChangeTracker
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.single_flight import SingleFlight
-from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
 from metastore.placement.open_formats import open_format
 from metastore.placement.placement_store import PlacementStore

@@ -21,8 +21,8 @@ from pipeline.copy.runs.sweep import sweep_staging
 from pipeline.copy.runs.takeover import retire, take_over
 from pipeline.errors import SourceKeepsChanging, WriteOpen
 from pipeline.hudi.errors import OutOfStep
-from pipeline.hudi.replica_plan import plan_replication
-from pipeline.hudi.replicate import HudiReplicationResult, run_replication
+from pipeline.hudi.replicas.replica_plan import plan_replication
+from pipeline.hudi.replicas.replicate import HudiReplicationResult, run_replication
 from pipeline.hudi.table.storage import HudiStorage
 from pipeline.hudi.table.table import open_table
 

@@ -12,7 +12,7 @@ from conf.errors import CausewayError
 from conf.logs.log_fields import extra
 from conf.logs.logs import set_log_level
 from conf.names import ClusterName
-from conf.settings.reload import reloaded
+from conf.settings.reading.reload import reloaded
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint
 from proxy.administration import operator_requests as actions
@@ -28,8 +28,8 @@ from proxy.server.listeners import Listeners
 from proxy.server.server_state import ServerState
 from proxy.session.session import DEFAULT_DATABASE, USE_DATABASE, SessionState
 from proxy.session.user_session import UserSession
-from proxy.statement.cluster_commands import use_cluster
 from proxy.statement.dry_run import dry_run
+from proxy.statement.machine.cluster_commands import use_cluster
 from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
 

@@ -27,8 +27,8 @@ from conf.logs.printable import json_text
 from conf.roles import Role
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
-from conf.settings.operator_access import OperatorAccess
-from conf.settings.transports import Transports
+from conf.settings.security.operator_access import OperatorAccess
+from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from proxy.administration import operator_requests as actions
 from proxy.administration.operator_tokens import caller_of

@@ -3,7 +3,7 @@
 import http.client
 import ssl
 
-from conf.settings.operator_access import OperatorAccess
+from conf.settings.security.operator_access import OperatorAccess
 from conf.topology import Endpoint
 
 

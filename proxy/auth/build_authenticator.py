@@ -1,6 +1,6 @@
 """Builds the authenticator that the settings configure."""
 
-from conf.settings.authentication import Auth, Identity
+from conf.settings.security.authentication import Auth, Identity
 from proxy.auth.authenticator import Authenticator, NoAuthentication
 from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.auth.ldap.ldap_client import LdapPasswords

@@ -8,7 +8,7 @@ port of a binary node, and would not try another node when that fails.
 
 from dataclasses import dataclass
 
-from conf.settings.authentication import Auth
+from conf.settings.security.authentication import Auth
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 

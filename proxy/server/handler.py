@@ -50,7 +50,7 @@ from proxy.session.operation import Operation
 from proxy.session.own_settings import apply_opening, cannot_open
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.user_session import UserSession
-from proxy.statement.access_checks import check_list
+from proxy.statement.machine.access_checks import check_list
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conf.settings.authentication import Auth
+from conf.settings.security.authentication import Auth
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from proxy.auth.authenticator import Authenticator

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
 
 from conf.secrets import SecretFile
-from conf.settings.transports import Tls, TlsVersion
+from conf.settings.security.transports import Tls, TlsVersion
 from proxy.errors import BadCertificate
 
 _log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from conf.locations import Location
 from conf.names import ClusterName
 from conf.settings.clusters import parse_clusters
-from conf.settings.kinds import size
+from conf.settings.reading.kinds import size
 from conf.sizes import size_text
 from dialect.statement import SetVariable
 from proxy.errors import (

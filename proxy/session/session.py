@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
 from conf.settings.names import SERVER_PREFIXES, canonical_name
-from conf.settings.restrictions import Restrictions
+from conf.settings.security.restrictions import Restrictions
 from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.lineage.temporary import bare_variable, is_variable

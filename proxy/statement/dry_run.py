@@ -11,8 +11,8 @@ from proxy.errors import Rejected, refusal
 from proxy.protocol.results import Table
 from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement
-from proxy.statement import cluster_commands
-from proxy.statement.events import Routed
+from proxy.statement.machine import cluster_commands
+from proxy.statement.machine.events import Routed
 from proxy.statement.metastore_access import Loader
 from proxy.statement.statement_router import StatementRouter
 from router.access.statement_access import RULE as ACCESS

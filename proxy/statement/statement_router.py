@@ -14,7 +14,7 @@ from proxy.errors import Unsettled
 from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
 from proxy.statement.analysis.statement_analysis import MAX_ROUNDS, StatementAnalysis
-from proxy.statement.events import Routed
+from proxy.statement.machine.events import Routed
 from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.cluster_load import ClusterLoad, RunningStatement

@@ -27,15 +27,15 @@ from proxy.session.own_settings import no_such_database
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.replay.server_caches import caches_rows
 from proxy.session.user_session import UserSession
-from proxy.statement import cluster_commands
-from proxy.statement import commands as cmd
-from proxy.statement import events as ev
-from proxy.statement.access_checks import visible
-from proxy.statement.commands import Command
 from proxy.statement.copies.copier import CopyOrder
 from proxy.statement.dry_run import explain
-from proxy.statement.events import Event, WriteToken
-from proxy.statement.machine import StatementMachine
+from proxy.statement.machine import cluster_commands
+from proxy.statement.machine import commands as cmd
+from proxy.statement.machine import events as ev
+from proxy.statement.machine.access_checks import visible
+from proxy.statement.machine.commands import Command
+from proxy.statement.machine.events import Event, WriteToken
+from proxy.statement.machine.machine import StatementMachine
 from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
 from proxy.statement.write_queue.queue_client import WritePlace

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from conf.errors import BadSetting
 from conf.names import ClusterName
-from conf.settings.upstream_auth import Login, Proof
+from conf.settings.security.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from proxy.errors import WireError
 from saslauth.errors import SaslFailed

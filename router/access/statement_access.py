@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from conf.access.rules import Effect, Right
 from conf.names import TableRef
-from conf.settings.restrictions import Code
+from conf.settings.security.restrictions import Code
 from dialect.catalog_commands import (
     DescribeColumn,
     DescribeDatabase,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from advice.demand import Demand
-from advice.problem import Problem
 from advice.replay import Outcome, replay
+from advice.solvers.problem import Problem
 from advice.stock import Stock, TableStock
 from advice.stock_document import read_stock
 from conf.names import ClusterName, TableRef

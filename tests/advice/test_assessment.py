@@ -13,9 +13,9 @@ from advice.assessment import (
 )
 from advice.copies import Budgets, advice, candidates
 from advice.demand import Replayed, Tally, gathered
-from advice.exact import cheapest
 from advice.pages.assessment_page import page
 from advice.replay import Verdict
+from advice.solvers.exact import cheapest
 from advice.statement_log import Logged
 from advice.stock import DAY, Stock
 from conf.names import ClusterName, TableRef

@@ -1,8 +1,8 @@
 """The standing policy moves little, and only when too few statements run."""
 
 from advice.copies import Budgets, Candidates, candidates
-from advice.exact import cheapest
 from advice.policy import Policy
+from advice.solvers.exact import cheapest
 from bench.advice.drift import Company, simulate
 from tests.advice.samples import demands, shop
 

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
-from conf.settings.load import load, properties
+from conf.settings.reading.load import load, properties
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "docker-compose.yml").read_text()

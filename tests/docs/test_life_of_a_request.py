@@ -8,7 +8,7 @@ import pytest
 
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
-from proxy.statement import events as ev
+from proxy.statement.machine import events as ev
 from tests.docs.pages import ROOT
 from tests.proxy.statement.playbook import TABLE, WRITE, Token, routed, statement
 

@@ -20,7 +20,7 @@ from proxy.operations.history.row import row_of
 from proxy.operations.metrics import FAMILIES
 from proxy.record.record import Record
 from proxy.session.session import SessionState
-from proxy.statement import cluster_commands as commands
+from proxy.statement.machine import cluster_commands as commands
 from router.report import Report
 from tests.docs.pages import ROOT
 from tests.proxy.running import Site, play

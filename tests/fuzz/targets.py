@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
-from conf.settings.authentication import Jwt
+from conf.settings.security.authentication import Jwt
 from dialect.analyze import FAILED, analyze
 from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace, Unknown

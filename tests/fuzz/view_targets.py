@@ -19,13 +19,13 @@ from metastore.view.call import Call
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, methods, spec_of
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
-from metastore.view.server.client_connection import ClientConnection
-from metastore.view.server.client_limits import ClientSlot
+from metastore.view.server.clients.client_connection import ClientConnection
+from metastore.view.server.clients.client_limits import ClientSlot
+from metastore.view.server.clients.requests import Requests
+from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
-from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
-from metastore.view.server.upstream_connection import Upstream
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.message_end import MessageEnd
 from thriftcodec.skip import read_message_header

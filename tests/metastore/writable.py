@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conf.names import ClusterName, TableRef
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.settings import Settings, Writers
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Endpoint, Topology

@@ -13,12 +13,12 @@ from conf.copies import TableCopies
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.placement import Placement
-from conf.settings.access import Access
-from conf.settings.authentication import Identity
-from conf.settings.restrictions import Restrictions
+from conf.settings.security.access import Access
+from conf.settings.security.authentication import Identity
+from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.transports import Transport, Transports
+from conf.settings.security.upstream_auth import Login
 from conf.settings.settings import ClusterChoice, Settings
-from conf.settings.transports import Transport, Transports
-from conf.settings.upstream_auth import Login
 from conf.tables import NotLoaded, TableInfo, TableKind, ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator

@@ -8,11 +8,11 @@ from typing import Any
 
 import uvloop
 
-from conf.settings.authentication import Identity
 from conf.settings.operating import Operating
+from conf.settings.security.authentication import Identity
+from conf.settings.security.transports import Transport, Transports
 from conf.settings.settings import Settings
 from conf.settings.telemetry import TelemetrySettings
-from conf.settings.transports import Transport, Transports
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.administration.admin import Admin
 from proxy.limits import Limits

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from conf.names import TableRef
-from conf.settings.restrictions import Code
+from conf.settings.security.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter, check_no_query
 from dialect.grammar.definitions.create_function import create_sql_function

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from conf.settings.names import TIME_ZONE
-from conf.settings.restrictions import Code
+from conf.settings.security.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.session.raw_text import paths, setting
 from dialect.grammar.session.session_variables import declare, set_variables

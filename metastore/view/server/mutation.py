@@ -13,11 +13,11 @@ from metastore.view.locations import ClusterView
 from metastore.view.lookups import Asking, T
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
+from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.questions import Questions
 from metastore.view.server.removals import Removals
 from metastore.view.server.shared import Shared
-from metastore.view.server.upstream_connection import Upstream
 
 log = logging.getLogger("causeway.view")
 

@@ -6,7 +6,7 @@ from metastore.view.call import Request, ref_of
 from metastore.view.lookups import Asking, T
 from metastore.view.methods import Act, MethodSpec
 from metastore.view.outbound import replies
-from metastore.view.server.client_view import ClientView
+from metastore.view.server.clients.client_view import ClientView
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.mutation import new_context
 from metastore.view.server.questions import Questions

@@ -8,8 +8,8 @@ from metastore.view.call import ref_of
 from metastore.view.inbound.hive4_compat import NEWER, is_unknown, newer_call, older_reply
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import Asking, T, TableNow, table_in, table_question
+from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.shared import Shared
-from metastore.view.server.upstream_connection import Upstream
 from thriftcodec.skip import read_message_header
 
 

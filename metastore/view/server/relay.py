@@ -10,9 +10,9 @@ from metastore.view.lookups import TableNow
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream, is_spec_call, plain_call
+from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.questions import Questions
 from metastore.view.server.shared import Shared
-from metastore.view.server.upstream_connection import Upstream
 
 
 class Relay:

@@ -12,7 +12,7 @@ from cachetools import TTLCache
 
 from conf.names import TableRef
 from conf.placement import COPY_PREFIX, OPEN_PREFIX
-from metastore.client.notifying_client import EVERYTHING
+from metastore.client.changes.notifying_client import EVERYTHING
 from metastore.client.object_spans import Shape, scan
 from thriftcodec.errors import Incomplete
 from thriftcodec.skip import read_field_header, read_message_header

@@ -13,13 +13,18 @@ from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
-from metastore.view.server.client_connection import ClientConnection
-from metastore.view.server.client_limits import ClientLimits, ClientSlot
+from metastore.view.server.clients.client_connection import ClientConnection
+from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
+from metastore.view.server.clients.requests import Requests
+from metastore.view.server.clients.upstream_connection import (
+    CHUNK,
+    Upstream,
+    UpstreamSlots,
+    check_answers,
+)
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
-from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
-from metastore.view.server.upstream_connection import CHUNK, Upstream, UpstreamSlots, check_answers
 from thriftcodec.errors import MalformedMessage
 
 DEFAULT = "default"  # the endpoint of the default cluster under its own name (DC-A1)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 from conf.names import TableRef
-from metastore.client.notifying_client import EVERYTHING
+from metastore.client.changes.notifying_client import EVERYTHING
 from metastore.client.types import Changes
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import Asking, T, database_names

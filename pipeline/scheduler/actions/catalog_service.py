@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from metastore.client.catalog_client import CatalogClient
-from metastore.client.notifying_client import Notify
+from metastore.client.changes.notifying_client import Notify
 from metastore.placement.placement_store import no_views
 from pipeline.falcon.model import Cluster
 from pipeline.scheduler.errors import BadCatalogService

@@ -14,7 +14,7 @@ from conf.names import ClusterName, TableRef
 from metastore.catalog.hudi_tables import is_hudi
 from metastore.client import types as metastore
 from metastore.client.catalog_client import CatalogClient
-from metastore.client.notifying_client import EVERYTHING, Notify
+from metastore.client.changes.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog
@@ -39,7 +39,7 @@ from pipeline.falcon.model import Cluster, Feed
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
-from pipeline.hudi.replicate import HudiReplicationResult
+from pipeline.hudi.replicas.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.lease import WorkLease
 from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_with

@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef
 from conf.placement import NEVER_WRITTEN, WRITE
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.catalog_client import CatalogClient
+from metastore.client.changes.notifying_client import Notify, NotifyingClient
 from metastore.client.connecting import PLAIN
-from metastore.client.notifying_client import Notify, NotifyingClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.open_formats import why_not_copied

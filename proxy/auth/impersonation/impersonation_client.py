@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 
 from conf.errors import Blame
 from conf.logs.log_fields import extra
-from conf.settings.authentication import Identity
+from conf.settings.security.authentication import Identity
 from proxy.auth.impersonation.requested_user import requested_user
 from proxy.auth.impersonation.rules import may_impersonate
 from proxy.errors import NotYourself

@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Callable, Set
 
-from conf.settings.authentication import Identity, ProxyRule
+from conf.settings.security.authentication import Identity, ProxyRule
 
 ANY = "*"
 Resolve = Callable[[str], Set[str]]  # a host's addresses; a user's groups

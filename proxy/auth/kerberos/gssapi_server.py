@@ -3,7 +3,7 @@
 from typing import Any
 
 from conf.errors import BadSetting
-from conf.settings.authentication import KerberosService, Qop
+from conf.settings.security.authentication import KerberosService, Qop
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.throttled_authenticator import GssapiContext
 from proxy.auth.user_names import name_of_principal

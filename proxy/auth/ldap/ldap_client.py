@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import ldap3
 from ldap3.core.exceptions import LDAPException, LDAPOperationResult
 
-from conf.settings.authentication import Ldap
+from conf.settings.security.authentication import Ldap
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.ldap import ldap_queries as queries
 from proxy.auth.ldap.ldap_queries import Attributes

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from ldap3.utils.conv import escape_filter_chars
 from ldap3.utils.dn import escape_rdn, parse_dn
 
-from conf.settings.authentication import Ldap
+from conf.settings.security.authentication import Ldap
 from proxy.auth.errors import BadCredentials
 from proxy.auth.user_names import login_name, short_name, throttle_key
 

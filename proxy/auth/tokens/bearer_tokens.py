@@ -7,7 +7,7 @@ from typing import Any
 
 import jwt
 
-from conf.settings.authentication import Jwt
+from conf.settings.security.authentication import Jwt
 from proxy.auth.errors import BadCredentials
 from proxy.auth.user_names import login_name, short_name
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler
 
-from conf.settings.authentication import Jwt
+from conf.settings.security.authentication import Jwt
 from proxy.auth.errors import AuthBackendUnavailable
 from proxy.auth.tokens.bearer_tokens import Key, read_keys, read_token_header, usable_keys, user_of
 

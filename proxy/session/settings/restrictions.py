@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from conf.settings.names import is_of_server
-from conf.settings.restrictions import Restrictions, Verdict
+from conf.settings.security.restrictions import Restrictions, Verdict
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known, ResetVariables, SetVariable, Unknown
 from proxy.errors import CodeDenied, SettingDenied

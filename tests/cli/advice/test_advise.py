@@ -8,8 +8,8 @@ import pytest
 
 from advice.copies import Advice, advice, candidates
 from advice.demand import Demand
-from advice.exact import cheapest
 from advice.feed_document import feed_document
+from advice.solvers.exact import cheapest
 from cli.advice import apply
 from cli.advice.apply import Applier, undo
 from cli.main import SUBCOMMANDS, build_parser, main

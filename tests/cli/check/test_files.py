@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cli.check import files, targets
 from cli.check.report import Level, error, ok, warning
 from conf.secrets import ExposedSecret, SecretFile
-from conf.settings.authentication import Auth, Identity
 from conf.settings.operating import Operating
-from conf.settings.transports import Tls
+from conf.settings.security.authentication import Auth, Identity
+from conf.settings.security.transports import Tls
 from conf.topology import Endpoint
 from proxy.auth.passwords.password_file import password_line
 from proxy.errors import BadCertificate

@@ -12,10 +12,10 @@ from cli.check.report import Finding, Level, error, ok
 from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.authentication import Jwt, Ldap
-from conf.settings.metastore_login import MetastoreLogin
 from conf.settings.operating import ZooKeeper
-from conf.settings.upstream_auth import Login, Proof
+from conf.settings.security.authentication import Jwt, Ldap
+from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.security.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from proxy.auth.errors import AuthBackendUnavailable

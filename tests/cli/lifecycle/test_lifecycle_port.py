@@ -21,9 +21,9 @@ from cli.stack.stack import free_ports
 from conf.secrets import SecretFile
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
-from conf.settings.operator_access import OperatorAccess
+from conf.settings.security.operator_access import OperatorAccess
+from conf.settings.security.transports import Transports
 from conf.settings.settings import Settings
-from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock

@@ -6,8 +6,8 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings.kinds import DAY
 from conf.settings.operating import Operating, ZooKeeper
+from conf.settings.reading.kinds import DAY
 from conf.settings.settings import settings_from
 from conf.topology import Endpoint
 

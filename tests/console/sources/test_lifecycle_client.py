@@ -10,8 +10,8 @@ import pytest
 
 from cli.lifecycle.lifecycle_port import LifecyclePort, LifecycleServer
 from conf.settings.lifecycle import Lifecycle
-from conf.settings.operator_access import OperatorAccess
-from conf.settings.transports import Transports
+from conf.settings.security.operator_access import OperatorAccess
+from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
 from console.sources import lifecycle_client

@@ -3,7 +3,7 @@
 import pytest
 
 from conf.names import TableRef
-from conf.settings.restrictions import Code
+from conf.settings.security.restrictions import Code
 from conf.tables import TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.lexing.tokenize import tokenize

@@ -14,8 +14,8 @@ import pytest
 from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.placement import Copy, read_partition_placement, read_placement
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
-from metastore.client.view_sync import ViewSync
 from metastore.placement.placement_store import PlacementStore
 from tests.e2e.conftest import C1, C2, Sql, Tables
 from tests.e2e.support.spark_job import SparkJob

@@ -22,8 +22,8 @@ from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.placement import OpenWrite
 from conf.write_ids import new_id
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
-from metastore.client.view_sync import ViewSync
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore
 from tests.e2e.conftest import C1, C2, Sql, Tables, rows, server

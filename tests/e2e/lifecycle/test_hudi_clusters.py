@@ -19,9 +19,9 @@ from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database
-from metastore.client.view_sync import ViewSync
 from metastore.placement.placement_store import PlacementStore
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.plan import plan

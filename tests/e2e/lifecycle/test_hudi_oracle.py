@@ -19,8 +19,8 @@ from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.replica_plan import plan_replication
-from pipeline.hudi.replicate import run_replication
+from pipeline.hudi.replicas.replica_plan import plan_replication
+from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import HudiTable, open_for_changes
 from tests.e2e.support.hudi_spark import HudiSpark

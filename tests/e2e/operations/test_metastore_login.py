@@ -8,7 +8,7 @@ import pytest
 
 from conf.names import TableRef
 from conf.secrets import SecretFile
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table

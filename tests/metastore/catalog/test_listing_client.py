@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from conf.names import TableRef
+from conf.settings.security.upstream_auth import Login, Proof
 from conf.settings.settings import Metadata, Settings
-from conf.settings.upstream_auth import Login, Proof
 from conf.spark_table import SparkDatabase
 from metastore.catalog import listing_client
 from metastore.catalog.listing_client import TableListing
 from metastore.catalog.spark_table import spark_database
 from metastore.client.async_client import ClientPool
-from metastore.client.change_tracker import ChangeTracker
+from metastore.client.changes.change_tracker import ChangeTracker
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
-from tests.metastore.client.test_change_tracker import settings_of
+from tests.metastore.client.changes.test_change_tracker import settings_of
 from tests.metastore.writable import C1, TOPOLOGY, WritableMetastore, views
 
 Scenario = Callable[[TableListing], Awaitable[None]]

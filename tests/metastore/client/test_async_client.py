@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client import async_client
 from metastore.client.async_client import ClientPool

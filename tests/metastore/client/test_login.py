@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 )
 
 from conf.errors import BadSetting
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from metastore.client.login import check
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown

@@ -16,9 +16,9 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy
 from conf.settings.settings import Writers
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
-from metastore.client.view_sync import ViewSync
 from metastore.errors import MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views

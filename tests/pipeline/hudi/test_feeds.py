@@ -19,7 +19,7 @@ from pipeline.hudi.errors import MissingPath
 from pipeline.hudi.feeds import Replicator
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
 from pipeline.hudi.plan import snapshot
-from pipeline.hudi.replicate import HudiReplicationResult
+from pipeline.hudi.replicas.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import FileInfo
 from pipeline.hudi.table.table import open_table
 from pipeline.replication.plan import ReplicationRequest

@@ -14,8 +14,8 @@ from pipeline.hudi.errors import PullRunning
 from pipeline.hudi.plan import plan
 from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.replica_plan import plan_replication
-from pipeline.hudi.replicate import HudiReplicationResult, run_replication
+from pipeline.hudi.replicas.replica_plan import plan_replication
+from pipeline.hudi.replicas.replicate import HudiReplicationResult, run_replication
 from pipeline.hudi.spark_reader import HadoopStorage
 from pipeline.hudi.table.storage import HudiStorage, LocalStorage
 from pipeline.hudi.table.table import open_table

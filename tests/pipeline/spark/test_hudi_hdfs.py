@@ -16,8 +16,8 @@ from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.read import changed_rows as rows_of
-from pipeline.hudi.replica_plan import plan_replication
-from pipeline.hudi.replicate import HudiReplicationResult, run_replication
+from pipeline.hudi.replicas.replica_plan import plan_replication
+from pipeline.hudi.replicas.replicate import HudiReplicationResult, run_replication
 from pipeline.hudi.spark_reader import HadoopStorage, changed_rows, read, storage_for
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes, open_table

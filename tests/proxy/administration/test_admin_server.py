@@ -14,7 +14,7 @@ import uvloop
 from conf.roles import Role
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
-from conf.settings.transports import Transports
+from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from proxy.administration.admin_server import AdminServer
 from proxy.administration.operator_tokens import caller_of

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from conf.secrets import SecretFile
-from conf.settings.authentication import Auth, Identity, KerberosService, Qop
 from conf.settings.operating import Operating, ZooKeeper
+from conf.settings.security.authentication import Auth, Identity, KerberosService, Qop
+from conf.settings.security.transports import Tls, Transport, Transports
 from conf.settings.settings import Settings
-from conf.settings.transports import Tls, Transport, Transports
 from conf.topology import Endpoint, Topology
 from proxy.discovery.nodes import nodes
 

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from conf.settings.transports import Transport, Transports
+from conf.settings.security.transports import Transport, Transports
 from proxy.auth.authenticator import NoAuthentication
 from proxy.errors import AuthRejected
 from proxy.limits import Limits

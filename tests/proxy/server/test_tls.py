@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.stack.java import find_java
-from conf.settings.transports import Tls, TlsVersion, Transport, Transports
+from conf.settings.security.transports import Tls, TlsVersion, Transport, Transports
 from conf.topology import Endpoint
 from proxy.errors import BadCertificate
 from proxy.limits import Limits

@@ -1,6 +1,6 @@
 """The operator's restrictions, over real sockets and fake clusters."""
 
-from conf.settings.restrictions import ALWAYS_RESTRICTED, Code, Restrictions
+from conf.settings.security.restrictions import ALWAYS_RESTRICTED, Code, Restrictions
 from tests.proxy.fakes import Client, World, error_of, play
 from thriftcodec.values import Struct
 

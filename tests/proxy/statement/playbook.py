@@ -8,10 +8,10 @@ from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import ALL, Action, Known, Read, Unknown, Write
 from proxy.protocol.types import OperationState
 from proxy.session.session import SessionState
-from proxy.statement.commands import Become, Command
-from proxy.statement.events import Analysed, CommandRead, Event, Routed, Started
-from proxy.statement.machine import StatementMachine
-from proxy.statement.steps import Step
+from proxy.statement.machine.commands import Become, Command
+from proxy.statement.machine.events import Analysed, CommandRead, Event, Routed, Started
+from proxy.statement.machine.machine import StatementMachine
+from proxy.statement.machine.steps import Step
 from router.decision import Decision, RunIn
 
 EAST, WEST = ClusterName("east"), ClusterName("west")

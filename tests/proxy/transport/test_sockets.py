@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conf.settings.transports import Tls, Transport, Transports
+from conf.settings.security.transports import Tls, Transport, Transports
 from proxy.transport.sockets import tune
 from tests.proxy.certificates import made
 from tests.proxy.fakes import World, play, until

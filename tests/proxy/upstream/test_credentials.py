@@ -11,8 +11,8 @@ import uvloop
 from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.authentication import KerberosService, Qop
-from conf.settings.upstream_auth import Login, Proof
+from conf.settings.security.authentication import KerberosService, Qop
+from conf.settings.security.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.errors import WireError

@@ -9,9 +9,9 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
 from conf.topology import Endpoint
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
-from metastore.client.view_sync import ViewSync
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, call, named, placed

@@ -13,13 +13,13 @@ import pytest
 
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.settings import Writers
 from conf.topology import Endpoint, Topology
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
-from metastore.client.view_sync import ViewSync
 from metastore.errors import MalformedReply, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from metastore.view.methods import CLUSTER_FIELD

@@ -10,9 +10,9 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement
 from conf.topology import Endpoint
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
-from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreRefused
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore

@@ -8,9 +8,9 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, read_partition_placement, read_placement
 from conf.topology import Endpoint
+from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
-from metastore.client.view_sync import ViewSync
 from metastore.errors import MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table

@@ -11,9 +11,9 @@ import pytest
 
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import read_partition_placement, read_placement
-from conf.settings.metastore_login import MetastoreLogin
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
-from metastore.client.notifying_client import EVERYTHING, Notify
+from metastore.client.changes.notifying_client import EVERYTHING, Notify
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore

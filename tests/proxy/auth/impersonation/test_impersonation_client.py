@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from conf.settings.authentication import Identity, ProxyRule
-from conf.settings.upstream_auth import Login, Proof
+from conf.settings.security.authentication import Identity, ProxyRule
+from conf.settings.security.upstream_auth import Login, Proof
 from proxy.limits import Limits
 from proxy.server.peers import WorkerGroup
 from tests.proxy import slapd

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 
 import pytest
 
-from conf.settings.authentication import Identity, ProxyRule
+from conf.settings.security.authentication import Identity, ProxyRule
 from proxy.auth.impersonation.rules import may_impersonate
 
 ALL = frozenset("*")

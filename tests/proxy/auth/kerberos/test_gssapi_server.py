@@ -8,7 +8,7 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings.authentication import KerberosService, Qop
+from conf.settings.security.authentication import KerberosService, Qop
 from proxy.auth.errors import BadCredentials
 from proxy.auth.kerberos.gssapi_server import GssapiServer
 from saslauth.errors import SaslFailed

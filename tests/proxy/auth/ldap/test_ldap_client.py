@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conf.settings.authentication import Auth, Identity, Ldap
+from conf.settings.security.authentication import Auth, Identity, Ldap
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.ldap.ldap_client import LdapPasswords
 from proxy.auth.ldap.ldap_queries import normal

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf.settings.authentication import Jwt
+from conf.settings.security.authentication import Jwt
 from proxy.auth.errors import BadCredentials
 from proxy.auth.tokens.bearer_tokens import read_keys, read_token_header, user_of
 

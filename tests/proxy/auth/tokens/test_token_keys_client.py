@@ -14,7 +14,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from conf.settings.authentication import Jwt
+from conf.settings.security.authentication import Jwt
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.tokens import token_keys_client
 from proxy.auth.tokens.token_keys_client import JwtVerifier

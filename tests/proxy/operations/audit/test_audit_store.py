@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from conf.logs import batch_thread
-from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
+from conf.settings.security.authentication import Identity, ProxyRule
 from proxy.operations.audit import audit_store as module
 from proxy.operations.audit.audit_store import Audit
 from proxy.record.record import Record

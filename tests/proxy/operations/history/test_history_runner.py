@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from conf.logs import batch_thread
-from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
+from conf.settings.security.authentication import Identity, ProxyRule
 from database.errors import StoreUnavailable
 from database.history import history_thread
 from database.history.history_store import HistoryStore

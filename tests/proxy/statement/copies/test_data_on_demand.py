@@ -6,7 +6,7 @@ from typing import Any
 
 from cli.errors import CopyFailed
 from conf.names import ClusterName
-from conf.settings.restrictions import Restrictions
+from conf.settings.security.restrictions import Restrictions
 from proxy.protocol.types import FETCH_LOG, OperationState
 from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until

@@ -1,0 +1,1 @@
+"""Which copies let most statements run under the budgets: exactly, and by a greedy search."""

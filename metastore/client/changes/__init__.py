@@ -1,0 +1,1 @@
+"""What clients of the metastore and its views tell each other about changes."""

@@ -1,0 +1,1 @@
+"""A client of the view: its connection, its limits, its requests, and its way to the metastore."""

@@ -1,0 +1,63 @@
+"""A client's requests, one after the other, with limits of size and time."""
+
+import asyncio
+
+from conf.settings.view_limits import ViewLimits
+from metastore.view.errors import MessageTooLarge
+from metastore.view.server.clients.client_limits import ClientSlot
+from metastore.view.server.clients.upstream_connection import CHUNK, Upstream
+from thriftcodec.message_end import MessageEnd
+
+MAX_REQUEST = 128 * 1024 * 1024  # bytes
+
+
+class Requests:
+    """Reads a client's requests. While none comes, the connection to the metastore is closed."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, limits: ViewLimits, slot: ClientSlot, upstream: Upstream
+    ) -> None:
+        self._reader = reader
+        self._limits = limits
+        self._slot = slot
+        self._upstream = upstream
+        self._buffer = bytearray()
+
+    async def next(self) -> bytes | None:
+        """The next request; None when the client has closed the connection.
+
+        Raises MessageTooLarge; TimeoutError if a request takes too long to arrive, or the client
+        has never sent one.
+        """
+        if not self._buffer and not await self._begun():
+            return None
+        end, seen = MessageEnd(), 0
+        async with asyncio.timeout(self._limits.request):
+            while (more := end.feed(self._buffer[seen:])) is None:
+                seen = len(self._buffer)
+                if seen > MAX_REQUEST:
+                    raise MessageTooLarge("a request is above the limit")
+                if not await self._read():
+                    return None
+        length = seen + more
+        message = bytes(memoryview(self._buffer)[:length])
+        del self._buffer[:length]
+        self._slot.silent = False
+        return message
+
+    async def _begun(self) -> bool:
+        """Whether a request has begun; False: the client has closed the connection."""
+        if self._slot.silent:
+            async with asyncio.timeout(self._limits.first_call):
+                return await self._read()
+        loop = asyncio.get_running_loop()
+        resting = loop.call_later(self._limits.upstream_idle, self._upstream.rest)
+        try:
+            return await self._read()
+        finally:
+            resting.cancel()
+
+    async def _read(self) -> bool:
+        chunk = await self._reader.read(CHUNK)
+        self._buffer += chunk
+        return bool(chunk)

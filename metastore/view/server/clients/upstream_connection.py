@@ -1,0 +1,145 @@
+"""A client's connection to the real metastore, which has a thread for each connection.
+
+It is opened at the first call, and closed while the client is idle for long. The state that a
+connection keeps for its client (`set_ugi`) is set again on the next one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from conf.settings.security.metastore_login import MetastoreLogin
+from conf.topology import Endpoint
+from metastore.client.connecting import PLAIN
+from metastore.client.login import tls_context
+from metastore.errors import MalformedReply, MetastoreDown
+from metastore.view.locations import ClusterView
+from metastore.view.outbound.locations_out import ReplyStream
+from thriftcodec.message_end import MessageEnd
+
+CHUNK = 256 * 1024
+SILENCE = 3600.0  # seconds; adding many partitions to a slow database takes long
+_CONNECT = 10.0
+
+
+class UpstreamSlots:
+    """The free connections to the metastore of this process."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+
+    def take(self) -> None:
+        """Takes a connection. Raises MetastoreDown if none is free."""
+        if not self._free:
+            raise MetastoreDown("All connections to the metastore are in use.")
+        self._free -= 1
+
+    def give_back(self) -> None:
+        self._free += 1
+
+
+class Upstream:
+    """Sends whole requests and reads replies in chunks. Call `close` at the end."""
+
+    def __init__(
+        self,
+        metastores: tuple[Endpoint, ...],
+        slots: UpstreamSlots,
+        login: MetastoreLogin = PLAIN,
+    ) -> None:
+        self._metastores = metastores
+        self._login = login
+        self._slots = slots
+        self._connection: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._introduction: bytes | None = None
+        self._may_rest = True
+
+    async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The open connection, or a new one. Raises MetastoreDown."""
+        if self._connection is None:
+            self._slots.take()
+            try:
+                self._connection = await _first(self._metastores, self._login)
+            except BaseException:
+                self._slots.give_back()
+                raise
+            if self._introduction is not None:
+                await self._introduce(self._introduction)
+        return self._connection
+
+    async def send(self, data: bytes) -> None:
+        _, writer = await self.connection()
+        writer.write(data)
+        await writer.drain()
+
+    def note(self, method: str, request: bytes) -> None:
+        """Records a client's call if it changes the state of the connection."""
+        if method == "set_ugi":
+            self._introduction = request
+        elif method == "setMetaConf":
+            self._may_rest = False
+
+    def rest(self) -> None:
+        """Closes the connection of an idle client, unless its state would be lost."""
+        if self._may_rest:
+            self.close()
+
+    def close(self) -> None:
+        """Closes the connection, if there is one."""
+        if self._connection is not None:
+            self._connection[1].close()
+            self._connection = None
+            self._slots.give_back()
+
+    async def _introduce(self, request: bytes) -> None:
+        reader, writer = await self.connection()
+        writer.write(request)
+        await writer.drain()
+        end, chunk = MessageEnd(), b""
+        while end.feed(chunk) is None:
+            async with asyncio.timeout(_CONNECT):
+                chunk = await reader.read(CHUNK)
+            if not chunk:
+                raise MetastoreDown("The metastore closed the connection at once.")
+
+    async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:
+        """The reply as rewritten by `stream`, in pieces. Raises MetastoreDown."""
+        reader, _ = await self.connection()
+        while not stream.done:
+            async with asyncio.timeout(SILENCE):
+                chunk = await reader.read(CHUNK)
+            if not chunk:
+                raise MetastoreDown("The metastore closed the connection in a reply.")
+            ready = stream.feed(chunk)
+            if ready:
+                yield ready
+        if stream.surplus:
+            raise MalformedReply("The metastore sent more than one reply.")
+
+    async def ask(self, question: bytes, view: ClusterView) -> bytes:
+        """The whole reply to a request of the view itself."""
+        await self.send(question)
+        return b"".join([piece async for piece in self.replies(ReplyStream(None, view))])
+
+
+async def check_answers(metastores: tuple[Endpoint, ...], login: MetastoreLogin = PLAIN) -> None:
+    """Returns if one of the metastores accepts a connection. Raises MetastoreDown."""
+    _, writer = await _first(metastores, login)
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _first(
+    metastores: tuple[Endpoint, ...], login: MetastoreLogin
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    tried = []
+    for endpoint in metastores:
+        try:
+            async with asyncio.timeout(_CONNECT):
+                return await asyncio.open_connection(
+                    endpoint.host, endpoint.port, limit=CHUNK, ssl=tls_context(login)
+                )
+        except (OSError, TimeoutError) as error:
+            tried.append(f"{endpoint}: {error}")
+    raise MetastoreDown(f"No metastore answers ({'; '.join(tried)}).")

@@ -1,0 +1,1 @@
+"""Replicas of Hudi tables: commit by commit, cleaned and archived as their sources."""

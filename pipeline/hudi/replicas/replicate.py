@@ -1,0 +1,175 @@
+"""Replicates a Hudi table to another file system, commit by commit.
+
+The files of a complete commit never change, and a commit becomes visible by the file that
+completes it on the timeline. So a replica gets all files of the new commits first, then the
+timeline files in the order of completion. Before each commit becomes visible, a listing of the
+replica is compared with the plan: what the tasks reported is not enough. Its own timeline is the
+bookmark. A reader sees whole commits only, and after a kill the next run continues. The first run
+copies the latest files, and the properties last: without them there is no table. Then the replica
+deletes what its source has cleaned, and archives what its source has archived (`trim`).
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.copy.files import (
+    CopyOptions,
+    Difference,
+    FileCopy,
+    FileEntry,
+    FileListing,
+    Files,
+    FileStatus,
+    Progress,
+    compare,
+    no_progress,
+)
+from pipeline.errors import VerifyFailed
+from pipeline.hudi.errors import StorageFault
+from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES, HudiReplicationPlan, folder_of
+from pipeline.hudi.replicas.trim import COMPARE
+from pipeline.hudi.table.archive import VERSION
+from pipeline.hudi.table.table import (
+    LOCKS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HudiReplicationResult:
+    """Numbers: commits made visible, files and bytes sent."""
+
+    commits: int
+    files: int
+    bytes: int
+
+
+def run_replication(
+    planned: HudiReplicationPlan,
+    files: Files,
+    options: CopyOptions,
+    progress: Progress = no_progress,
+) -> HudiReplicationResult:
+    """Copies the files. Raises StorageFault for the first one that cannot be copied, VerifyFailed
+    when the replica has less than the tasks reported; the next run continues from there.
+    """
+    sent = [_copy_commits(planned, files, options, progress)]
+    files.delete(_at(planned, planned.cleaned))
+    for entries in (planned.cleans, planned.archived):
+        sent.append(_copy_files(planned, entries, files, options, progress))
+        if not planned.whole:
+            _check(planned, entries, files, visible=True)
+    if planned.version:
+        _write_text(planned, f"{planned.archive_folder}/{VERSION}", planned.version, files)
+    files.delete(_at(planned, planned.retired))
+    if planned.whole:
+        _check_all_files(planned, files)
+    if planned.postponed:
+        _write_text(planned, COMPARE, json.dumps(planned.postponed), files)
+    elif planned.compared:
+        files.delete(_at(planned, [COMPARE]))
+    _write_text(planned, PROPERTIES, planned.properties, files)
+    return HudiReplicationResult(
+        len(planned.completed), sum(n for n, _ in sent), sum(length for _, length in sent)
+    )
+
+
+def _copy_commits(
+    planned: HudiReplicationPlan, files: Files, options: CopyOptions, progress: Progress
+) -> tuple[int, int]:
+    """One commit after the other becomes visible: a reader must never see one without the earlier
+    ones. A new replica has no readers. Returns the numbers of files and bytes sent.
+    """
+    if planned.whole:
+        if files.read_marker(f"{planned.target}/{ORIGIN}") is None:
+            files.write_marker(f"{planned.target}/{ORIGIN}", planned.source)
+    elif planned.compared:
+        _write_text(planned, COMPARE, json.dumps(planned.compared), files)
+    parts = [planned.data, planned.prepared]
+    if planned.whole:
+        parts.append(planned.completed)
+    sent = [_copy_files(planned, entries, files, options, progress) for entries in parts]
+    if not planned.whole:
+        _check(planned, [*planned.data, *planned.prepared], files)
+        for entry in planned.completed:
+            sent.append(_copy_files(planned, [entry], files, options, progress))
+            _check(planned, [entry], files, visible=True)
+    return sum(n for n, _ in sent), sum(length for _, length in sent)
+
+
+def _check(
+    planned: HudiReplicationPlan,
+    entries: Sequence[FileEntry],
+    files: Files,
+    visible: bool = False,
+) -> None:
+    """Raises VerifyFailed unless the replica has each file with its length. Wrong files that
+    readers see as soon as they exist are deleted. Costs one listing of each folder.
+    """
+    difference = _difference(planned, entries, files)
+    if difference:
+        if visible:
+            files.delete(_at(planned, difference.unlike))
+        raise _verify_failed(planned, difference)
+
+
+def _difference(
+    planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files
+) -> Difference:
+    folders = sorted({folder_of(entry.path) for entry in entries})
+    listings = files.listings([f"{planned.target}/{each}".rstrip("/") for each in folders])
+    there = [
+        replace(found, path=f"{folder}/{found.path}".lstrip("/"))
+        for folder, listing in zip(folders, listings, strict=True)
+        for found in (listing.files if listing else ())
+    ]
+    return replace(compare(FileListing(tuple(entries)), FileListing(tuple(there))), extra=())
+
+
+def _verify_failed(planned: HudiReplicationPlan, difference: Difference) -> VerifyFailed:
+    return VerifyFailed(f"{planned.target} does not have what was copied to it: {difference}.")
+
+
+def _write_text(planned: HudiReplicationPlan, path: str, text: str, files: Files) -> None:
+    place = f"{planned.target}/{path}"
+    if files.read_marker(place) != text:
+        files.write_marker(place, text)
+
+
+def _at(planned: HudiReplicationPlan, paths: Iterable[str]) -> list[str]:
+    return [f"{planned.target}/{path}" for path in paths]
+
+
+def _check_all_files(planned: HudiReplicationPlan, files: Files) -> None:
+    """Compares a new replica with the plan, before readers see it. Deletes what an interrupted
+    first run has left and the source no longer has: a commit that was undone since would appear in
+    the replica. Raises VerifyFailed.
+    """
+    parts = (planned.data, planned.prepared, planned.completed, planned.cleans, planned.archived)
+    wanted = FileListing(tuple(entry for part in parts for entry in part))
+    listing = files.listings([planned.target])[0] or FileListing(())
+    difference = compare(wanted, listing)
+    if difference.missing or difference.unlike:
+        raise _verify_failed(planned, replace(difference, extra=()))
+    own = {ORIGIN, f"{planned.archive_folder}/{VERSION}"}
+    extra = (path for path in difference.extra if path not in own and not path.startswith(LOCKS))
+    files.delete(_at(planned, list(extra)))
+
+
+def _copy_files(
+    planned: HudiReplicationPlan,
+    entries: Sequence[FileEntry],
+    files: Files,
+    options: CopyOptions,
+    progress: Progress,
+) -> tuple[int, int]:
+    if not entries:
+        return 0, 0
+    copies = [FileCopy(planned.source, planned.target, entry) for entry in entries]
+    results = files.copy_files(copies, options, progress)
+    for result in results:
+        if result.status not in (FileStatus.SENT, FileStatus.KEPT):
+            path, why = result.file.entry.path, result.message or result.status.value
+            raise StorageFault(f"{planned.source}/{path} was not copied: {why}.")
+    sent = [result for result in results if result.status is FileStatus.SENT]
+    return len(sent), sum(result.sent for result in sent)

@@ -1,0 +1,1 @@
+"""The decisions of one statement, without I/O: events in, commands out."""

@@ -1,0 +1,55 @@
+"""The claim that a statement carries to its cluster, and what the guard's refusal of it means.
+
+A cluster without a guard gets no claim. A claim that no longer holds, because a write began after
+the decision, is no error of the user's: nothing has run, and the statement is routed again.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from conf.names import ClusterName, PartitionRef, TableRef
+from dialect.statement import Unknown
+from proxy.errors import NotIncremental
+from proxy.protocol.replies import Status
+from proxy.protocol.types import OperationState
+from proxy.statement.machine.events import Routed, WriteToken
+from router.claim import KEY, WholeUnless, claim_of, encoded
+from router.errors import CHANGED_AFTER_DECISION
+
+_CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
+
+
+def claim_overlay(
+    routed: Routed,
+    cluster: ClusterName,
+    targets: Iterable[TableRef | PartitionRef],
+    token: WriteToken | None,
+) -> Mapping[str, str]:
+    """What is added to the statement's overlay. `token` is that of its running write."""
+    marks = () if token is None else (token.id,)
+    claim = claim_of(
+        routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks,
+        changes=routed.changes,
+    )  # fmt: skip
+    return {KEY: encoded(claim)}
+
+
+def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
+    """Before a statement runs in a cluster without a guard, which would read all rows of tables of
+    which the session reads only changed ones. Raises NotIncremental."""
+    is_unknown = isinstance(routed.statement, Unknown)
+    changes = routed.changes.items()
+    certain = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))
+    if tables := [table for table, each in certain if each or is_unknown]:
+        raise NotIncremental(
+            f"The session reads only changed rows of {', '.join(tables)}, but cluster {cluster} has"
+            " no guard, which does so. Use hudi_table_changes('<table>', 'latest_state',"
+            " '<begin>'[, '<end>']) in place of the table."
+        )
+
+
+def is_outdated(status: Status) -> bool:
+    """Whether the guard refused a statement because a table changed after the decision (CW363)."""
+    failure = status.failure
+    return (
+        status.state is OperationState.ERROR and failure is not None and _CHANGED in failure.message
+    )

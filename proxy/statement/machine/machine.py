@@ -1,0 +1,426 @@
+"""One statement as a state machine without I/O: `receive(event)` returns the commands to carry out.
+
+`steps` has the theory and the table of steps; the methods here have the order of that table. The
+machine decides; what takes time or a socket is a command, which `StatementRunner` carries out. The
+machine reads and changes the user's `SessionState`, which does no I/O either.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
+from conf.topology import Cluster
+from dialect.grammar.cluster_statements import ClusterCommand
+from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
+from proxy.errors import ClusterDown, ClusterLost, Rejected, Unsettled, refusal
+from proxy.protocol.replies import Status
+from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.status import failure_of, is_cluster_stopped
+from proxy.protocol.types import OperationState
+from proxy.session import own_settings
+from proxy.session.session import SessionState
+from proxy.session.settings.restrictions import check_statement, is_ignored
+from proxy.session.settings.time_zone import is_left_to_server, with_zone
+from proxy.session.states import BadTransition
+from proxy.statement.machine import cluster_commands
+from proxy.statement.machine import commands as cmd
+from proxy.statement.machine import events as ev
+from proxy.statement.machine.access_checks import check_command, check_database, check_list
+from proxy.statement.machine.attempt import Attempt
+from proxy.statement.machine.claims import check_unguarded, is_outdated
+from proxy.statement.machine.commands import Command
+from proxy.statement.machine.events import Event, Routed
+from proxy.statement.machine.retries import Retries
+from proxy.statement.machine.steps import TRANSITIONS, Step, step_after
+from router import decision
+from router.access.statement_access import LISTS
+from router.cures import CopyNeeded
+
+_NOT_ANALYSED = Unknown("no cluster is configured")
+
+
+class StatementMachine:
+    """`sql` is run in the session `state`. `through` is where everything goes, not analysed, while
+    no cluster is configured (DC-N1). `limited`: the cluster ends the statement after some time.
+    `is_checked` says whether all guards of a cluster check claims. `lost`: it ran in this cluster,
+    which was lost with the result, and this is the client's error for that."""
+
+    def __init__(
+        self,
+        sql: str,
+        state: SessionState,
+        through: ClusterName | None = None,
+        limited: bool = False,
+        can_copy: bool = False,
+        can_move: bool = True,
+        is_checked: Callable[[Cluster], bool | None] = lambda cluster: None,
+        lost: tuple[ClusterName, CausewayError] | None = None,
+    ) -> None:
+        self.step = Step.NEW
+        self._sql = sql
+        self._state = state
+        self._through = through
+        self._limited = limited
+        self._can_copy = can_copy
+        self._is_checked = is_checked
+        self._stopped = False
+        self._is_running = False  # for the client
+        self._turn: frozenset[TableRef] = frozenset()  # the tables that only it writes now
+        self._database = ""  # to use
+        self._decided_last: Routed | None = None
+        self._retries = Retries(is_routed=through is None, can_move=can_move, lost=lost)
+        self._has_fetched = False
+        self._started: Attempt | None = None
+        self._reported = False
+
+    @property
+    def _routed(self) -> Routed:
+        """The last decision; there is one from ROUTING on."""
+        assert self._decided_last is not None
+        return self._decided_last
+
+    @property
+    def _cluster(self) -> ClusterName:
+        """The cluster of a decision to run the statement."""
+        assert isinstance(self._routed.decision, decision.RunIn)
+        return self._routed.decision.cluster
+
+    @property
+    def _attempt(self) -> Attempt:
+        """The last attempt; there is one after ENTERING."""
+        assert self._started is not None
+        return self._started
+
+    def receive(self, event: Event) -> list[Command]:
+        """The commands that follow; the step is that of the call among them (`steps`).
+
+        Raises BadTransition when the event cannot come now.
+        """
+        if isinstance(event, ev.Stopped):
+            self._stopped = True
+            return self._stop()
+        if isinstance(event, ev.Interrupted):
+            commands = self._interrupt()
+            self.step = Step.OVER
+            return commands
+        allowed = TRANSITIONS[self.step].get(type(event))
+        if allowed is None:
+            raise BadTransition(f"{type(event).__name__} at {self.step.name}")
+        try:
+            commands = self._commands(event)
+        except (CausewayError, Rejected) as error:
+            commands = self._fail(error)
+        after = step_after(commands)
+        if after not in allowed:
+            raise BadTransition(f"{self.step.name} -> {after.name}")
+        self.step = after
+        return commands
+
+    def _commands(self, event: Event) -> list[Command]:
+        match event:
+            case ev.Started():
+                return self._start()
+            case ev.CommandRead(command):
+                return self._read(command)
+            case ev.Copied(summary):
+                return self._answer(Table(("result",), ((summary,),)))
+            case ev.Listed(table):
+                return self._answer(table)
+            case ev.Fetched():
+                return self._conclude() if self._stopped else [self._route()]
+            case ev.Analysed(statement):
+                return self._analysed(statement)
+            case ev.DatabaseChecked(exists):
+                return self._use_database(exists)
+            case ev.Routed():
+                return self._decided(event)
+            case ev.TurnCame(waited):
+                return [self._route()] if waited and not self._stopped else self._enter()
+            case ev.Recalled(table):
+                return self._not_recalled() if table is None else self._answer(table)
+            case ev.SyntaxChecked(failure):
+                raise Rejected(failure or refusal(self._routed.decision))
+            case ev.Entered():
+                return self._entered(event)
+            case ev.WriteOpened():
+                return self._send(event)
+            case ev.Accepted():
+                return self._accepted()
+            case ev.Ended(status):
+                return self._ended(status)
+            case ev.ZoneRead(zone):
+                return self._zone_read(zone)
+            case ev.TablesClaimed():
+                return self._finish()
+            case ev.OutcomeLearned(ended):
+                return [cmd.Linger() if ended else cmd.RecoverWrite(self._attempt.write)]
+            case ev.Lingered():
+                return [cmd.CloseWrite(self._attempt.write)]
+            case ev.Failed(error):
+                return self._failed(error)
+        raise AssertionError(event)
+
+    def _stop(self) -> list[Command]:
+        match self.step:
+            case Step.QUEUEING:
+                return [cmd.LeaveQueue()]
+            case Step.COPYING | Step.FETCHING:
+                return [cmd.CancelCopies()]
+            case Step.RUNNING:
+                return [cmd.CancelInCluster()]
+        return []
+
+    # Causeway's own commands, and what changes the session alone
+
+    def _start(self) -> list[Command]:
+        if self._through is None:
+            return [cmd.ReadCommand(self._sql)]
+        runs = decision.RunIn(self._through, "DC-N1", "no cluster is configured")
+        return self._decided(Routed(_NOT_ANALYSED, runs, {}, {}))
+
+    def _read(self, command: ClusterCommand | None) -> list[Command]:
+        if command is None:
+            return [cmd.Analyse()]
+        check_command(command, self._state)
+        begun = cluster_commands.begin(command, self._state, self._is_checked, self._can_copy)
+        return self._answer(begun) if isinstance(begun, Table) else [begun]
+
+    def _analysed(self, statement: Known | Unknown) -> list[Command]:
+        state = self._state
+        if isinstance(statement, Known):
+            check_statement(statement, state.restrictions)
+            if is_ignored(statement, state.restrictions):
+                return self._answer(own_settings.answer(statement.changes))
+            if statement.changes is not None:
+                state.check(statement.changes, self._sql)
+            match statement.changes:
+                case UseDatabase(database) if statement.immediate is None:
+                    check_database(database, state)
+                    self._database = database
+                    return [cmd.CheckDatabase(database)]
+                case SetVariable(key, value) if own_settings.is_ours(key):
+                    return self._answer(own_settings.change(state, key, value))
+        return [self._route(statement)]
+
+    def _use_database(self, exists: bool) -> list[Command]:
+        if not exists:
+            raise Rejected(own_settings.no_such_database(self._database))
+        number = self._state.journal.reserve()
+        return self._answer(NO_ROWS, cmd.Apply(UseDatabase(self._database), number, None))
+
+    # Decisions and attempts
+
+    def _decided(self, routed: Routed) -> list[Command]:
+        self._decided_last = routed
+        self._retries.decided(routed.decision)
+        match routed.decision:
+            case decision.RunIn():
+                check_statement(routed.statement, self._state.restrictions)
+                return self._recall(routed) or self._queue(routed.in_turn)
+            case decision.Refuse() if isinstance(routed.statement, Unknown):
+                return [cmd.CheckSyntax(routed.statement)]
+            case decision.Refuse(copies=copies) if copies and not self._has_fetched:
+                return self._fetch(copies)
+            case decision.Refuse():
+                raise Rejected(refusal(routed.decision))
+            case decision.Answer():
+                return self._answer(NO_ROWS)
+
+    def _fetch(self, copies: tuple[CopyNeeded, ...]) -> list[Command]:
+        """The copies after which the query can run. Its client sees that it runs."""
+        if self._stopped:
+            return self._conclude()
+        self._has_fetched = True
+        return [*self._runs(), cmd.FetchMissing(copies)]
+
+    def _route(self, statement: Known | Unknown | None = None) -> Command:
+        """Another decision, which knows of the cluster that was lost."""
+        return cmd.Route(statement, self._retries.lost_cluster)
+
+    def _queue(self, tables: frozenset[TableRef]) -> list[Command]:
+        """Waits for the turn to write these tables, unless the statement has it."""
+        if self._stopped or tables <= self._turn:
+            return self._enter()
+        if not self._retries.may_decide:
+            raise Unsettled("The tables of the statement keep changing.")
+        self._turn = tables
+        return [cmd.AwaitTurn(tables)]
+
+    def _recall(self, routed: Routed) -> list[Command]:
+        """The way to an answer from memory; none for any other statement."""
+        statement = routed.statement
+        if not isinstance(statement, Known) or statement.catalog is None or statement.explain:
+            return []
+        return [cmd.Recall(statement.catalog, self._cluster)]
+
+    def _not_recalled(self) -> list[Command]:
+        """The cluster answers, but not a list of which the user may see only a part."""
+        statement = self._routed.statement
+        if isinstance(statement, Known) and isinstance(statement.catalog, LISTS):
+            check_list(self._state)
+        return self._enter()
+
+    def _enter(self) -> list[Command]:
+        self._started = None
+        self._retries.attempts += 1
+        if self._stopped:
+            return self._conclude()
+        routed = self._routed
+        return [cmd.EnterCluster(self._cluster, routed.statement, routed.versions)]
+
+    def _entered(self, event: ev.Entered) -> list[Command]:
+        if not event.checked:
+            check_unguarded(self._cluster, self._routed)
+        number = self._state.journal.reserve()
+        self._started = attempt = Attempt(self._routed, self._cluster, event.checked, number)
+        if event.lacks:
+            return self._answer(NO_ROWS, *attempt.apply(attempt.statement))
+        if self._stopped:
+            return self._conclude()
+        if attempt.writes:
+            return [cmd.OpenWrite(attempt.writes)]
+        return self._send(ev.WriteOpened((), None))
+
+    def _send(self, opened: ev.WriteOpened) -> list[Command]:
+        attempt = self._attempt
+        attempt.token = opened.token
+        if self._stopped:
+            closed = [] if opened.token is None else [cmd.CloseWrite(opened.token)]
+            return [*closed, *self._conclude()]
+        attempt.at_once = attempt.is_constant and not self._limited
+        before = self._runs() if attempt.at_once else []
+        return [*before, cmd.Execute(attempt.claim(opened.targets), attempt.at_once)]
+
+    def _runs(self) -> list[Command]:
+        """The client sees that it runs; once, also when it is decided again."""
+        if self._stopped or self._is_running:
+            return []
+        self._is_running = True
+        return [cmd.Become(OperationState.RUNNING)]
+
+    def _accepted(self) -> list[Command]:
+        self._attempt.accepted = True
+        first = [cmd.CancelInCluster()] if self._stopped else self._runs()
+        return [*first, cmd.WaitForEnd()]
+
+    # The end of an attempt
+
+    def _ended(self, status: Status) -> list[Command]:
+        attempt = self._attempt
+        failure = status.failure
+        if failure is not None and is_cluster_stopped(failure) and self._may_move():
+            return self._move(Rejected(failure))
+        if self._through is None:
+            status = attempt.explained(status)
+        attempt.status = status
+        marks = attempt.close_mark(status)
+        statement = attempt.statement
+        changes = statement.changes if isinstance(statement, Known) else None
+        if status.state is OperationState.FINISHED and is_left_to_server(changes):
+            return [*marks, cmd.ReadZone()]
+        return marks + self._settle(statement)
+
+    def _zone_read(self, zone: str | None) -> list[Command]:
+        """RESET where the server does not say its zone is as before; SET has to know it."""
+        attempt = self._attempt
+        statement = attempt.statement
+        assert isinstance(statement, Known)
+        if zone is not None:
+            return self._settle(replace(statement, effect=with_zone(statement.effect, zone)))
+        if isinstance(statement.changes, ResetVariables):
+            return self._settle(statement)
+        text = f"Cluster {attempt.cluster} does not say which time zone it has set."
+        return self._failed(ClusterLost(text))
+
+    def _settle(self, statement: Known | Unknown) -> list[Command]:
+        """After a known end: the journal, and then another decision or the client's answer."""
+        attempt = self._attempt
+        assert attempt.status is not None
+        effects = attempt.effects(statement, attempt.status)
+        if attempt.checked and self._retries.may_decide and is_outdated(attempt.status):
+            tables = tuple(attempt.routed.versions)
+            forget = cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)
+            return [*effects, *forget, cmd.DiscardResult(), self._route()]
+        created = attempt.created
+        if created and attempt.status.state is OperationState.FINISHED:
+            return [*effects, cmd.ClaimTables(created, attempt.cluster)]
+        return effects + self._finish()
+
+    def _finish(self) -> list[Command]:
+        status = self._attempt.status
+        assert status is not None
+        become = cmd.Become(status.state, status.failure)
+        if status.state is not OperationState.FINISHED:
+            return [become, *self._conclude()]
+        keep = [cmd.KeepRequest()] if self._retries.is_movable(self._routed, self._state) else []
+        return [become, *keep, cmd.AskSchema(), *self._conclude()]
+
+    # Failures
+
+    def _failed(self, error: CausewayError | Rejected) -> list[Command]:
+        """A call failed: the attempt is repeated, or the statement fails."""
+        if self.step is Step.RECALLING:
+            return self._not_recalled()
+        if self._retries.lost is not None and self.step is Step.ROUTING:
+            return self._fail(self._retries.lost[1])
+        effects: list[Command] = []
+        if self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):
+            attempt, sent = self._attempt, self.step is Step.SENDING
+            if sent and attempt.at_once and isinstance(error, Rejected):
+                return self._send_again(attempt)
+            effects = attempt.cut_off(error if sent else None)
+        if self._retries.may_repeat(self.step, error):
+            return effects + self._enter()
+        if isinstance(error, ClusterLost) and self._may_move():
+            return effects + self._move(error)
+        if isinstance(error, ClusterDown) and self._may_decide_without(error):
+            return [*effects, self._route(self._routed.statement)]
+        return effects + self._fail(error)
+
+    def _may_decide_without(self, error: ClusterDown) -> bool:
+        """Whether another cluster may run the statement, since this one opened no session."""
+        return self.step is Step.ENTERING and self._retries.opened_none(self._cluster, error)
+
+    def _may_move(self) -> bool:
+        """Whether a read whose cluster was lost may run in another one: its client has no row."""
+        if self._stopped or self.step not in (Step.ENTERING, Step.SENDING, Step.RUNNING):
+            return False
+        return self._retries.may_move(self._routed, self._state)
+
+    def _move(self, error: ClusterLost | Rejected) -> list[Command]:
+        self._retries.lost = self._cluster, error
+        return [cmd.DiscardResult(), self._route(self._routed.statement)]
+
+    def _send_again(self, attempt: Attempt) -> list[Command]:
+        """A statement that the cluster refused at once: a client gets the error that it has when it
+        is sent asynchronously. It writes nothing, and reads no table."""
+        attempt.at_once = False
+        return [cmd.Execute(attempt.claim(()))]
+
+    def _fail(self, error: CausewayError | Rejected) -> list[Command]:
+        if self._reported:
+            return []
+        failure = error.failure if isinstance(error, Rejected) else failure_of(error)
+        return [cmd.Become(OperationState.ERROR, failure), *self._conclude()]
+
+    # The end
+
+    def _answer(self, table: Table, *before: Command) -> list[Command]:
+        finished = cmd.Become(OperationState.FINISHED)
+        return [*before, cmd.Answer(table), finished, *self._conclude()]
+
+    def _conclude(self) -> list[Command]:
+        """The client has its answer; a write that has no known end goes on."""
+        self._reported = True
+        return [cmd.Report(), *(self._started.left() if self._started else ())]
+
+    def _interrupt(self) -> list[Command]:
+        if self.step is Step.LINGERING:
+            return [cmd.CloseWrite(self._attempt.write)]
+        if self._reported:
+            return []
+        running = self.step in (Step.SENDING, Step.RUNNING, Step.ZONING)
+        effects = self._attempt.cut_off(None) if running else []
+        self._reported = True
+        return [*effects, cmd.Become(OperationState.CANCELED), cmd.Report()]
