@@ -3,36 +3,30 @@ the answers on. Nothing is decided here."""
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import LostReads
-from dialect.grammar.cluster_statements import ShowCopies
 from dialect.statement import Known
-from metastore.errors import NoSuchObject
-from proxy.errors import NotUnderstoodCommand, Rejected, SessionGone, TableBusy
+from proxy.errors import Rejected, SessionGone, TableBusy
 from proxy.limits import DEFAULT, Limits
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
-from proxy.protocol.results import Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.record.incidents import internal_error
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, Repeatable, close_remote, nothing_runs
-from proxy.session.own_settings import no_such_database
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.replay.server_caches import caches_rows
 from proxy.session.user_session import UserSession
+from proxy.statement.copies.awaited_copies import AwaitedCopies
 from proxy.statement.copies.copier import CopyOrder
 from proxy.statement.dry_run import explain
-from proxy.statement.machine import cluster_commands
+from proxy.statement.listings import list_copies, list_statements
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine import events as ev
-from proxy.statement.machine.access_checks import visible
 from proxy.statement.machine.commands import Command
 from proxy.statement.machine.events import Event, WriteToken
 from proxy.statement.machine.machine import StatementMachine
@@ -43,7 +37,6 @@ from proxy.upstream.cluster_load import RunningStatement
 from proxy.upstream.remote_result import RemoteResult
 from router.cures import CopyNeeded
 
-T = TypeVar("T")
 FROM_MEMORY = "memory"  # in the place of a rule's name in metrics and the audit log
 _log = logging.getLogger(__name__)
 
@@ -71,7 +64,7 @@ class StatementRunner:
         self._upstream: ClusterSession | None = None
         self._cached: Mapping[TableRef, object] | None = None  # what it caches in the cluster
         self._remote: RemoteResult | None = None
-        self._copies: asyncio.Task[object] | None = None  # that the statement waits for
+        self._copies = AwaitedCopies()
         self._routed: ev.Routed | None = None
         self._running: RunningStatement | None = None  # in the load of its cluster
         self._reported: Callable[[], object] | None = None
@@ -142,9 +135,9 @@ class StatementRunner:
             case cmd.Explain(explained):
                 return ev.Listed(await explain(explained, state, self._router))
             case cmd.ListStatements(limit):
-                return ev.Listed(await self._list_statements(limit))
+                return ev.Listed(await list_statements(self._services.history, state.user, limit))
             case cmd.ListCopies(wanted):
-                return ev.Listed(await self._list_copies(wanted))
+                return ev.Listed(await list_copies(self._router, state, wanted))
             case cmd.Copy():
                 return await self._copy(command)
             case cmd.FetchMissing(copies):
@@ -206,39 +199,13 @@ class StatementRunner:
             self._operation.record.mark("execute")
         return ev.Recalled(table)
 
-    async def _list_statements(self, limit: int | None) -> Table:
-        """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
-        history = self._services.history
-        if history is None:
-            raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
-        limited = {} if limit is None else {"limit": str(limit)}
-        page = await history.page({"user": self._session.state.user, **limited})
-        return cluster_commands.show_statements(page["statements"])
-
-    async def _list_copies(self, command: ShowCopies) -> Table:
-        """Raises NoSuchObject, Rejected, MetastoreDown, UnreadableFacts."""
-        database = (command.database or self._session.state.namespace().database).lower()
-        loader = self._router.loader
-        if command.table is not None:
-            ref = TableRef(database, command.table)
-            found = await loader.copies({ref: None})
-            if not found:
-                raise NoSuchObject(f"table {ref}")
-        else:
-            if not await self._router.database_exists(database):
-                raise Rejected(no_such_database(database))
-            tables = await loader.tables_in(database)
-            tables = visible(tables, self._session.state)
-            found = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
-        return cluster_commands.show_copies(found, command.table is not None, time.time())
-
     async def _copy(self, copy: cmd.Copy) -> Event:
         copier = self._services.copier
         assert copier is not None
         command = copy.command
         ref = command.ref(self._session.state.namespace().database)
         order = CopyOrder(ref, command.partitions, command.source, command.target)
-        done = await self._copying(copier(order))
+        done = await self._copies.run(copier(order))
         self._router.snapshot.invalidate([ref])
         return ev.Copied("cancelled" if done is None else done.text)
 
@@ -247,21 +214,10 @@ class StatementRunner:
         fetcher, state = self._services.fetcher, self._session.state
         assert fetcher is not None
         work = fetcher.fetch(state.user, copies, state.fetch_bytes, self._operation.tell)
-        await self._copying(work)
+        await self._copies.run(work)
         self._router.snapshot.invalidate([copy.table for copy in copies])
         self._operation.record.mark("copy")
         return ev.Fetched()
-
-    async def _copying(self, work: Coroutine[object, object, T]) -> T | None:
-        """The result of the work; None when `CancelCopies` ended it."""
-        self._copies = task = asyncio.ensure_future(work)
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.wait({task})
-            raise
-        return None if task.cancelled() else task.result()
 
     async def _await_turn(self, tables: Collection[TableRef]) -> Event:
         """Raises TableBusy, WorkerFailed."""
@@ -390,8 +346,7 @@ class StatementRunner:
             case cmd.LeaveQueue():
                 self._leave_queue()
             case cmd.CancelCopies():
-                if self._copies is not None:
-                    self._copies.cancel()
+                self._copies.cancel()
             case cmd.CancelInCluster():
                 await self._sent.cancel()
             case cmd.CloseWrite(token):

@@ -1,0 +1,41 @@
+"""The rows of SHOW STATEMENTS and SHOW COPIES, from the history and the metastore."""
+
+import time
+
+from conf.names import TableRef
+from dialect.grammar.cluster_statements import ShowCopies
+from metastore.errors import NoSuchObject
+from proxy.errors import NotUnderstoodCommand, Rejected
+from proxy.protocol.results import Table
+from proxy.session.own_settings import no_such_database
+from proxy.session.session import SessionState
+from proxy.statement.machine import cluster_commands
+from proxy.statement.machine.access_checks import visible
+from proxy.statement.services import StatementHistory
+from proxy.statement.statement_router import StatementRouter
+
+
+async def list_statements(history: StatementHistory | None, user: str, limit: int | None) -> Table:
+    """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
+    if history is None:
+        raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
+    limited = {} if limit is None else {"limit": str(limit)}
+    page = await history.page({"user": user, **limited})
+    return cluster_commands.show_statements(page["statements"])
+
+
+async def list_copies(router: StatementRouter, state: SessionState, command: ShowCopies) -> Table:
+    """Raises NoSuchObject, Rejected, MetastoreDown, UnreadableFacts."""
+    database = (command.database or state.namespace().database).lower()
+    loader = router.loader
+    if command.table is not None:
+        ref = TableRef(database, command.table)
+        found = await loader.copies({ref: None})
+        if not found:
+            raise NoSuchObject(f"table {ref}")
+    else:
+        if not await router.database_exists(database):
+            raise Rejected(no_such_database(database))
+        tables = visible(await loader.tables_in(database), state)
+        found = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
+    return cluster_commands.show_copies(found, command.table is not None, time.time())
