@@ -25,6 +25,7 @@ RUN apt-get update && apt-get install --yes --no-install-recommends make procps 
 WORKDIR /opt/causeway
 COPY Makefile pyproject.toml setup.py requirements.lock README.md ./
 COPY requirements requirements
+COPY docs/reference/causeway.1 docs/reference/causeway.1
 COPY bench bench
 COPY cli cli
 COPY conf conf

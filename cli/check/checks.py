@@ -10,6 +10,7 @@ from cli.check import targets
 from conf.names import ClusterName
 from conf.secrets import SecretFile, Sharing
 from conf.settings.console import LOGIN as CONSOLE_LOGIN
+from conf.settings.console import ConsoleSettings
 from conf.settings.reading.kinds import SECRET_FILE
 from conf.settings.reading.rows import Setting, group_of, rows_of
 from conf.settings.security.authentication import METHODS, Auth, Identity, KerberosService
@@ -21,6 +22,7 @@ _UPSTREAM = ClusterName("upstream")  # the servers of `proxy.upstream`
 _KEYSTORE = "hive.server2.keystore.path"
 _ADMIN_KEYSTORE = "proxy.admin.keystore.path"
 _IDENTITY = (METHODS.name, "hive.server2.custom.authentication", "proxy.password.file")
+_LIFECYCLE_PORT, _CONSOLE_PORT = "lifecycle.port", "console.port"
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -71,6 +73,14 @@ def listeners(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
         yield "proxy.admin.port", settings.operating.admin
 
 
+def other_listeners(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
+    """The addresses of the lifecycle's server and of the console, if there are settings of them."""
+    if settings.lifecycle.port is not None:
+        yield _LIFECYCLE_PORT, settings.lifecycle.port
+    if settings.console != ConsoleSettings():
+        yield _CONSOLE_PORT, settings.console.listen
+
+
 def _words(name: str) -> set[str]:
     """The name of a check has that of its setting, but the clusters' names one which is left out
     by itself where it is wrong."""
@@ -98,6 +108,11 @@ def _clusters(settings: Settings) -> Iterator[Check]:
 def _ports(settings: Settings) -> Iterator[Check]:
     for name, endpoint in listeners(settings):
         yield Check(f"{name} {endpoint}", targets.Port(endpoint, settings.operating))
+    for name, endpoint in other_listeners(settings):
+        target: targets.Remote = targets.ConsolePort(endpoint, settings.transports.tls is not None)
+        if name == _LIFECYCLE_PORT:
+            target = targets.LifecyclePort(endpoint, settings.operating.access)
+        yield Check(f"{name} {endpoint}", target)
 
 
 def _files(settings: Settings, path: Path) -> Iterator[Check]:
@@ -206,6 +221,8 @@ def _others(settings: Settings) -> Iterator[Check]:
             parts = urlsplit(url)
             endpoint = Endpoint(parts.hostname or "", parts.port or _PORTS[parts.scheme])
             yield Check(f"{name} {endpoint}", targets.Listener(endpoint))
+    if lifecycle.catalog_service:
+        yield Check("catalog.service.impl", targets.CatalogClass(lifecycle.catalog_service))
     if lifecycle.mail_server is not None:
         name = f"lifecycle.alert.mail.server {lifecycle.mail_server}"
         yield Check(name, targets.Listener(lifecycle.mail_server))

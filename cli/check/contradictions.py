@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from urllib.parse import parse_qs, urlsplit
 
-from cli.check.checks import listeners
+from cli.check.checks import listeners, other_listeners
 from cli.check.report import Result, error, warning
 from conf.settings.security.authentication import METHODS, Auth
 from conf.settings.settings import CLUSTERS, Settings
@@ -20,6 +20,7 @@ def contradictions(settings: Settings, wrong: Collection[str] = ()) -> list[Resu
     found = (
         *_clusters(settings),
         *_ports(settings),
+        *_console(settings),
         *_authentication(settings),
         *_operators(settings),
         *_plain_passwords(settings),
@@ -47,6 +48,19 @@ def _ports(settings: Settings) -> Iterator[Result]:
     for name, endpoint in listeners(settings):
         if used[endpoint] > 1:
             yield Result(name, error(f"another listener of the proxy has {endpoint}, too"))
+    used.update(endpoint for _, endpoint in other_listeners(settings))
+    for name, endpoint in other_listeners(settings):
+        if used[endpoint] > 1:
+            text = f"another part has {endpoint}, too: they cannot run on one machine"
+            yield Result(name, warning(text))
+
+
+def _console(settings: Settings) -> Iterator[Result]:
+    """Settings with which `causeway console` does not start."""
+    host = settings.console.listen.host
+    if settings.identity.methods <= {Auth.NONE, Auth.NOSASL} and host not in _LOOPBACK:
+        text = f"no log-in is checked, and others than this machine reach {host}: no console starts"
+        yield Result("console.host", error(text))
 
 
 def _authentication(settings: Settings) -> Iterator[Result]:

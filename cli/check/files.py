@@ -1,8 +1,6 @@
-"""Checks of files, certificates and addresses of this machine."""
+"""Checks of files and certificates of this machine."""
 
-import errno
 import os
-import socket
 import stat
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -12,10 +10,8 @@ from cryptography import x509
 
 from cli.check import targets
 from cli.check.report import Finding, Level, error, ok, warning
-from cli.errors import AdminRefused, NoAdmin
-from cli.server.admin import call
 from conf.secrets import exposure
-from conf.settings.operating import Operating
+from pipeline.scheduler.actions.catalog_service import load_catalog_service
 from proxy.auth.build_authenticator import build_authenticator
 from proxy.server.tls import served_certificate
 
@@ -98,32 +94,10 @@ def telemetry_libraries(target: targets.TelemetryLibraries) -> Finding:
     return ok("the libraries are installed")
 
 
-def port(target: targets.Port) -> Finding:
-    """Whether the proxy could listen there, or does. Raises OSError."""
-    endpoint = target.endpoint
-    try:
-        for family, kind, number, _, address in socket.getaddrinfo(
-            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        ):
-            with socket.socket(family, kind, number) as trying:
-                trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                trying.bind(address)
-    except OSError as failure:
-        if failure.errno != errno.EADDRINUSE:
-            raise
-        if _is_running(target.operating):
-            return ok("in use by the proxy that runs with these settings")
-        return error("another process uses it, and `causeway serve` would not start")
-    return ok("free")
-
-
-def _is_running(operating: Operating) -> bool:
-    """Whether a proxy answers at the administration address of the settings."""
-    try:
-        call(operating, "GET", "/v1/cache")
-    except (NoAdmin, AdminRefused):
-        return False
-    return True
+def catalog_class(target: targets.CatalogClass) -> Finding:
+    """Whether it can be loaded. Raises BadCatalogService."""
+    load_catalog_service(target.name)
+    return ok(f"{target.name} is installed")
 
 
 def _now() -> datetime:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from cli.check import files, services, stores, targets
+from cli.check import files, ports, services, stores, targets
 from cli.check.checks import Check
 from cli.check.report import Finding, Result, error
 from conf.errors import CausewayError
@@ -27,7 +27,8 @@ _LOCAL: Mapping[type, Callable[[Any], Finding]] = {
     targets.Written: files.written,
     targets.Authentication: files.authentication,
     targets.TelemetryLibraries: files.telemetry_libraries,
-    targets.Port: files.port,
+    targets.CatalogClass: files.catalog_class,
+    targets.Port: ports.port,
 }
 _REMOTE: Mapping[type, Callable[[Any, float], Finding]] = {
     targets.Metastore: services.metastore,
@@ -36,6 +37,8 @@ _REMOTE: Mapping[type, Callable[[Any, float], Finding]] = {
     targets.TokenKeys: services.token_keys,
     targets.Quorum: services.quorum,
     targets.Listener: services.listener,
+    targets.LifecyclePort: ports.lifecycle_port,
+    targets.ConsolePort: ports.console_port,
     targets.History: stores.history,
     targets.LifecycleStore: stores.lifecycle_store,
 }

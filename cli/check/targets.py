@@ -8,6 +8,7 @@ from conf.secrets import SecretFile
 from conf.settings.operating import Operating, ZooKeeper
 from conf.settings.security.authentication import Identity, Jwt, Ldap
 from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.security.operator_access import OperatorAccess
 from conf.settings.security.transports import Tls
 from conf.settings.security.upstream_auth import Login
 from conf.topology import Endpoint
@@ -41,6 +42,22 @@ class Port:
 
     endpoint: Endpoint
     operating: Operating
+
+
+@dataclass(frozen=True, slots=True)
+class LifecyclePort:
+    """An address that `causeway lifecycle serve` listens on."""
+
+    endpoint: Endpoint
+    access: OperatorAccess
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolePort:
+    """An address that `causeway console` listens on, with TLS or without."""
+
+    endpoint: Endpoint
+    tls: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +134,13 @@ class TelemetryLibraries:
     """The extra that `telemetry.*` needs."""
 
 
+@dataclass(frozen=True, slots=True)
+class CatalogClass:
+    """The class that `catalog.service.impl` names, `package.module:Class`."""
+
+    name: str
+
+
 Local = (
     Secret
     | SettingsFile
@@ -125,6 +149,7 @@ Local = (
     | Written
     | Authentication
     | TelemetryLibraries
+    | CatalogClass
 )
 Remote = (
     Metastore
@@ -137,4 +162,6 @@ Remote = (
     | History
     | LifecycleStore
     | Listener
+    | LifecyclePort
+    | ConsolePort
 )

@@ -1,4 +1,4 @@
-"""A wheel contains the jars for Spark 3.5 and 4, built by Maven; a script stands in for Maven."""
+"""A wheel contains the man page, and the jars that Maven builds; a script stands in for Maven."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
+MAN_PAGE = ROOT / "docs" / "reference" / "causeway.1"
 MAVEN = """#!/bin/sh
 mkdir -p guard/target/spark4
 case "$*" in
@@ -28,6 +29,8 @@ def tree(tmp_path: Path) -> Path:
     (folder / "guard").mkdir(parents=True)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "guard/pom.xml"):
         shutil.copy(ROOT / name, folder / name)
+    (folder / "docs" / "reference").mkdir(parents=True)
+    shutil.copy(MAN_PAGE, folder / "docs" / "reference")
     (folder / "conf").mkdir()
     shutil.copy(ROOT / "conf" / "names.py", folder / "conf")
     return folder
@@ -57,6 +60,9 @@ def test_maven_builds_the_jar_of_a_wheel(tree: Path, tmp_path: Path) -> None:
         for name in ("causeway-guard.jar", "causeway-guard-spark4.jar"):
             assert b"package" in packed.read(f"pipeline/spark/{name}")
         assert not [name for name in packed.namelist() if name.endswith(".java")]
+        (page,) = (name for name in packed.namelist() if name.endswith("/man1/causeway.1"))
+        assert page.endswith(".data/data/share/man/man1/causeway.1"), "pip puts it into share/man"
+        assert packed.read(page) == MAN_PAGE.read_bytes()
 
 
 def test_without_maven_and_jar_there_is_no_wheel(tree: Path, tmp_path: Path) -> None:

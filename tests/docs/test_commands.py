@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from cli.completion.command_tree import command_tree
+from cli.completion.man_page import man_page
 from cli.main import SUBCOMMANDS, build_parser
 from tests.docs.commands import COMMON, commands
 from tests.docs.pages import PAGES, ROOT, code_lines, name
 
 PAGE = ROOT / "docs" / "reference" / "cli.md"
+MAN_PAGE = PAGE.with_name("causeway.1")
 MARK = "<!-- Written by `make golden` from the parsers. -->"
 
 
@@ -23,6 +26,14 @@ def test_the_page_has_every_command() -> None:
     if os.environ.get("CAUSEWAY_GOLDEN") == "write":
         PAGE.write_text(page)
     assert PAGE.read_text() == page, "run `make golden` and read the difference"
+
+
+def test_the_man_page_of_the_wheel_has_every_command() -> None:
+    parser = build_parser(SUBCOMMANDS)
+    text = man_page(command_tree(parser), parser.description or "")
+    if os.environ.get("CAUSEWAY_GOLDEN") == "write":
+        MAN_PAGE.write_text(text)
+    assert MAN_PAGE.read_text() == text, "run `make golden` and read the difference"
 
 
 def test_every_option_has_a_help_text() -> None:

@@ -76,6 +76,16 @@ def test_the_addresses_that_the_proxy_listens_on() -> None:
     assert names(http) == ["hive.server2.thrift.http.port 127.0.0.1:10001"]
 
 
+def test_the_addresses_of_the_lifecycle_and_of_a_console_that_has_settings(tmp_path: Path) -> None:
+    token = str(private(tmp_path / "token", "t"))
+    found = settings({}, lifecycle_port="10010", lifecycle_token_file=token, console_viewers="ann")
+    assert names(found)[1:] == [
+        "hive.server2.thrift.port 127.0.0.1:10000",
+        "lifecycle.port 127.0.0.1:10010",
+        "console.port 127.0.0.1:10002",
+    ]
+
+
 def test_each_optional_service_is_asked() -> None:
     found = settings(
         {},
@@ -85,6 +95,7 @@ def test_each_optional_service_is_asked() -> None:
         lifecycle_alert_webhook="https://hooks/x",
         lifecycle_alert_mail_server="mail:25",
         lifecycle_alert_mail_to="a@b",
+        catalog_service_impl="acme.catalog:Acme",
         history_store="postgresql://h/db",
         **{"hive.server2.authentication": "LDAP"},
         **{"hive.server2.authentication.ldap.url": "ldap://l1 ldaps://l2"},
@@ -99,6 +110,7 @@ def test_each_optional_service_is_asked() -> None:
         "telemetry.*",
         "telemetry.otlp.url traces:4318",
         "lifecycle.alert.webhook hooks:443",
+        "catalog.service.impl",
         "lifecycle.alert.mail.server mail:25",
         "history.store",
         "lifecycle store",
@@ -224,6 +236,18 @@ def test_right_settings_contradict_nothing() -> None:
             Level.WARNING,
             "proxy.admin.use.SSL",
             "tokens go to gw:1 in plain text",
+        ),
+        (
+            settings(lifecycle_port="10000", lifecycle_token_file="/t"),
+            Level.WARNING,
+            "lifecycle.port",
+            "another part has 127.0.0.1:10000, too",
+        ),
+        (
+            settings(console_host="0.0.0.0"),
+            Level.ERROR,
+            "console.host",
+            "no console starts",
         ),
         (
             settings(proxy_admin_use_SSL="true"),

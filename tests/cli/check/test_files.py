@@ -1,12 +1,7 @@
-"""Checks of files, certificates and addresses of this machine."""
+"""Checks of files and certificates of this machine."""
 
-import json
 import os
-import socket
-import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,10 +10,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cli.check import files, targets
 from cli.check.report import Level, error, ok, warning
 from conf.secrets import ExposedSecret, SecretFile
-from conf.settings.operating import Operating
 from conf.settings.security.authentication import Auth, Identity
 from conf.settings.security.transports import Tls
-from conf.topology import Endpoint
+from pipeline.scheduler.errors import BadCatalogService
 from proxy.auth.passwords.password_file import password_line
 from proxy.errors import BadCertificate
 from tests.proxy.certificates import made
@@ -122,52 +116,8 @@ def test_the_password_file_is_read(tmp_path: Path) -> None:
     assert files.authentication(targets.Authentication(identity)) == ok("FILE")
 
 
-def test_a_free_address() -> None:
-    assert files.port(targets.Port(Endpoint("127.0.0.1", _free()), Operating())) == ok("free")
-
-
-def test_an_address_of_another_process_is_an_error() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        target = targets.Port(Endpoint("127.0.0.1", other.getsockname()[1]), Operating())
-        assert files.port(target).level is Level.ERROR
-
-
-def test_an_address_of_another_machine_is_an_error() -> None:
-    with pytest.raises(OSError, match="assign requested address"):
-        files.port(targets.Port(Endpoint("192.0.2.1", 10000), Operating()))
-
-
-@pytest.fixture
-def administration(tmp_path: Path) -> Iterator[Operating]:
-    """The settings of a running proxy, as far as its administration answers."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer = json.dumps({"tables": 1}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    token = SecretFile(private(tmp_path / "token", "t"))
-    yield Operating(admin=Endpoint("127.0.0.1", server.server_port), admin_token=token)
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_the_addresses_of_the_running_proxy_are_fine(administration: Operating) -> None:
-    assert administration.admin is not None
-    finding = files.port(targets.Port(administration.admin, administration))
-    assert finding == ok("in use by the proxy that runs with these settings")
-
-
-def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as trying:
-        return int(trying.getsockname()[1])
+def test_the_class_of_another_catalog_is_loaded() -> None:
+    name = "pipeline.scheduler.actions.tables:HiveCatalogService"
+    with pytest.raises(BadCatalogService, match=r"pipeline\.none:Nobody cannot be loaded"):
+        files.catalog_class(targets.CatalogClass("pipeline.none:Nobody"))
+    assert files.catalog_class(targets.CatalogClass(name)) == ok(f"{name} is installed")

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.check import targets
+from cli.check.ports import lifecycle_port
+from cli.check.report import ok
 from cli.errors import CannotListen
 from cli.lifecycle.lifecycle_port import ROUTES, LifecyclePort, LifecycleServer
 from cli.lifecycle.work_observer import WorkObserver
@@ -67,6 +70,12 @@ def port(tmp_path: Path) -> Iterator[Port]:
         )
         with LifecyclePort(server, settings, OperatorAccess()) as listening:
             yield f"http://{listening.listening}", observed
+
+
+def test_the_check_of_a_configuration_knows_it(port: Port) -> None:
+    endpoint = Endpoint.parse(port[0].removeprefix("http://"))
+    finding = lifecycle_port(targets.LifecyclePort(endpoint, OperatorAccess()), 60)
+    assert finding == ok("in use by a lifecycle server")
 
 
 def ask(

@@ -1,0 +1,106 @@
+"""Checks of the addresses that the proxy, the lifecycle's server and the console listen on."""
+
+import errno
+import http.client
+import socket
+import ssl
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from cli.check import targets
+from cli.check.report import Finding, error, ok, warning
+from cli.errors import AdminRefused, NoAdmin
+from cli.server.admin import call
+from conf.settings.operating import Operating
+from conf.topology import Endpoint
+from proxy.administration.operator_client import connection_to
+
+_FREE = "free"
+_METRIC, _METRICS_BYTES = b"causeway_lifecycle_", 1 << 20
+_CONSOLE_FILE = "/static/console.css"  # a file that the console serves before a log-in
+
+
+def port(target: targets.Port) -> Finding:
+    """Whether the proxy could listen there, or does. Raises OSError."""
+    if _can_listen(target.endpoint):
+        return ok(_FREE)
+    if _is_running(target.operating):
+        return ok("in use by the proxy that runs with these settings")
+    return error("another process uses it, and `causeway serve` would not start")
+
+
+def lifecycle_port(target: targets.LifecyclePort, timeout: float) -> Finding:
+    """Whether the lifecycle's server could listen there, or does. On another machine, which the
+    console may name, one has to answer. Raises OSError."""
+    try:
+        if _can_listen(target.endpoint):
+            return ok(_FREE)
+        here = True
+    except OSError as failure:
+        if failure.errno != errno.EADDRNOTAVAIL:
+            raise
+        here = False
+    if _is_lifecycle(target, timeout):
+        return ok("in use by a lifecycle server" if here else "a lifecycle server answers there")
+    if here:
+        return error("another process uses it, and `causeway lifecycle serve` would not start")
+    return error("not an address of this machine, and no lifecycle server answers there")
+
+
+def console_port(target: targets.ConsolePort, timeout: float) -> Finding:
+    """Whether the console could listen there, or does. Raises OSError."""
+    if _can_listen(target.endpoint):
+        return ok(_FREE)
+    if _serves_console(target, timeout):
+        return ok("in use by a console")
+    return warning("another process uses it, and `causeway console` would not start")
+
+
+def _can_listen(endpoint: Endpoint) -> bool:
+    """Whether no process uses the address. Raises OSError if it is not this machine's."""
+    try:
+        for family, kind, number, _, address in socket.getaddrinfo(
+            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            with socket.socket(family, kind, number) as trying:
+                trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                trying.bind(address)
+    except OSError as failure:
+        if failure.errno != errno.EADDRINUSE:
+            raise
+        return False
+    return True
+
+
+def _is_running(operating: Operating) -> bool:
+    """Whether a proxy answers at the administration address of the settings."""
+    try:
+        call(operating, "GET", "/v1/cache")
+    except (NoAdmin, AdminRefused):
+        return False
+    return True
+
+
+def _is_lifecycle(target: targets.LifecyclePort, timeout: float) -> bool:
+    """Whether what answers there has the metrics of a lifecycle server. Raises OSError where the
+    authorities of the settings cannot be read."""
+    connection = connection_to(target.endpoint, target.access, timeout)
+    try:
+        connection.request("GET", "/metrics")
+        return _METRIC in connection.getresponse().read(_METRICS_BYTES)
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _serves_console(target: targets.ConsolePort, timeout: float) -> bool:
+    """Asks for a public file. The certificate is not looked at: nothing secret is sent."""
+    scheme = "https" if target.tls else "http"
+    context = ssl._create_unverified_context() if target.tls else None
+    request = Request(f"{scheme}://{target.endpoint}{_CONSOLE_FILE}")
+    try:
+        with urlopen(request, timeout=timeout, context=context) as response:
+            return str(response.headers.get_content_type()) == "text/css"
+    except (URLError, OSError, http.client.HTTPException):
+        return False
