@@ -34,7 +34,7 @@ from pipeline.lease import WorkLease
 from pipeline.partition_values import kinds_of, spellings
 from pipeline.replication.directories import PathCopy, replace_target
 from pipeline.replication.plan import STAGING, base_of
-from pipeline.scheduler.actions.path_partitions import PathPartitions, register
+from pipeline.scheduler.actions.path_partitions import PathPartitions, instance_spec, register
 from pipeline.scheduler.actions.task_places import ExchangeTask, exchange_of
 from pipeline.scheduler.actions.work import Task
 
@@ -84,7 +84,7 @@ class Exchanges:
             table = self.read_table(client, ref, task.owner)
             form, columns = _form(table), describe(table).columns
             staging = f"{base_of(data_location(table))}/{STAGING}"
-            name = partition_name(found.partition)
+            name = partition_name(instance_spec(table, _uri(found), nominal))
             marker = new_run(ref, 0, time.time(), (name,))
             with Lease(files, staging, marker, time.time) as own:
                 location = object_path(staging, marker.run, name)
@@ -124,7 +124,7 @@ class Exchanges:
 
         location, form = found.path, _PARQUET
         if found.table is not None:
-            location, form = self._partition(found, found.table, task.owner)
+            location, form = self._partition(found, found.table, task)
         (listing,) = self.files().listings([location])
         if listing is None:
             raise InputsGone(f"{location} is not there any more")
@@ -135,14 +135,15 @@ class Exchanges:
         rows = session.read.format(form).load(location)
         return f"{export_rows(session, run, rows, lease)} rows of {target}"
 
-    def _partition(self, found: ExchangeTask, ref: TableRef, owner: str) -> tuple[str, str]:
+    def _partition(self, found: ExchangeTask, ref: TableRef, task: Task) -> tuple[str, str]:
         """The directory of the instance's partition, and its format."""
-        with self.connect(found.cluster, owner) as client:
-            table = self.read_table(client, ref, owner)
-            names = spellings(found.partition, kinds_of(table.partition_keys))
+        with self.connect(found.cluster, task.owner) as client:
+            table = self.read_table(client, ref, task.owner)
+            spec = instance_spec(table, _uri(found), task.instance.nominal)
+            names = spellings(spec, kinds_of(table.partition_keys))
             for partition in client.get_partitions(ref, names):
                 return partition.location, _form(table)
-        raise InputsGone(f"{ref} {partition_name(found.partition)} does not exist any more")
+        raise InputsGone(f"{ref} {partition_name(spec)} does not exist any more")
 
 
 def _uri(found: ExchangeTask) -> TableUri:

@@ -71,7 +71,7 @@ def register(
     repeated: the partition gets a new write id and loses its statistics, as the directory may have
     other files. Raises ActionFailed, MetastoreError.
     """
-    spec = _spec(table, uri, time)
+    spec = instance_spec(table, uri, time)
     kinds = kinds_of(table.partition_keys)
     for known in client.get_partitions(table.ref, spellings(spec, kinds)):
         known.location = location
@@ -94,14 +94,15 @@ def unregister(client: CatalogClient, table: Table, uri: TableUri, time: datetim
     """Drops the partition of an instance, if there is one, and leaves its files. Raises
     ActionFailed, MetastoreError.
     """
-    for name in spellings(_spec(table, uri, time), kinds_of(table.partition_keys)):
+    for name in spellings(instance_spec(table, uri, time), kinds_of(table.partition_keys)):
         try:
             client.drop_partition(table.ref, name, delete_data=False)
         except NoSuchObject:
             continue
 
 
-def _spec(table: Table, uri: TableUri, time: datetime) -> Spec:
+def instance_spec(table: Table, uri: TableUri, time: datetime) -> Spec:
+    """The values of the table's partition keys. Raises ActionFailed if the URI names other keys."""
     spec = uri.partition(time)
     keys = [name.lower() for name, _ in table.partition_keys]
     if {key for key, _ in spec} != set(keys):

@@ -205,7 +205,7 @@ def places_of(task: Task) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeTask:
-    """The import or export of an instance: `partition` of a table, or the directory `path`.
+    """The import or export of an instance: of a partition of `table`, or of the directory `path`.
     `written` names the place that it writes.
     """
 
@@ -215,7 +215,6 @@ class ExchangeTask:
     exchange: Exchange
     interface: DatasourceInterface
     table: TableRef | None
-    partition: Spec
     path: str
     written: str
 
@@ -237,16 +236,15 @@ def exchange_of(task: Task) -> ExchangeTask:
         raise ActionFailed(reason, final=True)
     nominal, storage = task.instance.nominal, feed.storage_on(place)
     table: TableRef | None = None
-    spec: Spec = ()
     path = ""
     if isinstance(storage, Table):
-        table, spec = storage.uri.table, storage.uri.partition(nominal)
-        written = _name(cluster, f"{table} {partition_name(spec)}")
+        table = storage.uri.table
+        written = _name(cluster, f"{table} {partition_name(storage.uri.partition(nominal))}")
     else:
         path = written = path_at(storage.locations["data"], nominal, cluster)
     if exchange.direction is Direction.EXPORT:
         written = f"{interface.endpoint} {exchange.table.lower()}"
-    return ExchangeTask(feed, place, cluster, exchange, interface, table, spec, path, written)
+    return ExchangeTask(feed, place, cluster, exchange, interface, table, path, written)
 
 
 def _outputs_of(task: Task) -> Iterator[str]:

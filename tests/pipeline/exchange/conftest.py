@@ -100,7 +100,7 @@ class Site:
     def _connect(self, *_: object) -> Iterator[FakeMetastore]:
         yield self.metastore
 
-    def add_table(self, columns: Sequence[tuple[str, str]]) -> None:
+    def add_table(self, columns: Sequence[tuple[str, str]], keys: Sequence[str] = ("ds",)) -> None:
         storage = text_storage()
         storage.set(3, STRING, f"{HIVE}.MapredParquetInputFormat")
         storage.get(7).set(2, STRING, f"{HIVE}.serde.ParquetHiveSerDe")
@@ -108,7 +108,7 @@ class Site:
             ORDERS,
             columns,
             location=f"file://{self.path}/orders",
-            partition_keys=(("ds", "string"),),
+            partition_keys=[(key, "string") for key in keys],
             owner="ann",
             storage=storage,
         )

@@ -104,3 +104,16 @@ def test_fields_are_chosen_and_a_missing_column_is_named(site: Site, shop: Shop)
     found, detail = state(site)
     assert found is State.FAILED
     assert "totals has no column v" in detail
+
+
+def test_a_table_with_more_keys_than_the_uri_is_refused(site: Site, shop: Shop) -> None:
+    shop.sql(CREATE)
+    columns = (("id", "int"), ("name", "string"), ("v", "int"))
+    site.add_table(columns, keys=("ds", "region"))
+    location, table = f"file://{site.path}/orders/one", site.metastore.tables[ORDERS]
+    made = Partition.make(table, ["2024-01-01", "eu"], location, {})
+    site.metastore.parts[ORDERS]["ds=2024-01-01/region=eu"] = made
+    site.submit(exporting(update_key="id"))
+    found, detail = state(site)
+    assert found is State.FAILED
+    assert "does not name the partition keys of shop.orders (ds, region)" in detail

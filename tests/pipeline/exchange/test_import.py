@@ -131,6 +131,18 @@ def test_fields_are_chosen_and_several_connections_read_each_row_once(
     assert sorted(row[0] for row in site.partition(1)) == list(range(100))
 
 
+def test_a_table_with_more_keys_than_the_uri_is_refused_before_rows_are_read(
+    site: Site, shop: Shop
+) -> None:
+    filled(shop)
+    site.add_table(COLUMNS, keys=("ds", "region"))
+    site.submit(importing())
+    (failed,) = site.run(0)
+    assert failed.state is State.FAILED
+    assert "does not name the partition keys of shop.orders (ds, region)" in failed.detail
+    assert not (site.path / "orders").exists()
+
+
 def test_a_directory_is_replaced_with_its_flag(site: Site, shop: Shop, tmp_path: Path) -> None:
     filled(shop)
     place = tmp_path / "data"
