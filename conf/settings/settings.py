@@ -208,6 +208,7 @@ def read_settings(values: Mapping[str, str]) -> tuple[Settings, list[Problem]]:
 
 def _read(reader: Reader) -> Settings:
     topology, views, logins = _clusters(reader)
+    operators = operating.read(reader)
     has_clusters = topology.in_use or reader.is_wrong(CLUSTERS)
     return reader.group(
         Settings,
@@ -217,7 +218,7 @@ def _read(reader: Reader) -> Settings:
         logins=logins,
         views=views,
         metastore_login=metastore_login.read(reader),
-        operating=operating.read(reader),
+        operating=operators,
         transports=transports.read(reader),
         identity=authentication.read(reader),
         restrictions=restrictions.read(reader, "" if has_clusters else CLUSTERS.name),
@@ -226,7 +227,7 @@ def _read(reader: Reader) -> Settings:
         view_limits=reader.group(ViewLimits),
         lifecycle=lifecycle.read(reader),
         telemetry=reader.group(TelemetrySettings),
-        console=console.read(reader),
+        console=console.read(reader, operators.access.issuer),
     )
 
 

@@ -31,7 +31,7 @@ from conf.settings.security.operator_access import OperatorAccess
 from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from proxy.administration import operator_requests as actions
-from proxy.administration.operator_tokens import caller_of
+from proxy.administration.operator_tokens import Callers
 from proxy.errors import BadCertificate, NoSuchThing
 from proxy.operations import metrics
 from proxy.operations.audit.audit_events import Caller
@@ -138,7 +138,8 @@ class OperatorServer(ABC):
             transports = self._transports
             own = socket.gethostname()
             guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
-            serve = self._serving(_files(administrators, access), guard)
+            callers = Callers(_files(administrators, access), access.issuer)
+            serve = self._serving(callers, guard)
             server = await asyncio.start_server(
                 serve, where.host, where.port, **self._encryption(access)
             )
@@ -176,13 +177,13 @@ class OperatorServer(ABC):
         loop = asyncio.get_running_loop()
         self._refreshing = loop.call_later(_REFRESH, self._follow, certificate)
 
-    def _serving(self, files: "_Files | None", guard: RequestGuard) -> Callable[..., Any]:
+    def _serving(self, callers: Callers | None, guard: RequestGuard) -> Callable[..., Any]:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
                 if self._connections <= _CONNECTIONS:
                     async with asyncio.timeout(_TIMEOUT):
-                        await self._serve(reader, writer, files, guard)
+                        await self._serve(reader, writer, callers, guard)
             except (OSError, TimeoutError):
                 pass
             finally:
@@ -195,7 +196,7 @@ class OperatorServer(ABC):
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        files: "_Files | None",
+        callers: Callers | None,
         guard: RequestGuard,
     ) -> None:
         http, head = HttpReader(_BODY), None
@@ -209,7 +210,8 @@ class OperatorServer(ABC):
                 if refused is not None:
                     answer = refused, _error(_REFUSALS[refused])
                 elif isinstance(event, Frame) and head is not None:
-                    answer = await self._answer(head, _caller(head, files, _address(writer)))
+                    caller = await _caller(head, callers, _address(writer))
+                    answer = await self._answer(head, caller)
                 writer.write(_reply(*answer))
                 await writer.drain()
                 return
@@ -314,10 +316,7 @@ def _bound(path: Path) -> socket.socket:
     return bound
 
 
-_Files = Mapping[Role, SecretFile]
-
-
-def _files(administrators: SecretFile, access: OperatorAccess) -> _Files:
+def _files(administrators: SecretFile, access: OperatorAccess) -> Mapping[Role, SecretFile]:
     """The files with the tokens of each role."""
     found = {
         Role.VIEWER: access.viewers,
@@ -327,12 +326,14 @@ def _files(administrators: SecretFile, access: OperatorAccess) -> _Files:
     return {role: file for role, file in found.items() if file is not None}
 
 
-def _caller(head: Head, files: _Files | None, address: str) -> Caller:
-    """Who sent a request; without files, as over a socket, permissions have decided."""
-    if files is None:
+async def _caller(head: Head, callers: Callers | None, address: str) -> Caller:
+    """Who sent a request; over a socket permissions have decided."""
+    if callers is None:
         return Caller(address, role=Role.ADMINISTRATOR)
     scheme, sent = authorization_of(head) or ("", "")
-    return caller_of(sent, files, address) if scheme == "bearer" and sent else Caller(address)
+    if scheme != "bearer" or not sent:
+        return Caller(address)
+    return await callers.caller(sent, address)
 
 
 def _address(writer: asyncio.StreamWriter) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from conf.secrets import SecretFile
 from conf.settings.reading.kinds import FILE, FLAG, SECRET_PATH
-from conf.settings.reading.rows import RESTART, Reader, made_of, setting
+from conf.settings.reading.rows import RESTART, Reader, group, made_of, setting
+from conf.settings.security.operator_issuer import OperatorIssuer
 from conf.settings.security.transports import OLDEST_TLS, Tls, TlsVersion
 
 
@@ -35,6 +36,7 @@ class OperatorAccess:
     ca: Path | None = setting("proxy.admin.ca.file", FILE, "", RESTART,
         "Certificate authorities (PEM) that `causeway admin` and the console trust for these"
         " ports.", shown="the system's")
+    issuer: OperatorIssuer = group(OperatorIssuer)
 
     @property
     def tls(self) -> Tls | None:
@@ -46,4 +48,6 @@ class OperatorAccess:
 
 # fmt: on
 def read(reader: Reader) -> OperatorAccess:
-    return reader.group(OperatorAccess, oldest=reader.read(OLDEST_TLS))
+    return reader.group(
+        OperatorAccess, oldest=reader.read(OLDEST_TLS), issuer=reader.group(OperatorIssuer)
+    )

@@ -13,7 +13,7 @@ from proxy.auth.user_names import login_name, short_name
 
 MAX_TOKEN = 16 << 10  # characters
 _MAX_KEYS = 100
-_CLOCK_SKEW = 30.0  # seconds
+CLOCK_SKEW = 30.0  # seconds
 _MIN_RSA = 2048  # bits
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 _CURVES = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
@@ -100,19 +100,19 @@ def usable_keys(keys: Sequence[Key], header: TokenHeader) -> list[Key]:
     return [each for each in keys if header.kid in (None, each.kid) and each.fits(header.algorithm)]
 
 
-def user_of(settings: Jwt, token: str, keys: Sequence[Key]) -> str:
-    """The user in the configured claim of a verified token. Raises BadCredentials."""
+def claims_of(settings: Jwt, token: str, keys: Sequence[Key]) -> Mapping[str, Any]:
+    """The claims of a verified token. Raises BadCredentials."""
     header = read_token_header(settings, token)
     reason = "signed with a key that is not known"
     for each in usable_keys(keys, header):
         try:
-            claims = jwt.decode(
+            claims: dict[str, Any] = jwt.decode(
                 token,
                 each.key,
                 algorithms=[header.algorithm],
                 issuer=settings.issuer or None,
                 audience=settings.audience or None,
-                leeway=_CLOCK_SKEW,
+                leeway=CLOCK_SKEW,
                 options={
                     "require": ["exp", *(["aud"] if settings.audience else [])],
                     "verify_aud": bool(settings.audience),
@@ -123,11 +123,18 @@ def user_of(settings: Jwt, token: str, keys: Sequence[Key]) -> str:
             continue
         except Exception as error:  # malformed claims raise errors of many types
             raise BadCredentials(f"the token is not good: {type(error).__name__}") from None
-        return _name(claims.get(settings.user_claim))
+        return claims
     raise BadCredentials(reason)
 
 
-def _name(claim: object) -> str:
-    if not isinstance(claim, str):
-        raise BadCredentials("the token has no user name")
-    return short_name(login_name(claim))
+def user_of(settings: Jwt, token: str, keys: Sequence[Key]) -> str:
+    """The user in the configured claim of a verified token. Raises BadCredentials."""
+    return claimed_name(claims_of(settings, token, keys), settings.user_claim)
+
+
+def claimed_name(claims: Mapping[str, Any], claim: str) -> str:
+    """The user's name in a claim. Raises BadCredentials."""
+    name = claims.get(claim)
+    if not isinstance(name, str):
+        raise BadCredentials(f"the token has no user name in {claim}")
+    return short_name(login_name(name))

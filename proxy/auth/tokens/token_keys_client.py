@@ -1,29 +1,26 @@
 """Verifies bearer tokens with keys from a file or an https URL, read again as they rotate."""
 
-import ssl
 import threading
 import time
-import urllib.request
+from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler
 
 from conf.settings.security.authentication import Jwt
 from proxy.auth.errors import AuthBackendUnavailable
-from proxy.auth.tokens.bearer_tokens import Key, read_keys, read_token_header, usable_keys, user_of
+from proxy.auth.tokens.bearer_tokens import (
+    Key,
+    claimed_name,
+    claims_of,
+    read_keys,
+    read_token_header,
+    usable_keys,
+)
+from proxy.auth.tokens.https_client import MAX_SIZE, fetch
 
 _AGE = 300.0  # seconds after which the keys are read again
 _MIN_INTERVAL = 10.0  # seconds between two reads
-_TIMEOUT = 5.0  # seconds
-_MAX_SIZE = 1 << 20  # bytes
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """Refuses redirects: the operator configured this URL and no other."""
-
-    def redirect_request(self, *args: Any, **more: Any) -> None:
-        return None
 
 
 class JwtVerifier:
@@ -38,11 +35,15 @@ class JwtVerifier:
 
     def check(self, token: str) -> str:
         """The user's name. Raises BadCredentials, AuthBackendUnavailable."""
+        return claimed_name(self.claims(token), self._settings.user_claim)
+
+    def claims(self, token: str) -> Mapping[str, Any]:
+        """The claims of a good token. Raises BadCredentials, AuthBackendUnavailable."""
         header = read_token_header(self._settings, token)
         keys = self._current_keys(_AGE)
         if not usable_keys(keys, header):
             keys = self._current_keys(_MIN_INTERVAL)  # the keys may have rotated
-        return user_of(self._settings, token, keys)
+        return claims_of(self._settings, token, keys)
 
     def key_count(self) -> int:
         """The number of keys, which are read if they are old. Raises AuthBackendUnavailable."""
@@ -70,23 +71,8 @@ class JwtVerifier:
 
     def _text(self) -> str:
         url = urlsplit(self._settings.jwks)
-        if url.scheme == "https":
-            return self._fetch()
+        if url.scheme in ("https", "http"):
+            return fetch(self._settings.jwks, self._settings.ca).decode()
         path = unquote(url.path) if url.scheme else self._settings.jwks
         with open(path, encoding="utf-8") as file:
-            return file.read(_MAX_SIZE)
-
-    def _fetch(self) -> str:
-        ca = str(self._settings.ca) if self._settings.ca is not None else None
-        context = ssl.create_default_context(cafile=ca)
-        opener = urllib.request.build_opener(
-            ProxyHandler(), HTTPSHandler(context=context), _NoRedirects()
-        )
-        began, pieces, size = time.monotonic(), [], 0
-        with opener.open(self._settings.jwks, timeout=_TIMEOUT) as reply:
-            while piece := reply.read1(64 << 10):
-                pieces.append(piece)
-                size += len(piece)
-                if size > _MAX_SIZE or time.monotonic() - began > _TIMEOUT:
-                    raise ValueError("too large or too slow")
-        return b"".join(pieces).decode()
+            return file.read(MAX_SIZE)
