@@ -23,6 +23,8 @@ from console.login import login
 from console.login.access import Access
 from console.login.audit import ConsoleAudit
 from console.login.gate import Gate
+from console.login.oidc import OidcPages
+from console.login.oidc_login import OidcLogin
 from console.rendering import STATIC, page, roles_by_path
 from console.sources import Sources
 from proxy.auth.build_authenticator import build_authenticator
@@ -50,8 +52,10 @@ def make_app(settings: Settings, sources: Sources) -> Starlette:
         await sources.close()
         audit.close()
 
+    oidc = OidcLogin(settings) if settings.console.oidc.client else None
+    open_routes = [*login.OPEN_ROUTES, *(OidcPages(oidc).routes() if oidc is not None else ())]
     app = Starlette(
-        routes=[*login.OPEN_ROUTES, *routes, Mount("/static", StaticFiles(directory=STATIC))],
+        routes=[*open_routes, *routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(Gate, access=access, accepts=guard.accepts, failed=_failed)],
         exception_handlers={
             SourceDown: _source_down,
@@ -66,7 +70,10 @@ def make_app(settings: Settings, sources: Sources) -> Starlette:
     app.state.access = access
     app.state.authenticator = authenticator
     app.state.audit = audit
-    app.state.secure = settings.transports.tls is not None
+    app.state.oidc = oidc
+    app.state.takes_passwords = bool(settings.identity.methods & _BY_PASSWORD)
+    over_tls = settings.transports.tls is not None
+    app.state.secure = over_tls or settings.console.url.startswith("https:")
     app.state.roles = roles_by_path(routes)
     return app
 
@@ -75,10 +82,13 @@ def _open_user(settings: Settings) -> str | None:
     """The user of every request where there is no log-in: on loopback, with authentication NONE.
     Raises NoConsole."""
     methods, listen = settings.identity.methods, settings.console.listen
-    if methods & _BY_PASSWORD:
+    if methods & _BY_PASSWORD or settings.console.oidc.client:
         return None
     if not methods <= _WITHOUT_PROOF:
-        raise NoConsole("hive.server2.authentication has no way to check a password.")
+        raise NoConsole(
+            "hive.server2.authentication has no way to check a password, and"
+            " console.oidc.client.id is not set."
+        )
     if not is_loopback(listen.host):
         raise NoConsole(
             f"console.host is {listen.host}, which others can reach, and"

@@ -4,14 +4,13 @@ A browser gets the id of its session in a signed cookie. An id that is forged, e
 that of nobody. Ids are random and secret: lists of sessions show `name` instead.
 """
 
-import hmac
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 
 from conf.roles import Role
+from console.login.signed import Signer, cookie
 
 COOKIE = "causeway-console"
 MAX_AGE = 12 * 3600.0  # seconds after the log-in
@@ -40,7 +39,7 @@ class Access:
         self, open_user: str | None = None, clock: Callable[[], float] = time.time
     ) -> None:
         self._clock = clock
-        self._key = secrets.token_bytes(32)
+        self._signer = Signer()
         self._sessions: dict[str, Session] = {}  # by id, the least recently used first
         now = clock()
         self._open = (
@@ -58,13 +57,13 @@ class Access:
         while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         self._sessions[number] = Session(user, role, address, now, now)
-        return f"{number}.{self._signature(number)}"
+        return self._signer.sign(number)
 
     def session(self, header: str | None) -> Session | None:
         """The session of the cookies of a request, which is used now."""
         if self._open is not None:
             return self._open
-        number = self._number(header)
+        number = self._signer.read(header, COOKIE)
         found = self._sessions.pop(number, None)
         now = self._clock()
         if found is None or now - found.began > MAX_AGE or now - found.used > MAX_IDLE:
@@ -84,24 +83,7 @@ class Access:
                 return self._sessions.pop(number)
         return None
 
-    def _number(self, header: str | None) -> str:
-        """The id in a Cookie header, if it has our signature."""
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(header or "")
-        except CookieError:
-            return ""
-        value = cookies[COOKIE].value if COOKIE in cookies else ""
-        number, _, signature = value.rpartition(".")
-        same = hmac.compare_digest(signature.encode(), self._signature(number).encode())
-        return number if same else ""
-
-    def _signature(self, number: str) -> str:
-        return hmac.digest(self._key, number.encode(errors="replace"), "sha256").hex()
-
 
 def set_cookie(value: str, secure: bool) -> str:
     """The value of Set-Cookie; without a value it deletes the cookie."""
-    age = int(MAX_AGE) if value else 0
-    flags = "; Secure" if secure else ""
-    return f"{COOKIE}={value}; Max-Age={age}; Path=/; HttpOnly; SameSite=Strict{flags}"
+    return cookie(COOKIE, value, int(MAX_AGE), "/", "Strict", secure)

@@ -20,7 +20,7 @@ from proxy.record.incidents import internal_error
 _log = logging.getLogger(__name__)
 MAX_BODY = 1 << 20  # bytes
 MAX_FIELDS = 200
-LOG_IN = "/login"
+LOG_IN = "/login"  # and below it, what needs no session
 _STATIC = "/static/"
 _TOKEN_FIELD, _TOKEN_HEADER = "csrf", "x-csrf-token"
 _POLICY = (
@@ -105,7 +105,7 @@ class Gate:
             token = headers.get(_TOKEN_HEADER) or form.get(_TOKEN_FIELD)
             if session is not None and token != session.csrf:
                 return PlainTextResponse("The page is too old: reload it and try again.", 403)
-        if session is None and path != LOG_IN:
+        if session is None and path != LOG_IN and not path.startswith(f"{LOG_IN}/"):
             return _to_log_in(scope)
         return None
 

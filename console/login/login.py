@@ -1,5 +1,6 @@
 """Logging in and out, and the list of those who are logged in."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -14,27 +15,49 @@ from console.rendering import page
 from console.roles import needs, role_of
 from proxy.errors import AuthRejected
 
+_WRONG = "The name or the password is wrong, or there were too many attempts."
+
 
 async def show_login(request: Request) -> Response:
     """The form; someone who is logged in goes on."""
+    to = own_path(request.query_params.get("to"))
     if request.state.session is not None:
-        return RedirectResponse(own_path(request.query_params.get("to")), 303)
-    return page(request, "login.html", to=own_path(request.query_params.get("to")), failed=False)
+        return RedirectResponse(to, 303)
+    return form(request, to=to, left="left" in request.query_params)
 
 
 async def log_in(request: Request) -> Response:
     """Checks the name and password with the proxy's own authenticator."""
-    state, form = request.app.state, request.state.form
-    typed, to = form.get("user", ""), own_path(form.get("to"))
+    state, fields = request.app.state, request.state.form
+    typed, to = fields.get("user", ""), own_path(fields.get("to"))
     address = address_of(request)
+    if not state.takes_passwords:
+        return form(request, 403, to=to, failed="No password is taken here.")
     try:
-        user = await state.authenticator.password(typed, form.get("password", ""), address)
+        user = await state.authenticator.password(typed, fields.get("password", ""), address)
     except AuthRejected:
         state.audit.login(typed, address, accepted=False)
-        return page(request, "login.html", 401, to=to, failed=True)
+        return form(request, 401, to=to, failed=_WRONG)
+    made = session_cookie(request, user, Role.ANALYST)
+    return RedirectResponse(to, 303, {"Set-Cookie": made})
+
+
+def form(request: Request, status: int = 200, **context: Any) -> Response:
+    """The page with all ways to log in. `left`: a user has just logged out; `failed` is why the
+    log-in failed."""
+    state = request.app.state
+    issuer = state.oidc.name if state.oidc is not None else ""
+    ways = {"takes_passwords": state.takes_passwords, "issuer": issuer}
+    return page(request, "login.html", status, **({"left": False, "failed": ""} | ways | context))
+
+
+def session_cookie(request: Request, user: str, role: Role) -> str:
+    """Starts the session of a user whose log-in was accepted; the lists of names may give it a
+    higher role. The value of Set-Cookie."""
+    state, address = request.app.state, address_of(request)
     state.audit.login(user, address, accepted=True)
-    cookie = state.access.log_in(user, role_of(user, state.settings.console), address)
-    return RedirectResponse(to, 303, {"Set-Cookie": set_cookie(cookie, state.secure)})
+    highest = max(role, role_of(user, state.settings.console))
+    return set_cookie(state.access.log_in(user, highest, address), state.secure)
 
 
 @needs(Role.ANALYST)
@@ -42,7 +65,7 @@ async def log_out(request: Request) -> Response:
     """Ends the session of this browser."""
     state = request.app.state
     state.access.end(request.state.session.name)
-    return RedirectResponse(LOG_IN, 303, {"Set-Cookie": set_cookie("", state.secure)})
+    return RedirectResponse(f"{LOG_IN}?left", 303, {"Set-Cookie": set_cookie("", state.secure)})
 
 
 @needs(Role.ADMINISTRATOR)

@@ -73,7 +73,8 @@ def test_a_log_out_ends_the_session(tmp_path: Path) -> None:
     browser = Browser(app)
     browser.log_in("vic", PASSWORD)
     copied = Browser(app, dict(browser.cookies))
-    assert browser.post("/logout").headers["location"] == "/login"
+    assert browser.post("/logout").headers["location"] == "/login?left"
+    assert "You are logged out" in browser.get("/login?left").text
     assert copied.get("/refusals").status == 303
 
 

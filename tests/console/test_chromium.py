@@ -6,6 +6,7 @@ No page writes to the browser's console, asks another server, or has what axe-co
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from conf.names import TableRef
 from tests.console.facts.test_lineage import made
 from tests.console.fake_places import behind, entities, instance, parted, placed
 from tests.console.fake_sources import fake_sources, open_app
+from tests.console.oidc_browser import browser_of as oidc_browser
+from tests.openid_issuer import running_issuer, serving
 from tests.pipeline.hudi.conftest import FakeTable
 
 pytestmark = pytest.mark.slow
@@ -176,3 +179,36 @@ def test_times_are_in_the_zone_of_the_viewer(window: Window) -> None:
     shown = window.page.locator("time").first
     assert shown.get_attribute("datetime") is not None
     assert "UTC" not in shown.inner_text()
+
+
+def test_a_browser_logs_in_at_an_issuer_of_another_site(
+    chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cookies that a browser keeps from requests of other sites are part of it."""
+    monkeypatch.setenv("no_proxy", "*")
+    with socket.create_server(("127.0.0.1", 0)) as listening, running_issuer("localhost") as issuer:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        app = oidc_browser(issuer, tmp_path, console__url=url, console__oidc__name="Acme").app
+        with serving(app, listening), closing(chromium.new_page()) as page:
+            page.set_default_timeout(PATIENCE)
+            opened = Window(page, url, None)
+            page.on("console", lambda line: opened.lines.append(line.text))
+            issuer.asks = True
+            opened.open("/where?sql=s.t")
+            assert opened.violations() == []
+            page.get_by_role("link", name="Log in with Acme").click()
+            page.get_by_role("link", name="It is me").click()
+            page.wait_for_url(f"{url}/where?sql=s.t")
+            page.get_by_text("ann \u00b7 analyst").wait_for()
+            page.get_by_role("button", name="Log out").click()
+            page.get_by_role("link", name="Log out of Acme, too").click()
+            page.get_by_role("link", name="Back").click()
+            page.get_by_role("link", name="Log in with Acme").wait_for()
+            opened.open("/where")
+            assert page.url.startswith(f"{url}/login")
+            issuer.answers = {"code": None, "error": "access_denied"}
+            page.get_by_role("link", name="Log in with Acme").click()
+            page.get_by_role("link", name="It is me").click()
+            page.get_by_text("Acme refused the log-in: access_denied.").wait_for()
+            assert opened.violations() == []
+            assert [each for each in opened.lines if "status of 4" not in each] == []

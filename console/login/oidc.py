@@ -1,0 +1,94 @@
+"""The pages of a log-in at an OpenID Connect issuer."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from conf.logs.log_fields import extra
+from console.login import login
+from console.login.audit import address_of
+from console.login.gate import LOG_IN
+from console.login.oidc_login import (
+    CALLBACK,
+    END,
+    MAX_AGE,
+    START,
+    Attempt,
+    LoginFailed,
+    OidcLogin,
+    attempt_of,
+)
+from console.login.signed import Signer, cookie
+from console.rendering import page
+from proxy.auth.thread_pool import DaemonThreads
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+_COOKIE = "causeway-console-oidc"
+_THREADS = 4  # that ask the issuer; others wait
+
+
+class OidcPages:
+    def __init__(self, oidc: OidcLogin) -> None:
+        self._oidc = oidc
+        self._signer = Signer()
+        self._threads = DaemonThreads(_THREADS, "oidc")
+
+    def routes(self) -> list[Route]:
+        """Pages that need no session."""
+        return [Route(START, self.start), Route(CALLBACK, self.back), Route(END, self.end)]
+
+    async def start(self, request: Request) -> Response:
+        """Sends the browser to the issuer."""
+        to = login.own_path(request.query_params.get("to"))
+        try:
+            location, attempt = await self._run(lambda: self._oidc.begin(to))
+        except LoginFailed as error:
+            return self._failed(request, error, to)
+        return RedirectResponse(location, 303, {"Set-Cookie": self._kept(request, attempt)})
+
+    async def back(self, request: Request) -> Response:
+        """Makes a session of the issuer's answer."""
+        answer = dict(request.query_params)
+        attempt = attempt_of(self._signer.read(request.headers.get("cookie"), _COOKIE))
+        try:
+            user, role = await self._run(lambda: self._oidc.finish(answer, attempt))
+        except LoginFailed as error:
+            failed = self._failed(request, error, attempt.to if attempt else "/")
+            failed.headers.append("Set-Cookie", self._kept(request, None))
+            return failed
+        # A browser sends no SameSite=Strict cookie while it follows the issuer's redirect, so this
+        # is a page, which goes on by itself.
+        to = login.own_path(attempt.to if attempt else "/")
+        response = page(request, "logged_in.html", to=to)
+        response.headers.append("Set-Cookie", login.session_cookie(request, user, role))
+        response.headers.append("Set-Cookie", self._kept(request, None))
+        return response
+
+    async def end(self, request: Request) -> Response:
+        """Sends the browser to the issuer's log-out."""
+        try:
+            url = await self._run(self._oidc.end_url)
+        except LoginFailed as error:
+            return self._failed(request, error, "/")
+        return RedirectResponse(url or LOG_IN, 303)
+
+    async def _run(self, call: Callable[[], _T]) -> _T:
+        return await self._threads.run(call)
+
+    def _kept(self, request: Request, attempt: Attempt | None) -> str:
+        """The cookie of an attempt; None: it is over. It comes back from the issuer's page, which
+        Strict would prevent."""
+        value = "" if attempt is None else self._signer.sign(attempt.text())
+        secure = request.app.state.secure
+        return cookie(_COOKIE, value, int(MAX_AGE), START, "Lax", secure)
+
+    def _failed(self, request: Request, error: LoginFailed, to: str) -> Response:
+        address = address_of(request)
+        _log.warning("a log-in failed: %s", error, extra=extra(address=address))
+        request.app.state.audit.login("", address, accepted=False)
+        return login.form(request, 401, to=to, failed=str(error))
