@@ -2,6 +2,7 @@
 
     causeway advise --history --conf causeway.toml --share 0.9 --budget west=20TB
     causeway advise --history --conf causeway.toml --apply
+    causeway advise --history --conf causeway.toml --apply --every 24h
     causeway advise --undo --conf causeway.toml
 
 Exit status: 0 done, 1 something could not be done, 2 wrong usage.
@@ -11,6 +12,7 @@ import argparse
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +22,8 @@ from advice.errors import BadPlan
 from advice.policy import Policy
 from advice.stock import Stock
 from cli.advice.apply import Applier, undo
-from cli.advice.record import PATH
+from cli.advice.record import PATH, held
+from cli.advice.repeat import interval, repeat
 from cli.advice.sources import add_source_arguments, read_source
 from cli.lifecycle.lifecycle_options import add_store_options
 from conf.names import ClusterName
@@ -47,9 +50,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--hysteresis",
         type=float,
-        default=0.0,
         metavar="SHARE",
-        help="change nothing while so much less than the share runs (%(default)s)",
+        help="change nothing while so much less than the share runs (0; with --every 0.02)",
+    )
+    add(
+        "--every",
+        type=interval,
+        metavar="TIME",
+        help="with --apply: plan and apply again after so long, such as 24h, until stopped",
     )
     add(
         "--budget",
@@ -104,19 +112,38 @@ def run(args: argparse.Namespace) -> int:
     if (args.apply or args.undo) and args.target is None:
         print("causeway advise: --apply and --undo need --conf or --endpoints", file=sys.stderr)
         return 2
+    if args.every is not None and not args.apply:
+        print("causeway advise: --every needs --apply", file=sys.stderr)
+        return 2
     if args.undo:
-        return undo(args)
+        with held(args.record):
+            return undo(args)
+    if not args.apply:
+        return _advise(args)
+    with held(args.record):
+        if args.every is not None:
+            repeat(lambda: _advise(args), args.every, time.sleep)
+        return _advise(args)
+
+
+def _advise(args: argparse.Namespace) -> int:
     budgets = _budgets(args)
     source = read_source(args)
     _check_clusters(budgets, source.stock)
     found = candidates(source.stock, source.replayed.demands, source.replayed.writes, budgets)
-    made = Policy(args.share, args.hysteresis).copies(found)
+    made = policy_of(args).copies(found)
     plan = advice(found, made)
     if args.json:
         print(json.dumps(_document(found, made, plan), indent=2))
     else:
         print("\n".join(_lines(found, made, plan)))
     return Applier(args, source.stock).apply(plan) if args.apply else 0
+
+
+def policy_of(args: argparse.Namespace) -> Policy:
+    if args.hysteresis is not None:
+        return Policy(args.share, args.hysteresis)
+    return Policy(args.share) if args.every is not None else Policy(args.share, hysteresis=0.0)
 
 
 def _document(found: Candidates, made: frozenset[int], plan: list[Advice]) -> dict[str, object]:

@@ -1,7 +1,9 @@
 """What `causeway advise --apply` did, so that `--undo` can take it back."""
 
+import fcntl
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +23,18 @@ class Done:
     filter: str = ""
     partitions: tuple[str, ...] = ()
     feed: str = ""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Only one process at a time applies advice or takes it back. Raises BadPlan."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadPlan(f"another process applies the advice of {path}.") from None
+        yield
 
 
 def read_record(path: Path) -> list[list[Done]]:

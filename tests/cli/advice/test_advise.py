@@ -8,10 +8,12 @@ import pytest
 
 from advice.copies import Advice, advice, candidates
 from advice.demand import Demand
+from advice.errors import BadPlan
 from advice.feed_document import feed_document
 from advice.solvers.exact import cheapest
-from cli.advice import apply
+from cli.advice import advise, apply
 from cli.advice.apply import Applier, undo
+from cli.advice.record import held
 from cli.main import SUBCOMMANDS, build_parser, main
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
@@ -62,6 +64,7 @@ def test_budgets(
         (["--link-cost", "east:west=x"], 1),
         (["--apply"], 2),
         (["--undo"], 2),
+        (["--every", "24h"], 2),
     ],
 )
 def test_wrong_usage(files: list[str], words: list[str], status: int) -> None:
@@ -157,3 +160,17 @@ def test_a_schedule_is_a_feed_that_falcon_takes_and_evicts_only_copies() -> None
     assert 'limit="months(1200)"' in source
     assert 'name="west" type="target"' in target
     assert 'start="2026-04-04T00:00Z"' in target
+
+
+def test_only_one_process_applies_advice(tmp_path: Path) -> None:
+    with held(tmp_path / "advice.json"), pytest.raises(BadPlan), held(tmp_path / "advice.json"):
+        pass
+    with held(tmp_path / "advice.json"):
+        pass
+
+
+def test_a_standing_policy_keeps_what_runs_nearly_enough() -> None:
+    parser = build_parser(["advise"])
+    once = parser.parse_args(["advise", "--tables", "t.json"])
+    standing = parser.parse_args(["advise", "--conf", "c.toml", "--apply", "--every", "24h"])
+    assert (advise.policy_of(once).hysteresis, advise.policy_of(standing).hysteresis) == (0.0, 0.02)
