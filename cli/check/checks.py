@@ -14,6 +14,7 @@ from conf.settings.console import ConsoleSettings
 from conf.settings.reading.kinds import SECRET_FILE
 from conf.settings.reading.rows import Setting, group_of, rows_of
 from conf.settings.security.authentication import METHODS, Auth, Identity, KerberosService
+from conf.settings.security.operator_issuer import ISSUER
 from conf.settings.security.upstream_auth import CA, KEYTAB, PASSWORD_FILE, Login, Proof
 from conf.settings.settings import BIND_PORT, CLUSTERS, LOGIN, Settings
 from conf.topology import Cluster, Endpoint
@@ -179,8 +180,11 @@ def _authorities(settings: Settings) -> Iterator[tuple[str, Path]]:
     ):
         if group is not None and group.ca is not None:
             yield name, group.ca
-    if settings.operating.access.ca is not None:
-        yield "proxy.admin.ca.file", settings.operating.access.ca
+    access = settings.operating.access
+    if access.ca is not None:
+        yield "proxy.admin.ca.file", access.ca
+    if access.issuer.ca is not None:
+        yield "proxy.admin.oidc.ca.file", access.issuer.ca
     for name, login in _logins(settings):
         if login.ca is not None:
             yield f"{name} {CA}", login.ca
@@ -207,6 +211,9 @@ def _authentication(identity: Identity, wrong: Collection[str]) -> Iterator[Chec
 
 def _others(settings: Settings) -> Iterator[Check]:
     lifecycle, telemetry = settings.lifecycle, settings.telemetry
+    issuer = settings.operating.access.issuer
+    if issuer.url:
+        yield Check(ISSUER.name, targets.Issuer(issuer))
     zookeeper = settings.operating.zookeeper
     if zookeeper is not None and zookeeper.quorum:
         yield Check(f"ZooKeeper {zookeeper.quorum}", targets.Quorum(zookeeper))

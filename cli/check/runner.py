@@ -35,6 +35,7 @@ _REMOTE: Mapping[type, Callable[[Any, float], Finding]] = {
     targets.View: services.view,
     targets.LdapServer: services.ldap_server,
     targets.TokenKeys: services.token_keys,
+    targets.Issuer: services.issuer,
     targets.Quorum: services.quorum,
     targets.Listener: services.listener,
     targets.LifecyclePort: ports.lifecycle_port,

@@ -16,6 +16,7 @@ from metastore.client.login import check as check_files
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreRefused
 from proxy.auth.ldap.ldap_client import LdapPasswords
+from proxy.auth.tokens.issuer_client import IssuerClient
 from proxy.auth.tokens.token_keys_client import JwtVerifier
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.discovery.zookeeper_client import registered
@@ -105,6 +106,12 @@ def ldap_server(target: targets.LdapServer, timeout: float) -> Finding:
 def token_keys(target: targets.TokenKeys, timeout: float) -> Finding:
     """Raises AuthBackendUnavailable."""
     found = JwtVerifier(target.jwt).key_count()
+    return ok(f"{found} keys") if found else error("no key that Causeway can use")
+
+
+def issuer(target: targets.Issuer, timeout: float) -> Finding:
+    """Raises AuthBackendUnavailable."""
+    found = IssuerClient(target.issuer, (_USER,)).key_count()
     return ok(f"{found} keys") if found else error("no key that Causeway can use")
 
 

@@ -9,6 +9,7 @@ from conf.settings.operating import Operating, ZooKeeper
 from conf.settings.security.authentication import Identity, Jwt, Ldap
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.security.operator_access import OperatorAccess
+from conf.settings.security.operator_issuer import OperatorIssuer
 from conf.settings.security.transports import Tls
 from conf.settings.security.upstream_auth import Login
 from conf.topology import Endpoint
@@ -108,6 +109,11 @@ class TokenKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class Issuer:
+    issuer: OperatorIssuer
+
+
+@dataclass(frozen=True, slots=True)
 class Quorum:
     zookeeper: ZooKeeper
 
@@ -158,6 +164,7 @@ Remote = (
     | Port
     | LdapServer
     | TokenKeys
+    | Issuer
     | Quorum
     | History
     | LifecycleStore

@@ -35,6 +35,10 @@ class IssuerClient:
         AuthBackendUnavailable."""
         return self._current()[0]
 
+    def key_count(self) -> int:
+        """The number of keys that verify tokens. Raises AuthBackendUnavailable."""
+        return self._current()[1].key_count()
+
     def claims(self, token: str) -> Mapping[str, Any]:
         """The claims of a good token. Raises BadCredentials, AuthBackendUnavailable."""
         return self._current()[1].claims(token)

@@ -15,12 +15,14 @@ from conf.secrets import SecretFile
 from conf.settings.operating import ZooKeeper
 from conf.settings.security.authentication import Jwt, Ldap
 from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.security.operator_issuer import OperatorIssuer
 from conf.settings.security.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from proxy.auth.errors import AuthBackendUnavailable
 from proxy.errors import ClusterLost
 from tests.metastore.fake import FakeMetastore, Refused
+from tests.openid_issuer import running_issuer
 from tests.proxy import slapd
 from tests.proxy.fake_cluster import FakeCluster
 from tests.secret_files import private
@@ -148,6 +150,18 @@ def test_keys_of_tokens(tmp_path: Path) -> None:
     assert finding == error("no key that Causeway can use")
     with pytest.raises(AuthBackendUnavailable):
         services.token_keys(targets.TokenKeys(Jwt(jwks=str(tmp_path / "none"))), 5.0)
+
+
+def test_an_issuer_of_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    with running_issuer() as running:
+        found = services.issuer(targets.Issuer(OperatorIssuer(running.url)), 5.0)
+        assert found == ok("1 keys")
+        running.configuration = {"issuer": "https://other.example"}
+        with pytest.raises(AuthBackendUnavailable, match="is that of the issuer"):
+            services.issuer(targets.Issuer(OperatorIssuer(running.url)), 5.0)
+    with pytest.raises(AuthBackendUnavailable, match="refused"):
+        services.issuer(targets.Issuer(OperatorIssuer(f"http://{NOWHERE}")), 5.0)
 
 
 def test_zookeeper_that_does_not_answer() -> None:
