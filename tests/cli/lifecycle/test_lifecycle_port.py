@@ -19,57 +19,29 @@ from cli.check.ports import lifecycle_port
 from cli.check.report import ok
 from cli.errors import CannotListen
 from cli.lifecycle.lifecycle_port import ROUTES, LifecyclePort, LifecycleServer
-from cli.lifecycle.work_observer import WorkObserver
 from cli.stack.stack import free_ports
 from conf.secrets import SecretFile
 from conf.settings.lifecycle import Lifecycle
-from conf.settings.operating import Operating
 from conf.settings.security.operator_access import OperatorAccess
 from conf.settings.security.transports import Transports
-from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import FAMILIES, Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.store.store import Store
+from tests.cli.lifecycle.running_port import FIRST, Port, running_port
 from tests.docs.pages import ROOT
 from tests.pipeline.scheduler.worlds import (
     PROCESS_KEY,
     FakeActions,
-    schedule,
     stocked,
 )
 from tests.secret_files import private, readable
 
-FIRST = parse_time("2013-09-25T00:00Z")
-Port = tuple[str, list[tuple[str, str, bool]]]
-
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[Port]:
-    """The address, and the requests that were observed: method, path, refused."""
-    history = Operating(history_store=str(tmp_path / "history.db"))
-    observer = WorkObserver(Settings(operating=history), "one")
-    stocked(tmp_path / "l.db")
-    store = Store(str(tmp_path / "l.db"), observer.changed)
-    schedule(store, PROCESS_KEY, FIRST)
-    clock, observed = SetClock(FIRST), list[tuple[str, str, bool]]()
-    settings = Lifecycle(
-        port=Endpoint("127.0.0.1", 0), token=readable(private(tmp_path / "token", "secret\n"))
-    )
-    with observer, SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
-        scheduler.until_idle(30)
-        while observer.queues["history"].waiting:
-            time.sleep(0.01)
-        server = LifecycleServer(
-            Operations(store, scheduler, clock, "ann", lambda _: None, observer.queues),
-            lambda method, path, caller, refused: observed.append((method, path, refused)),
-            Transports(),
-            observer.history,
-        )
-        with LifecyclePort(server, settings, OperatorAccess()) as listening:
-            yield f"http://{listening.listening}", observed
+    with running_port(tmp_path) as running:
+        yield running
 
 
 def test_the_check_of_a_configuration_knows_it(port: Port) -> None:
