@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvloop
@@ -13,7 +14,7 @@ from cli.target import add_target_arguments, load_settings
 from conf.errors import BadSetting
 from conf.logs.logs import configure_logs
 from conf.settings.security.metastore_login import SASL
-from conf.settings.settings import Settings
+from conf.settings.settings import CLUSTERS, Settings
 from conf.topology import Endpoint
 from metastore.client.login import check as check_login
 from metastore.view.server.view_server import DEFAULT, ViewServer
@@ -29,6 +30,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PORT,..",
         help="ports instead of those in the settings; `default=PORT` adds an endpoint for the"
         " default cluster; 0 is any free port",
+    )
+    parser.add_argument(
+        "--cluster",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="serve the view of this cluster alone; can be repeated",
+    )
+    parser.add_argument(
+        "--host",
+        metavar="HOST",
+        help="listen at this address, with the ports of the settings: where clients reach a view by"
+        " another name, as in containers",
     )
     parser.add_argument(
         "--leftovers",
@@ -55,19 +69,26 @@ def run(args: argparse.Namespace) -> int:
         raise BadSetting(f"{SASL.name}: the views cannot log in to such a metastore yet.")
     check_login(settings.metastore_login)
     server = ViewServer(settings, args.leftovers, args.cache)
-    uvloop.run(_serve(server, endpoints(settings, args.ports)))
+    uvloop.run(_serve(server, endpoints(settings, args.ports, args.cluster, args.host)))
     return 0
 
 
-def endpoints(settings: Settings, ports: str) -> dict[str, Endpoint]:
-    """The address of each endpoint. Raises ValueError."""
+def endpoints(
+    settings: Settings, ports: str = "", only: Sequence[str] = (), host: str | None = None
+) -> dict[str, Endpoint]:
+    """The address of each endpoint. Raises BadSetting, ValueError."""
     listen = {str(name): settings.views.get(name, _ANY) for name in settings.topology.clusters}
+    for name in only:
+        if name not in listen:
+            raise BadSetting(f"--cluster {name}: {CLUSTERS.name} has {', '.join(listen) or 'none'}")
+    listen = {name: each for name, each in listen.items() if not only or name in only}
     for pair in filter(None, ports.split(",")):
         name, equals, port = pair.partition("=")
         if not equals or not port.isdigit() or (name not in listen and name != DEFAULT):
             raise ValueError(f"--ports: {pair!r} is not NAME=PORT of a cluster or {DEFAULT!r}")
         listen[name] = Endpoint(listen.get(name, _ANY).host, int(port))
-    return listen or {DEFAULT: _ANY}
+    listen = listen or {DEFAULT: _ANY}
+    return {name: Endpoint(host or each.host, each.port) for name, each in listen.items()}
 
 
 async def _serve(server: ViewServer, listen: dict[str, Endpoint]) -> None:

@@ -1,10 +1,15 @@
-"""`causeway metastore serve` with settings that it refuses."""
+"""`causeway metastore serve`: where it listens, and settings that it refuses."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from cli.main import main
+from cli.metastore.serve import endpoints
+from conf.errors import BadSetting
+from conf.settings.settings import Settings, settings_from
+from conf.topology import Endpoint
 from tests.secret_files import private
 
 
@@ -28,3 +33,37 @@ def test_views_refuse_a_metastore_that_they_cannot_log_in_to(
     )
     assert main(["metastore", "serve", "--conf", str(conf)]) != 0
     assert why in capsys.readouterr().err
+
+
+CLUSTERS = {
+    name: {
+        "FileSystem": f"hdfs://{name}",
+        "JobTracker": f"{name}:1",
+        "MetastoreView": f"v-{name}:9",
+    }
+    for name in ("east", "west")
+}
+
+
+def settings() -> Settings:
+    values = {
+        "hive.cluster.properties": json.dumps(CLUSTERS),
+        "hive.default.cluster.name": "east",
+        "hive.metastore.uris": "thrift://ms:9083",
+    }
+    return settings_from(values, "here")
+
+
+def test_views_listen_at_the_addresses_of_the_settings() -> None:
+    assert endpoints(settings()) == {"east": Endpoint("v-east", 9), "west": Endpoint("v-west", 9)}
+    ports = endpoints(settings(), "east=8,default=7")
+    assert (ports["east"], ports["default"].port) == (Endpoint("v-east", 8), 7)
+
+
+def test_one_clusters_view_listens_at_every_address_of_a_container() -> None:
+    assert endpoints(settings(), only=["west"], host="0.0.0.0") == {"west": Endpoint("0.0.0.0", 9)}
+
+
+def test_a_view_of_no_cluster_is_refused() -> None:
+    with pytest.raises(BadSetting, match=r"--cluster north: .* has east, west"):
+        endpoints(settings(), only=["north"])

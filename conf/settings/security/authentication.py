@@ -14,6 +14,7 @@ from conf.settings.reading.kinds import (
     LIST,
     LOWER_SET,
     SECRET_FILE,
+    SECRET_PATH,
     TEXT,
     Kind,
     choice,
@@ -139,6 +140,9 @@ _NEEDED = f"{METHODS.name} needs it"
 _LDAP = "hive.server2.authentication.ldap."
 _BIND_DN = Setting(f"{_LDAP}binddn", TEXT, "", RESTART,
     "The DN that Causeway searches as, where users may not search the directory.")
+_BIND_PASSWORD_FILE: Setting[SecretFile | None] = Setting("proxy.ldap.bindpw.file",
+    SECRET_PATH, "", RESTART,
+    "Instead of `bindpw`: a file with this password, read for each log-in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,7 @@ class Ldap:
     bind_dn: str = made_of(_BIND_DN, factory=str)
     bind_password: str = setting(f"{_LDAP}bindpw", TEXT, "", RESTART,
         "The password of `binddn`.", secret=True)
+    bind_password_file: SecretFile | None = made_of(_BIND_PASSWORD_FILE, factory=lambda: None)
     start_tls: bool = setting("proxy.ldap.starttls", FLAG, "false", RESTART,
         "StartTLS on `ldap://`.")
     ca: Path | None = setting("proxy.ldap.ca.file", FILE, "", RESTART,
@@ -307,11 +312,16 @@ def _service(
 
 def _ldap(reader: Reader) -> Ldap:
     ldap = reader.group(Ldap)
-    if bool(ldap.bind_dn) != bool(ldap.bind_password):
-        reader.report(_BIND_DN, f"it and {_LDAP}bindpw go together")
+    file = reader.read(_BIND_PASSWORD_FILE)
+    if file is not None and ldap.bind_password:
+        reader.report(_BIND_PASSWORD_FILE, f"{_LDAP}bindpw is there, too")
+    if bool(ldap.bind_dn) != bool(ldap.bind_password or reader.is_set(_BIND_PASSWORD_FILE)):
+        name = _BIND_PASSWORD_FILE.name
+        reader.report(_BIND_DN, f"it and {_LDAP}bindpw, or {name}, go together")
     below_base = (f"{ldap.guid}=%s,{ldap.base}",) if ldap.base else ()
     return replace(
         ldap,
+        bind_password_file=file,
         user_patterns=ldap.user_patterns or below_base,
         group_patterns=ldap.group_patterns or below_base,
     )

@@ -141,13 +141,23 @@ class _LdapLogin:
         settings, bound = self._settings, ExitStack()
         try:
             service, _ = bound.enter_context(
-                self._bound((settings.bind_dn,), settings.bind_password)
+                self._bound((settings.bind_dn,), self._bind_password())
             )
         except BadCredentials:
             reason = "the directory does not take our own password"
             raise AuthBackendUnavailable(reason) from None
         with bound:
             yield service
+
+    def _bind_password(self) -> str:
+        """Our own password. Raises AuthBackendUnavailable."""
+        file = self._settings.bind_password_file
+        if file is None:
+            return self._settings.bind_password
+        try:
+            return file.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise AuthBackendUnavailable(f"our own password cannot be read: {error}") from None
 
     @contextmanager
     def _bound(self, principals: tuple[str, ...], password: str) -> Iterator[tuple[Any, str]]:

@@ -124,6 +124,7 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
     rows["hive.server2.keystore.path"] = keystore
     by_keytab = {"metastore.login.keytab": rows.pop("metastore.login.keytab")}
     by_token = {"metastore.login.token.file": rows.pop("metastore.login.token.file")}
+    ldap = {"proxy.ldap.bindpw.file": rows.pop("proxy.ldap.bindpw.file")}  # instead of FILE
     login = json.dumps({"Authentication": "PLAIN", "User": "u", "PasswordFile": file})
     values = {
         **rows,
@@ -143,6 +144,9 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
         found = names(settings_from(values | way, "here"))
         assert set(rows) | logins | set(way) - {"metastore.login.principal"} <= set(found)
         assert len(found) == len(set(found))
+    prefix = "hive.server2.authentication"
+    where = {f"{prefix}.ldap.url": "ldaps://l", f"{prefix}.ldap.binddn": "cn=c"}
+    assert set(ldap) <= set(names(settings_from({prefix: "LDAP"} | where | ldap, "here")))
 
 
 def test_logins_of_clusters_have_files(tmp_path: Path) -> None:

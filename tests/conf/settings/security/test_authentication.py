@@ -29,6 +29,17 @@ def test_ldap_has_hiveserver2s_names() -> None:
     assert "s3cret" not in repr(identity)
 
 
+def test_the_password_of_the_bind_dn_may_be_in_a_file(tmp_path: Path) -> None:
+    file = {"proxy.ldap.bindpw.file": str(private(tmp_path / "pw", "s3cret"))}
+    ldap = settings_from(LDAP | file | {f"{L}binddn": "cn=me"}, "x").identity.ldap
+    assert ldap is not None
+    assert str(ldap.bind_password_file) == file["proxy.ldap.bindpw.file"]
+    with pytest.raises(BadSetting, match="go together"):
+        settings_from(LDAP | file, "x")
+    with pytest.raises(BadSetting, match="bindpw is there, too"):
+        settings_from(LDAP | file | {f"{L}binddn": "cn=me", f"{L}bindpw": "s3cret"}, "x")
+
+
 def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
     private(tmp_path / "k", "")
     values = {H: "kerberos, JWT ,file", "proxy.password.file": str(tmp_path / "k")}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conf.secrets import SecretFile
 from conf.settings.security.authentication import Auth, Identity, Ldap
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.ldap.ldap_client import LdapPasswords
@@ -17,6 +18,7 @@ from tests.proxy import slapd
 from tests.proxy.fakes import World, play
 from tests.proxy.slapd import ADMIN, ADMIN_PASSWORD, BASE, GROUPS, PASSWORDS, PEOPLE, Slapd
 from tests.proxy.web import post, web
+from tests.secret_files import private
 
 pytestmark = pytest.mark.slow
 
@@ -136,6 +138,20 @@ def test_a_wrong_service_password_does_not_count_as_a_failure(server: Slapd) -> 
     wrong = dataclasses.replace(settings(server, **SERVICE), bind_password="x")
     with pytest.raises(AuthBackendUnavailable):
         LdapPasswords(wrong).check("ann", PASSWORDS["ann"])
+
+
+def test_the_service_password_is_read_from_its_file_for_each_log_in(
+    server: Slapd, tmp_path: Path
+) -> None:
+    path = private(tmp_path / "bindpw", "before")
+    found = settings(server, base=BASE, bind_dn=ADMIN, bind_password_file=SecretFile(path))
+    with pytest.raises(AuthBackendUnavailable):
+        LdapPasswords(found).check("ann", PASSWORDS["ann"])
+    private(path, f"{ADMIN_PASSWORD}\n")
+    assert LdapPasswords(found).check("ann", PASSWORDS["ann"]) == "ann"
+    path.chmod(0o644)
+    with pytest.raises(AuthBackendUnavailable, match="cannot be read"):
+        LdapPasswords(found).check("ann", PASSWORDS["ann"])
 
 
 @pytest.mark.parametrize("start", [True, False], ids=["StartTLS", "ldaps"])
