@@ -12,7 +12,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test test-clients shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand generated fuzz golden guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -131,7 +131,10 @@ fuzz: install ## millions of inputs for the readers of what comes from outside, 
 	$(BIN)/python -m tests.fuzz --keep
 
 golden: install ## write the golden files and generated pages; read the diff
-	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/conf tests/docs tests/cli/test_errors.py
+	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/conf tests/docs tests/charts tests/cli/test_errors.py
+
+chart: install build/tools/helm build/kubernetes/bin/kubernetes-validate ## the Helm chart linted, rendered and held against Kubernetes' schemas (needs Go once, for Helm: minutes)
+	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q tests/charts
 
 guard: ## all of our Java, for Spark 3.5 and for Spark 4: guard, file copies, embedded metastore (needs a JDK and Maven)
 	mvn --quiet --file guard/pom.xml package
@@ -161,6 +164,15 @@ lock: ## newer versions with their hashes: requirements.lock from pyproject.toml
 build/moto/bin/moto_server: requirements/moto.lock
 	$(PYTHON) -m venv build/moto
 	-build/moto/bin/python $(HASHED) --no-compile -r requirements/moto.lock
+
+# Helm is built of its sources; without Go its tests are skipped, and the renderings that are there looked at.
+build/tools/helm:
+	GOBIN=$(CURDIR)/build/tools go install helm.sh/helm/v3/cmd/helm@v3.16.4
+
+# Kubernetes' schemas, with what compares documents with them.
+build/kubernetes/bin/kubernetes-validate: requirements/kubernetes.lock
+	$(PYTHON) -m venv build/kubernetes
+	build/kubernetes/bin/python $(HASHED) --no-compile -r requirements/kubernetes.lock
 
 build/audit/bin/pip-audit: requirements/audit.lock
 	$(PYTHON) -m venv --clear build/audit

@@ -27,7 +27,7 @@ ROOMS = (
     "cli",
 )
 # Folders of tests that concern no room, or all of them.
-OF_NO_ROOM = ("docs", "e2e", "fuzz", "guard", "sessions")
+OF_NO_ROOM = ("charts", "docs", "e2e", "fuzz", "guard", "sessions")
 # Tests that have the name of a module in another folder, and the reason.
 NAMED_ALIKE = {
     "pipeline/spark/test_endpoints.py": "endpoints as Spark's file systems, not their list",

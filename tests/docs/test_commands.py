@@ -50,7 +50,7 @@ def test_common_options_are_described_at_the_head_of_the_page() -> None:
 def _command_lines(page: Path) -> list[str]:
     lines = []
     for line in code_lines(page.read_text()):
-        line = line.removeprefix("$ ")
+        line = re.sub(r"^(?:\$ |kubectl .* -- (?=causeway ))", "", line)
         for part in re.split(r"\s(?:#|;|&&|\|(?=\s)).*", line, maxsplit=1)[:1]:
             if part.startswith("causeway ") and not re.search(r"\[|\(|<|\.\.(?:\s|$)", part):
                 lines.append(part)
