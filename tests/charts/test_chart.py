@@ -11,7 +11,6 @@ from conf.settings.reading.catalog import NAMES
 from tests.charts.rendering import (
     CHART,
     GOLDEN,
-    SCHEMA,
     VALUES,
     digest,
     golden,
@@ -19,17 +18,10 @@ from tests.charts.rendering import (
     helm,
     rendered,
 )
-from tests.charts.values_schema import PASSWORDS, schema
+from tests.charts.values_schema import PASSWORDS
 
 WRITE = os.environ.get("CAUSEWAY_GOLDEN") == "write"
 TEMPLATES = "\n".join(path.read_text() for path in CHART.glob("templates/*"))
-
-
-def test_values_may_have_every_setting_and_no_other() -> None:
-    text = json.dumps(schema(), indent=1) + "\n"
-    if WRITE:
-        SCHEMA.write_text(text)
-    assert SCHEMA.read_text() == text, "run `make golden` and read the difference"
 
 
 def test_the_templates_name_settings_that_there_are() -> None:

@@ -1,4 +1,4 @@
-"""The values in docs/guide/kubernetes.md are those of the chart, and it names what the chart makes."""
+"""The values in docs/guide/kubernetes.md are those of the chart, and its table is right."""
 
 import re
 from pathlib import Path
