@@ -154,7 +154,7 @@ def test_a_suspended_instance_does_nothing_until_it_is_resumed(site: Site) -> No
     (one,) = site.change("suspend", start="2013-09-25T00:00Z")["changed"]
     assert one["state"] == "SUSPENDED"
     site.actions.absent = set()
-    site.clock.move(timedelta(days=9))
+    site.clock.move(timedelta(days=2))
     site.run()
     before = site.actions.count("process")
     assert [each["state"] for each in site.list(name="summary", end="2013-09-25T00:01Z")] == [
