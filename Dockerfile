@@ -45,9 +45,9 @@ RUN make install \
 COPY --from=jars /jars /opt/jars
 RUN install -D /opt/jars/causeway-guard.jar guard/target/causeway-guard.jar
 ENV SPARK_HOME=/opt/spark
-# Nothing runs as root, and what runs owns its home and the warehouse alone. A volume that is mounted
-# at /warehouse for the first time takes its owner from here.
+# Nothing runs as root, and what runs owns its home and these folders alone. A volume that is mounted at
+# one of them for the first time takes its owner from here.
 RUN useradd --uid 10001 --user-group --create-home causeway \
- && install --directory --owner causeway --group causeway /warehouse
+ && install --directory --owner causeway --group causeway /warehouse /secrets /state
 USER causeway
 WORKDIR /home/causeway
