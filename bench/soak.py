@@ -36,8 +36,8 @@ from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.plan import VIEW, StackSpec
 from cli.stack.stack import Stack, free_ports
+from conf.settings.load import load
 from conf.settings.operating import Operating
-from conf.settings.reading.load import load
 from proxy.auth.passwords.password_file import password_line
 
 _GROWTH = 0.05  # of the memory, by the line through its last two thirds

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from conf.settings.reading.catalog import ROWS, json_schema
+from conf.settings.catalog import ROWS, json_schema
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

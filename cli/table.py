@@ -9,11 +9,11 @@ from typing import Any
 
 from cli.target import add_target_arguments, load_settings
 from conf.copies import clusters_of, copy_states, sums
+from conf.formats import utc
+from conf.kinds import DURATION
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import BadPlacement, OpenWrite, Placement, read_partition_placement
-from conf.settings.reading.kinds import DURATION
 from conf.settings.settings import Settings
-from conf.times import utc
 from conf.write_ids import time_of
 from metastore.client.changes.notifying_client import notifying_client
 from metastore.client.types import Table

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.settings import Settings
 
 

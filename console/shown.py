@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from conf.times import utc
+from conf.formats import utc
 
 UNKNOWN = "–"
 _UNITS = ("B", "KB", "MB", "GB", "TB", "PB")

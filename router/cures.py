@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from conf.formats import size_text
 from conf.names import ClusterName, TableRef
 from conf.partitions import PlacedPartitions, Replicas
-from conf.sizes import size_text
 from router.needs import Input
 from router.obstacles import NAMED
 from router.request import Facts, is_copyable

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from conf.formats import size_text
 from conf.names import ClusterName
-from conf.sizes import size_text
 from conf.topology import first_up
 from dialect.statement import Known, Unknown
 from router.cures import cheapest, cure, known_bytes

@@ -30,7 +30,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
 
-from conf.times import utc
+from conf.formats import utc
 
 _TIMEOUT = 5.0  # seconds for an event
 _RETRIES = 1

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from advice.assessment import Assessment, Point, advice_document
 from advice.pages.html import curve, document, paragraph, table
 from advice.replay import Verdict
-from conf.sizes import size_text
+from conf.formats import size_text
 
 
 def page(found: Assessment) -> str:

@@ -9,7 +9,7 @@ from advice.pages.html import curve, document, paragraph, table
 from bench.fleet.day import NOON, Course
 from bench.fleet.figures import totals
 from bench.fleet.shapes import DISTINCT, READ_AGAIN, REPEATED, SECONDS, TOP_SHARE
-from conf.sizes import size_text
+from conf.formats import size_text
 
 _HOUR = 3_600 // SECONDS  # periods
 

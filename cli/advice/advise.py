@@ -10,7 +10,6 @@ Exit status: 0 done, 1 something could not be done, 2 wrong usage.
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -26,11 +25,9 @@ from cli.advice.record import PATH, held
 from cli.advice.repeat import interval, repeat
 from cli.advice.sources import add_source_arguments, read_source
 from cli.lifecycle.lifecycle_options import add_store_options
+from conf.formats import size_text
+from conf.kinds import size
 from conf.names import ClusterName
-from conf.sizes import size_text
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)b?", re.IGNORECASE)
-_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -213,10 +210,10 @@ def _link(text: str) -> Link:
 
 
 def _bytes(text: str) -> float:
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise BadPlan(f"{text} is no number of bytes, such as 20TB.")
-    return float(match[1]) * _UNITS[match[2].lower()]
+    try:
+        return float(size(text.strip()))
+    except ValueError as error:
+        raise BadPlan(f"{error}.") from None
 
 
 def _number(text: str) -> float:

@@ -14,7 +14,7 @@ from advice.copies import candidates
 from advice.pages.assessment_page import page
 from advice.replay import Verdict
 from cli.advice.sources import add_source_arguments, read_source
-from conf.sizes import size_text
+from conf.formats import size_text
 
 _SHOWN = 20  # copies of one point; --json has all
 _TEXT = 100  # characters of a reason or an example

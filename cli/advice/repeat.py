@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from conf.errors import CausewayError
-from conf.settings.reading.kinds import seconds
+from conf.kinds import seconds
 
 _RETRY = 900.0  # seconds until a plan is made again that could not be made or applied
 _LEAST = 60.0  # seconds between plans

@@ -16,7 +16,7 @@ from advice.stock_document import read_stock
 from cli.advice.log_files import history, statements
 from cli.advice.metastore_stock import MetastoreStock
 from cli.advice.replayer import Load, replayed
-from conf.settings.reading.load import load as load_settings
+from conf.settings.load import load as load_settings
 from conf.settings.settings import Settings
 from dialect.analyze import analyze
 from dialect.statement import Analysis, Namespace, Needs

@@ -17,9 +17,9 @@ from cli.check.report import (
     without_secrets,
 )
 from cli.target import add_target_arguments
+from conf.kinds import seconds
 from conf.logs.printable import json_text
-from conf.settings.reading.kinds import seconds
-from conf.settings.reading.load import Examined, examine
+from conf.settings.load import Examined, examine
 
 _TIMEOUT = 20.0  # seconds: a Thrift Server that has just started takes its time for a session
 

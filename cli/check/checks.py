@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from cli.check import targets
+from conf.kinds import SECRET_FILE
 from conf.names import ClusterName
 from conf.secrets import SecretFile, Sharing
 from conf.settings.console import LOGIN as CONSOLE_LOGIN
 from conf.settings.console import ConsoleSettings
-from conf.settings.reading.kinds import SECRET_FILE
-from conf.settings.reading.rows import Setting, group_of, rows_of
+from conf.settings.rows import Setting, group_of, rows_of
 from conf.settings.security.authentication import METHODS, Auth, Identity, KerberosService
 from conf.settings.security.operator_issuer import ISSUER
 from conf.settings.security.upstream_auth import CA, KEYTAB, PASSWORD_FILE, Login, Proof

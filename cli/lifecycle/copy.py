@@ -23,6 +23,7 @@ from cli.errors import NoClusters
 from cli.lifecycle.work_observer import WorkObserver
 from cli.progress import Bar, ProgressEvents
 from cli.target import add_target_arguments, load_settings
+from conf.kinds import size
 from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
 from metastore.client.changes.notifying_client import notifying_client
@@ -47,7 +48,6 @@ from pipeline.replication.replica_sweep import sweep_replicas
 if TYPE_CHECKING:
     from pipeline.spark.spark_files import SparkFiles
 
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _METASTORE_TIMEOUT = 600.0  # of one call; a batch of altered partitions takes its time
 
 
@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--bandwidth",
-        type=parse_bytes,
+        type=size,
         default=0,
         metavar="BYTES",
         help="limit per second, e.g. 100m",
@@ -106,7 +106,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="keep replaced copies this long",
     )
-    add("--most", type=parse_bytes, metavar="BYTES", help="fail rather than copy more than this")
+    add("--most", type=size, metavar="BYTES", help="fail rather than copy more than this")
     add(
         "--keep",
         type=float,
@@ -139,12 +139,6 @@ def run(args: argparse.Namespace) -> int:
             return command.sweep(ref)
         assert ref is not None
         return command.make(ref) if action == "make" else command.verify(ref)
-
-
-def parse_bytes(text: str) -> int:
-    """`1048576`, `100m`, `2g`. Raises ValueError."""
-    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
-    return int(float(number) * _UNITS[unit])
 
 
 def _read_names(file: str) -> str:

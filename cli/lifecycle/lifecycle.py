@@ -23,7 +23,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.lifecycle.copy import parse_bytes
 from cli.lifecycle.lifecycle_options import (
     add_pig_option,
     add_store_options,
@@ -35,6 +34,7 @@ from cli.lifecycle.lifecycle_options import (
 )
 from cli.lifecycle.lifecycle_port import LifecyclePort, LifecycleServer
 from cli.lifecycle.work_observer import WorkObserver
+from conf.kinds import size
 from conf.names import ClusterName
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.settings import Settings
@@ -97,7 +97,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--bandwidth",
-        type=parse_bytes,
+        type=size,
         default=0,
         metavar="BYTES",
         help="limit per second, e.g. 100m",
@@ -229,7 +229,7 @@ def _link_bandwidth(text: str) -> tuple[Link, int]:
     """`west:east=100m`. Raises ValueError."""
     link, _, limit = text.partition("=")
     source, _, target = link.partition(":")
-    most = parse_bytes(limit)
+    most = size(limit)
     if not source or not target or most < 1:
         raise ValueError(text)
     return (source, target), most

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.errors import MetastoreError
 from pipeline.falcon.calendar import parse_time

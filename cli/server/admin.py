@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
+from conf.formats import size_text
 from conf.logs.printable import escaped, json_text
 from conf.settings.operating import Operating
-from conf.sizes import size_text
 from proxy.administration.operator_client import connection_to
 from proxy.administration.operator_tokens import first_token
 from proxy.protocol.request_guard import XSRF_HEADER

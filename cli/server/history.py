@@ -18,8 +18,8 @@ from typing import Any
 from cli.errors import NoHistory
 from cli.server.admin import columns, short
 from cli.target import add_target_arguments, load_settings
+from conf.kinds import seconds
 from conf.logs.printable import json_text
-from conf.settings.reading.kinds import seconds
 
 _AGO = re.compile(r"\d+(?:\.\d+)?(?:ms|sec|s|min|m|h)")
 _FILTERS = {

@@ -20,7 +20,7 @@ from cli.server.signals import install_sighup_handler, sighup_blocked
 from cli.target import add_target_arguments, load_settings
 from conf.logs.log_fields import add_log_fields
 from conf.logs.logs import configure_logs
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.snapshot.change_follower import follow
 from metastore.snapshot.loader_client import SnapshotLoader

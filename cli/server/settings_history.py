@@ -10,9 +10,9 @@ from pathlib import Path
 
 from conf.access.document import read_document
 from conf.errors import UnreadableSettings
-from conf.settings.reading.kinds import BadValue
-from conf.settings.reading.load import load, properties
-from conf.settings.reading.reload import reloaded
+from conf.kinds import BadValue
+from conf.settings.load import load, properties
+from conf.settings.reload import reloaded
 from conf.settings.security.access import RULES
 from conf.settings.settings import Settings
 

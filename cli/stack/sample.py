@@ -9,7 +9,7 @@ from pyhive import hive
 from cli.stack.plan import hadoop_uri
 from cli.stack.stack import Stack
 from conf.names import ClusterName, TableRef
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.topology import Endpoint
 from metastore.client.changes.notifying_client import notifying_client
 from metastore.placement.assign import Assignment, assign

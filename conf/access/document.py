@@ -12,7 +12,7 @@ from conf.access.quotas import QuotaRule, UserQuota
 from conf.access.ranger import Policies, policies_of
 from conf.access.rules import EVERY_RIGHT, AccessRules, Effect, Objects, Right, Rule
 from conf.access.user_names import exact
-from conf.settings.reading.kinds import BadValue, Faults, size
+from conf.kinds import BadValue, Faults, size
 
 _PEOPLE = ("users", "groups", "roles")
 _OBJECTS = ("databases", "tables", "paths", "functions", "settings", "clusters", "code")

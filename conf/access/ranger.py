@@ -13,7 +13,7 @@ from typing import Any
 from conf.access.people import ANYONE, People
 from conf.access.rules import EVERY_RIGHT, Effect, Objects, Right, Rule
 from conf.access.user_names import exact
-from conf.settings.reading.kinds import BadValue
+from conf.kinds import BadValue
 
 _EVERYONE = People(frozenset((ANYONE,)))
 _EVERYTHING = Objects(databases=("*",))

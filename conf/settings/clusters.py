@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
+from conf.kinds import Faults, endpoints
 from conf.names import ClusterName
-from conf.settings.reading.kinds import Faults, endpoints
 from conf.settings.security.upstream_auth import KEYS as LOGIN_KEYS
 from conf.settings.security.upstream_auth import json_object
 from conf.topology import Cluster, Endpoint

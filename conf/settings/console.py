@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from conf.kinds import ENDPOINT, ENDPOINTS, LIST, PORT, SECRET_PATH, TEXT, Kind
 from conf.secrets import SecretFile
-from conf.settings.reading.kinds import ENDPOINT, ENDPOINTS, LIST, PORT, SECRET_PATH, TEXT, Kind
-from conf.settings.reading.rows import RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.rows import RESTART, Reader, Setting, group, made_of, setting
 from conf.settings.security.operator_issuer import (
     AUDIENCE,
     HTTPS_URL,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from conf.settings.reading.kinds import DURATION, SIZE
-from conf.settings.reading.rows import LIVE, RESTART, setting
+from conf.kinds import DURATION, SIZE
+from conf.settings.rows import LIVE, RESTART, setting
 
 
 # fmt: off

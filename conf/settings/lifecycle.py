@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from conf.kinds import ENDPOINT, HTTP_URL, PORT, SECRET_PATH, TEXT, Kind, choice
 from conf.secrets import SecretFile
-from conf.settings.reading.kinds import ENDPOINT, HTTP_URL, PORT, SECRET_PATH, TEXT, Kind, choice
-from conf.settings.reading.rows import RESTART, Reader, Setting, made_of, setting
+from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
 from conf.topology import Endpoint
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from conf.secrets import SecretFile
-from conf.settings.reading.kinds import (
+from conf.kinds import (
     COUNT,
     DURATION,
     DURATION_OR_NEVER,
@@ -25,7 +24,8 @@ from conf.settings.reading.kinds import (
     hive_seconds,
     size,
 )
-from conf.settings.reading.rows import (
+from conf.secrets import SecretFile
+from conf.settings.rows import (
     LIVE,
     RESTART,
     Reader,

@@ -6,15 +6,7 @@ from enum import Enum
 from urllib.parse import urlsplit
 
 from conf.errors import BadSettings, Problem
-from conf.names import ClusterName
-from conf.secrets import Sharing
-from conf.settings import console, lifecycle, operating
-from conf.settings.clusters import VIEW, Clusters, cluster_names, parse_clusters
-from conf.settings.console import ConsoleSettings
-from conf.settings.fetching import Fetching
-from conf.settings.lifecycle import Lifecycle
-from conf.settings.operating import Operating
-from conf.settings.reading.kinds import (
+from conf.kinds import (
     DURATION,
     ENDPOINTS,
     FLAG,
@@ -24,7 +16,15 @@ from conf.settings.reading.kinds import (
     Kind,
     choice,
 )
-from conf.settings.reading.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
+from conf.names import ClusterName
+from conf.secrets import Sharing
+from conf.settings import console, lifecycle, operating
+from conf.settings.clusters import VIEW, Clusters, cluster_names, parse_clusters
+from conf.settings.console import ConsoleSettings
+from conf.settings.fetching import Fetching
+from conf.settings.lifecycle import Lifecycle
+from conf.settings.operating import Operating
+from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
 from conf.settings.security import access, authentication, metastore_login, restrictions, transports
 from conf.settings.security.access import Access
 from conf.settings.security.authentication import Identity

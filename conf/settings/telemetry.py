@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from conf.kinds import HTTP_URL, SECRET_PATH, TEXT
 from conf.secrets import SecretFile
-from conf.settings.reading.kinds import HTTP_URL, SECRET_PATH, TEXT
-from conf.settings.reading.rows import RESTART, setting
+from conf.settings.rows import RESTART, setting
 
 
 # fmt: off

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from conf.settings.reading.kinds import DURATION, POSITIVE
-from conf.settings.reading.rows import RESTART, setting
+from conf.kinds import DURATION, POSITIVE
+from conf.settings.rows import RESTART, setting
 
 
 # fmt: off

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from conf.formats import utc
 from conf.roles import Role
-from conf.times import utc
 from console.drawing.map import Box, Flow, cluster_map
 from console.errors import SourceDown
 from console.pages.statements import RUNNING

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from conf.formats import utc
 from conf.roles import Role
-from conf.times import utc
 from console.errors import NotAllowed, Refused, SourceDown
 from console.facts.copies import Copy, copy_of
 from console.pages.refusal_groups import Group, Refusals, Way, grouped

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, exists, select, tuple_
 
-from conf.times import utc
+from conf.formats import utc
 from database.errors import BadSearch
 from database.history.schema import PHASES, statements, tables
 

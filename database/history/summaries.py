@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, cast, distinct, func, select, tuple_
 
-from conf.times import utc
+from conf.formats import utc
 from database.history.schema import copies, lineage, obstacles
 
 EXAMPLES = 3  # ids of statements for each obstacle

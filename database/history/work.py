@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from conf.times import utc
+from conf.formats import utc
 
 MAX_NAMED = 100  # partitions in a row
 MAX_TEXT = 16 << 10  # characters of an error or result

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from enum import Enum
 from zoneinfo import ZoneInfo
 
-from pipeline.falcon.documents import validators
+from pipeline.falcon import validators
 from pipeline.falcon.errors import BadFrequency
 
 _LONGEST = 1_000_000  # of any unit; more than the calendar of datetime holds of the larger ones

@@ -5,14 +5,13 @@ Falcon's own names are `order`, `parallel` and `timeout`.
 
 from collections.abc import Iterator
 
-from pipeline.falcon import catalog_uri
+from pipeline.falcon import catalog_uri, validators
 from pipeline.falcon.calendar import Frequency
 from pipeline.falcon.catalog_uri import TableUri
-from pipeline.falcon.documents import validators
-from pipeline.falcon.documents.validators import Check
 from pipeline.falcon.errors import BadCatalogUri, Problem
 from pipeline.falcon.model import Feed, Paths, Policy, Retry
 from pipeline.falcon.partition_paths import date_variables
+from pipeline.falcon.validators import Check
 
 CATALOG_TABLE = "catalog.table"
 MAX_TOGETHER = 200  # instances of one run

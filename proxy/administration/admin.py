@@ -12,7 +12,7 @@ from conf.errors import CausewayError
 from conf.logs.log_fields import extra
 from conf.logs.logs import set_log_level
 from conf.names import ClusterName
-from conf.settings.reading.reload import reloaded
+from conf.settings.reload import reloaded
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint
 from proxy.administration import operator_requests as actions

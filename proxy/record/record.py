@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from conf.errors import Blame
-from conf.times import utc
+from conf.formats import utc
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure
 from proxy.protocol.status import blame_of

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from conf.formats import size_text
+from conf.kinds import size
 from conf.locations import Location
 from conf.names import ClusterName
 from conf.settings.clusters import parse_clusters
-from conf.settings.reading.kinds import size
-from conf.sizes import size_text
 from dialect.statement import SetVariable
 from proxy.errors import (
     EndpointNotAllowed,
@@ -100,9 +100,8 @@ def _change_use_default(session: SessionState, value: str) -> None:
 
 
 def _change_fetch(session: SessionState, value: str) -> None:
-    """Bytes as in settings, or with a B: 20g, 20GB."""
     try:
-        wanted = size(value.removesuffix("b"))
+        wanted = size(value)
     except ValueError as error:
         raise NotUnderstoodCommand(f"{FETCH}: {error}.") from error
     allowed = session.restrictions.fetch_limit

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conf.copies import CopySum, sums
-from conf.times import utc
+from conf.formats import utc
 from dialect.grammar.cluster_statements import ExplainCluster
 from proxy.errors import Rejected, refusal
 from proxy.protocol.results import Table

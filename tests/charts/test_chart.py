@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from conf.settings.reading.catalog import NAMES
+from conf.settings.catalog import NAMES
 from tests.charts.rendering import (
     CHART,
     GOLDEN,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from conf.settings.reading.catalog import NAMES
+from conf.settings.catalog import NAMES
 from tests.charts.rendering import CHART, named, pods, rendered
 from tests.docs.pages import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli.main import SUBCOMMANDS, build_parser
 from conf.secrets import exposure
-from conf.settings.reading.load import examine
+from conf.settings.load import examine
 from conf.settings.settings import Settings
 from proxy.administration.admin import ENDING
 from proxy.administration.admin_server import ROUTES

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from conf.settings.reading.catalog import ROWS
+from conf.settings.catalog import ROWS
 from tests.charts.rendering import CHART
 
 # A ConfigMap is no place for a password: each of these can be a file of a Secret, or is not needed.

@@ -15,7 +15,7 @@ import yaml
 
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.reading.load import load, properties
+from conf.settings.load import load, properties
 from conf.settings.settings import Settings
 from proxy.administration.operator_tokens import first_token
 from proxy.auth.errors import BadCredentials

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cli.main import main
-from conf.settings.reading.catalog import NAMES, json_schema
+from conf.settings.catalog import NAMES, json_schema
 
 
 def test_the_list_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
+from conf.formats import utc
 from conf.names import ClusterName, TableRef
-from conf.times import utc
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.placement.placement_store import PlacementStore

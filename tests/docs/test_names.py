@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conf.settings.reading.catalog import NAMES
+from conf.settings.catalog import NAMES
 from tests.docs.pages import PAGES, ROOT, name, spans
 
 ROOMS = "bench|cli|conf|dialect|docs|guard|metastore|pipeline|proxy|router|tests"

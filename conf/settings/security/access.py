@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from conf.access.document import read_rules
 from conf.access.rules import AccessRules
-from conf.settings.reading.kinds import Kind
-from conf.settings.reading.rows import LIVE, Reader, Setting, made_of
+from conf.kinds import Kind
+from conf.settings.rows import LIVE, Reader, Setting, made_of
 
 _RULES: Kind[AccessRules] = Kind("file", read_rules, empty=AccessRules())
 # fmt: off

@@ -7,8 +7,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conf.secrets import SecretFile
-from conf.settings.reading.kinds import (
+from conf.kinds import (
     FILE,
     FLAG,
     LIST,
@@ -20,7 +19,8 @@ from conf.settings.reading.kinds import (
     choice,
     comma_separated,
 )
-from conf.settings.reading.rows import RESTART, Reader, Setting, made_of, optional_group, setting
+from conf.secrets import SecretFile
+from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
 
 SIGNATURES = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

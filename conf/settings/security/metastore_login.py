@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from conf.kinds import FILE, FLAG, SECRET_FILE, TEXT, Kind
 from conf.secrets import SecretFile
-from conf.settings.reading.kinds import FILE, FLAG, SECRET_FILE, TEXT, Kind
-from conf.settings.reading.rows import RESTART, Reader, Setting, made_of, setting
+from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
 from conf.settings.security.authentication import SERVICE_PRINCIPAL
 
 _CLIENT = re.compile(r"[^/@\s]+(/[^/@\s]+)?@[^/@\s]+")

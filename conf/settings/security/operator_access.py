@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from conf.kinds import FILE, FLAG, SECRET_PATH
 from conf.secrets import SecretFile
-from conf.settings.reading.kinds import FILE, FLAG, SECRET_PATH
-from conf.settings.reading.rows import RESTART, Reader, group, made_of, setting
+from conf.settings.rows import RESTART, Reader, group, made_of, setting
 from conf.settings.security.operator_issuer import OperatorIssuer
 from conf.settings.security.transports import OLDEST_TLS, Tls, TlsVersion
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conf.settings.reading.kinds import FILE, LIST, TEXT, Kind, comma_separated
-from conf.settings.reading.rows import RESTART, Setting, made_of, setting
+from conf.kinds import FILE, LIST, TEXT, Kind, comma_separated
+from conf.settings.rows import RESTART, Setting, made_of, setting
 
 
 def https_url(text: str) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from conf.kinds import LOWER_LIST, LOWER_SET, Kind, comma_separated_lower
 from conf.settings.fetching import Fetching
 from conf.settings.names import canonical_name
-from conf.settings.reading.kinds import LOWER_LIST, LOWER_SET, Kind, comma_separated_lower
-from conf.settings.reading.rows import LIVE, Reader, Setting, all_rows, made_of, setting
+from conf.settings.rows import LIVE, Reader, Setting, all_rows, made_of, setting
 
 # Settings that lead a session to another file system, metastore or catalog than the decision was
 # made for, and those that configure the guard. They are always restricted.

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from conf.secrets import SecretFile
-from conf.settings.reading.kinds import (
+from conf.kinds import (
     DURATION,
     FLAG,
     PORT,
@@ -15,7 +14,8 @@ from conf.settings.reading.kinds import (
     choice,
     comma_separated_lower,
 )
-from conf.settings.reading.rows import RESTART, Reader, Setting, made_of, optional_group, setting
+from conf.secrets import SecretFile
+from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
 
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 

@@ -7,9 +7,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from conf.kinds import Faults
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.reading.kinds import Faults
 
 PROOF, USER, PASSWORD_FILE = "Authentication", "User", "PasswordFile"
 PRINCIPAL, KEYTAB, TLS, CA = "Principal", "Keytab", "Tls", "CaFile"

@@ -6,7 +6,7 @@ which attributes, which values. `check` reports every problem, not only the firs
 
 from collections.abc import Mapping
 
-from pipeline.falcon.documents import validators
+from pipeline.falcon import validators
 from pipeline.falcon.documents.schema import Group, Place, many, maybe, one, problems
 from pipeline.falcon.documents.tree import Element
 from pipeline.falcon.errors import Problem

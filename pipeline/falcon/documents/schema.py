@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.falcon.documents.tree import Element
-from pipeline.falcon.documents.validators import Check
 from pipeline.falcon.errors import Problem
+from pipeline.falcon.validators import Check
 
 _SCHEMA_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance "
 _HINTS = frozenset(

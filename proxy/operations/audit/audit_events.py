@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
+from conf.formats import utc
 from conf.roles import Role
-from conf.times import utc
 
 _MAX_TEXT = 1_000  # characters of one value
 

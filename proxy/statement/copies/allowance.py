@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from conf.formats import size_text
 from conf.settings.fetching import Fetching
-from conf.sizes import size_text
 from proxy.counters import Counters
 from proxy.errors import FetchedEnough
 from router.cures import CopyNeeded

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from conf.errors import CausewayError
-from conf.sizes import size_text
+from conf.formats import size_text
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.copier import Copier, CopyOrder, Progress
 from router.cures import CopyNeeded

@@ -10,7 +10,7 @@ from cli.check import targets
 from cli.check.checks import checks_of, passwords_in
 from cli.check.contradictions import contradictions
 from cli.check.report import Level
-from conf.settings.reading.catalog import ROWS
+from conf.settings.catalog import ROWS
 from conf.settings.settings import Settings, settings_from
 from conf.topology import Endpoint
 from tests.proxy.certificates import made

@@ -17,7 +17,7 @@ import pytest
 from cli.stack.stack import free_ports
 from conf.errors import BadSetting
 from conf.names import ClusterName, TableRef
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.topology import Endpoint
 from metastore.client.types import Table
 from tests.metastore.writable import WritableMetastore

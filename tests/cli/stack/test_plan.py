@@ -15,7 +15,7 @@ from cli.stack.plan import (
     thrift_server,
 )
 from conf.names import ClusterName
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.settings import Writers, settings_from
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient

@@ -8,7 +8,7 @@ import pytest
 
 from conf.access.document import read_rules, rules_of
 from conf.access.rules import EVERY_RIGHT, Effect, Right
-from conf.settings.reading.kinds import BadValue
+from conf.kinds import BadValue
 
 RULE: dict[str, Any] = {"name": "a", "effect": "deny", "users": ["*"], "databases": ["HR"]}
 TOML = """

@@ -6,7 +6,7 @@ import pytest
 
 from conf.access.document import rules_of
 from conf.access.quotas import UserQuota, smallest
-from conf.settings.reading.kinds import BadValue
+from conf.kinds import BadValue
 
 ALL: dict[str, Any] = {"name": "all", "users": ["*"], "statements": 10, "bytes": "1k"}
 SOME: dict[str, Any] = {"name": "some", "groups": ["g"], "statements": 20, "seconds": 5}

@@ -8,7 +8,7 @@ import pytest
 
 from conf.access.document import read_document, read_rules, rules_of
 from conf.access.rules import AccessRules, Effect, Right
-from conf.settings.reading.kinds import BadValue
+from conf.kinds import BadValue
 
 
 def item(*kinds: str, **people: Any) -> dict[str, Any]:

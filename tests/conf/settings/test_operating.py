@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSetting
+from conf.kinds import DAY
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating, ZooKeeper
-from conf.settings.reading.kinds import DAY
 from conf.settings.settings import settings_from
 from conf.topology import Endpoint
 
@@ -59,7 +59,7 @@ def test_zookeeper() -> None:
     ("name", "text", "reason"),
     [
         ("hive_server2_limit_connections_per_user", "-1", "not a number"),
-        ("proxy_audit_size", "1t", "not a size"),
+        ("proxy_audit_size", "1x", "not a size"),
         ("hive_server2_idle_session_timeout", "soon", "not a time"),
         ("hive_server2_session_check_interval", "5 parsecs", "not a time"),
     ],

@@ -5,7 +5,7 @@ from pyhive.exc import OperationalError
 
 from cli.server.admin import call
 from cli.stack.stack import Stack
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from tests.e2e.clients.test_examples import WHERE
 from tests.e2e.conftest import C1, C2, Sql
 

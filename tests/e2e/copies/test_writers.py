@@ -6,7 +6,7 @@ import pytest
 
 from cli.stack.stack import Stack
 from conf.names import TableRef
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.settings import Writers
 from metastore.client.changes.notifying_client import notifying_client
 from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows

@@ -12,7 +12,7 @@ from pyhive import hive
 from cli.main import main
 from cli.server.admin import call
 from cli.stack.stack import Stack
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from tests.e2e.conftest import C1, C2, Connect, rows
 
 pytestmark = pytest.mark.e2e

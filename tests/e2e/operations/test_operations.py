@@ -29,7 +29,7 @@ from cli.check.targets import Quorum
 from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.topology import Endpoint
 from proxy.protocol.cluster_calls import metadata_call
 from tests.e2e.clients.test_proxy_clients import as_documented

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSettings
-from conf.settings.reading.reload import reloaded
+from conf.settings.reload import reloaded
 from conf.settings.security.access import RULES
 from conf.settings.settings import settings_from
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSetting
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.security.authentication import Auth, ProxyRule, Qop, is_rule
 from conf.settings.settings import settings_from
 from tests.secret_files import private

@@ -8,7 +8,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.clusters import parse_clusters
-from conf.settings.reading.load import load
+from conf.settings.load import load
 from conf.settings.security.upstream_auth import Login, Proof, parse_login
 from conf.settings.settings import settings_from
 from tests.secret_files import private

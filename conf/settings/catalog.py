@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from conf.settings.reading.rows import Setting, all_rows, group_of
+from conf.settings.rows import Setting, all_rows, group_of
 from conf.settings.settings import Settings
 
 _USERS = "hadoop.proxyuser.<user>."  # names of settings that hold the name of a user

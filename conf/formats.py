@@ -1,4 +1,6 @@
-"""Numbers of bytes for people."""
+"""Numbers of bytes and times, as people and programs read them."""
+
+import time
 
 
 def size_text(size: float) -> str:
@@ -8,3 +10,9 @@ def size_text(size: float) -> str:
             return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:,.1f} PB"
+
+
+def utc(when: float) -> str:
+    """Unix time as ISO 8601 in UTC with milliseconds."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
+    return f"{whole}.{int(when % 1 * 1000):03d}Z"

@@ -16,8 +16,8 @@ from enum import Enum
 from typing import Any, Generic, TypeVar, cast
 
 from conf.errors import Problem
+from conf.kinds import BadValue, Kind
 from conf.secrets import ExposedSecret, SecretFile
-from conf.settings.reading.kinds import BadValue, Kind
 
 T = TypeVar("T")
 _ROWS, _GROUP = "rows", "group"

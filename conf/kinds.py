@@ -26,7 +26,8 @@ _HIVE_DURATION = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]*)")
 _HIVE_UNITS = {"": 1e-3, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
 _HIVE_UNITS |= {"m": 60.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600}
 _HIVE_UNITS |= {"d": DAY, "day": DAY, "days": DAY, "seconds": 1.0}
-_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kmgtp]?)b?")
+_SIZES = {unit: 1 << 10 * power for power, unit in enumerate(("", *"kmgtp"))}
 
 
 class BadValue(ValueError):
@@ -99,11 +100,12 @@ def positive(text: str) -> int:
 
 
 def size(text: str) -> int:
-    """Bytes, written as a number or as `64m`."""
-    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
-    if not number.isdigit() or unit not in _SIZES:
+    """Bytes, written as a number, or as `64m`, `1.5g` or `20TB` in powers of 1024."""
+    match = _SIZE.fullmatch(text.lower())
+    if match is None:
         raise ValueError(f"not a size such as 1000000, 64m or 1g: {text!r}")
-    return int(number) * _SIZES[unit]
+    number, unit = match[1], _SIZES[match[2]]
+    return int(float(number) * unit) if "." in number else int(number) * unit
 
 
 def seconds(text: str) -> float:

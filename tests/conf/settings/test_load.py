@@ -7,7 +7,7 @@ import pytest
 
 from conf.errors import BadSetting, BadSettings, UnreadableSettings
 from conf.settings.clusters import parse_clusters
-from conf.settings.reading.load import examine, load
+from conf.settings.load import examine, load
 from conf.settings.security.authentication import Auth
 from conf.settings.settings import Coverage, settings_from
 from conf.topology import Cluster, Endpoint

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 import pytest
 
 from conf.errors import BadSettings, Problem
-from conf.settings.reading.kinds import COUNT, LIST, TEXT
-from conf.settings.reading.rows import (
+from conf.kinds import COUNT, LIST, TEXT
+from conf.settings.rows import (
     LIVE,
     RESTART,
     Reader,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from conf.settings.reading import kinds
-from conf.settings.reading.kinds import Kind
+from conf import kinds
+from conf.kinds import Kind
 
 
 class Colour(Enum):
@@ -24,6 +24,8 @@ class Colour(Enum):
         (kinds.POSITIVE, "1", 1),
         (kinds.SIZE, "2K", 2048),
         (kinds.SIZE, "3g", 3 << 30),
+        (kinds.SIZE, "1.5g", 3 << 29),
+        (kinds.SIZE, "20TB", 20 << 40),
         (kinds.DURATION, "20", 20.0),
         (kinds.DURATION, "1.5 h", 5400.0),
         (kinds.DURATION_OR_NEVER, "0", 0.0),
@@ -45,7 +47,7 @@ def test_values(kind: Kind[Any], text: str, value: object) -> None:
         (kinds.FLAG, "yes", "neither true nor false: 'yes'"),
         (kinds.COUNT, "1.5", "not a number: '1.5'"),
         (kinds.POSITIVE, "0", "not a number above 0: '0'"),
-        (kinds.SIZE, "1t", "not a size such as"),
+        (kinds.SIZE, "1x", "not a size such as"),
         (kinds.DURATION, "0s", "not a time such as 20, 20s or 500ms"),
         (kinds.DURATION, "7d", "not a time such as 20, 20s or 500ms"),
         (kinds.HIVE_DURATION, "5 parsecs", "not a time such as 3600000, 30min or 7d"),

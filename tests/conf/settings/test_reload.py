@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from conf.settings.reading.reload import Reloaded, reloaded
+from conf.settings.reload import Reloaded, reloaded
 from conf.settings.settings import Settings, settings_from
 from conf.topology import Endpoint
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conf.sizes import size_text
+from conf.formats import size_text
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from conf.errors import BadSettings, Problem, UnreadableSettings
+from conf.settings.catalog import NAMES
 from conf.settings.clusters import FILE_SYSTEM, JOB_TRACKER, VIEW, suggestion
 from conf.settings.console import LOGIN as CONSOLE_LOGIN
-from conf.settings.reading.catalog import NAMES
 from conf.settings.security.authentication import is_rule
 from conf.settings.settings import CLUSTERS, LOGIN, Settings, read_settings
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from conf.settings.clusters import VIEW
-from conf.settings.reading.rows import LIVE, group_of, rows_of
+from conf.settings.rows import LIVE, group_of, rows_of
 from conf.settings.settings import CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, Settings, Writers
 from conf.topology import Cluster, Topology
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from conf.settings import fetching, operating, settings, view_limits
-from conf.settings.reading import catalog
-from conf.settings.reading.rows import Change, Setting
+from conf.settings import catalog, fetching, operating, settings, view_limits
+from conf.settings.rows import Change, Setting
 from conf.settings.security import access, authentication, metastore_login, restrictions, transports
 from conf.settings.settings import Settings, settings_from
 
-PAGE = Path(__file__).parents[4] / "docs" / "reference" / "settings.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 TABLE = re.compile(r"(<!-- settings: (\w+) -->\n)(.*?)(<!-- end -->)", re.S)
 MODULES = (
     access,

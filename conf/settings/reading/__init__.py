@@ -1,1 +1,0 @@
-"""How settings are read: rows, types of values, files, reload, and the list of all settings."""
