@@ -7,7 +7,7 @@ docs/internals/claim.md describes it; `guard/` has the class that reads it.
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +26,7 @@ from dialect.statement import (
     UncacheTable,
     Unknown,
 )
+from router.access.restrictions import UNRESTRICTED, Restrictions
 from router.needs import Input, inputs
 from router.request import Facts
 
@@ -34,6 +35,7 @@ RESERVED_PREFIX = "causeway."  # of the keys of an overlay that clients may not 
 VERSION = 1
 VERSION_WITH_CHANGES = 2  # a guard that does not know `changes` refuses the claim
 VERSION_WITH_NAMES = 3  # nor `unless`
+VERSION_WITH_ACCESS = 4  # nor `restricted` and `unread`
 EVERY_TABLE = "*"  # in `unless`, of a statement that is not understood
 PACKED_FROM = 2_000  # characters; longer claims are deflated
 
@@ -102,8 +104,8 @@ class Claim:
 
     `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
     views and temporary objects that it reads through; `changes` the tables of which only changed
-    rows are read, or may be meant; `explained` says that nothing is written, `idle` that no data
-    is read.
+    rows are read, or may be meant; `restricted` what the user may see of tables; `explained` says
+    that nothing is written, `idle` that no data is read.
     """
 
     mode: Mode = Mode.RUN
@@ -117,6 +119,7 @@ class Claim:
     paths_read: Sequence[str] = ()
     paths_written: Sequence[str] = ()
     changes: Changes = field(default_factory=dict)
+    restricted: Restrictions = UNRESTRICTED
 
 
 def claim_of(
@@ -127,6 +130,7 @@ def claim_of(
     targets: Iterable[TableRef | PartitionRef] = (),
     marks: Sequence[str] = (),
     changes: Changes = MappingProxyType({}),
+    restricted: Restrictions = UNRESTRICTED,
 ) -> Claim:
     """The claim of a statement that runs in `cluster` by these facts.
 
@@ -150,6 +154,7 @@ def claim_of(
         paths_read=statement.paths_read,
         paths_written=statement.paths_written,
         changes=changes,
+        restricted=restricted,
     )
 
 
@@ -232,6 +237,7 @@ def encoded(claim: Claim) -> str:
             changes[table] = None if selected is None else _range(selected)
     document |= {"changes": changes} if changes else {}
     document |= {"unless": unless} if unless else {}
+    document |= _access(claim.restricted) if claim.restricted else {}
     text = json.dumps(document, separators=(",", ":"))
     if len(text) <= PACKED_FROM:
         return text
@@ -239,6 +245,8 @@ def encoded(claim: Claim) -> str:
 
 
 def _version(claim: Claim) -> int:
+    if claim.restricted:
+        return VERSION_WITH_ACCESS
     if any(isinstance(each, WholeUnless) for each in claim.changes.values()):
         return VERSION_WITH_NAMES
     return VERSION_WITH_CHANGES if claim.changes else VERSION
@@ -251,6 +259,16 @@ def _document(selection: Selection) -> dict[str, Any]:
     if selection.write is not None:
         document["write"], document["facts"] = selection.write, selection.facts
     return document
+
+
+def _access(restricted: Restrictions) -> dict[str, Any]:
+    tables: dict[str, Any] = {}
+    for table, each in restricted.tables.items():
+        part: dict[str, Any] = {} if each.rows is None else {"filter": asdict(each.rows)}
+        part |= {"masks": {name: asdict(mask) for name, mask in each.masks.items()}}
+        tables[str(table)] = part | {"denied": dict(each.denied)}
+    unread = [str(each) for each in restricted.unread]
+    return {"user": restricted.user, "restricted": tables, "unread": unread}
 
 
 def _range(selected: ChangeRange) -> dict[str, Any]:

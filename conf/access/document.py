@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from conf.access.masks import COLUMN, MASKS
 from conf.access.people import People
 from conf.access.quotas import QuotaRule, UserQuota
 from conf.access.ranger import Policies, policies_of
@@ -16,7 +17,8 @@ from conf.kinds import BadValue, Faults, size
 
 _PEOPLE = ("users", "groups", "roles")
 _OBJECTS = ("databases", "tables", "paths", "functions", "settings", "clusters", "code")
-_KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "unless", "because")
+_KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "mask", "expression",
+         "unless", "because")  # fmt: skip
 _TOP = ("groups", "roles", "rules", "quotas", "ranger")
 _BOUNDS = ("statements", "statements_a_minute", "rows", "bytes", "seconds")
 _QUOTA_KEYS = ("name", *_PEOPLE, *_BOUNDS, "unless")
@@ -144,13 +146,41 @@ def _named_rule(name: str, table: Mapping[str, Any]) -> Rule:
         raise ValueError("rights are for databases and tables")
     if columns and (effect.gives or not objects.tables):
         raise ValueError("columns of tables can be denied or masked, and not allowed")
-    if effect is Effect.FILTER and columns:
-        raise ValueError("a filter has no columns")
     if effect in (Effect.MASK, Effect.FILTER) and not of_tables:
         raise ValueError("only tables are masked and filtered")
+    expression = _expression(table, effect, columns)
     if objects.paths and not effect.gives:
         raise ValueError("paths can be allowed only: who is denied anything may use no others")
-    return Rule(name, effect, who, objects, rights, columns, unless, because)
+    return Rule(name, effect, who, objects, rights, columns, unless, because, expression)
+
+
+def _expression(table: Mapping[str, Any], effect: Effect, columns: Sequence[str]) -> str:
+    """What a mask shows, or the condition of a filter. Spark alone can tell whether it is valid."""
+    found = [key for key in ("mask", "expression") if key in table]
+    if effect not in (Effect.MASK, Effect.FILTER):
+        if found:
+            raise ValueError(f"{found[0]} is for masks and filters")
+        return ""
+    expression = table.get("expression", "")
+    if effect is Effect.FILTER:
+        if columns:
+            raise ValueError("a filter has no columns")
+        if found != ["expression"] or not isinstance(expression, str) or not expression.strip():
+            raise ValueError("a filter has an expression, the condition on rows, and no mask")
+        if COLUMN in expression:
+            raise ValueError(f"{COLUMN} is for masks")
+        return expression
+    if not columns:
+        raise ValueError("a mask names columns")
+    if len(found) != 1:
+        raise ValueError("a mask has either mask or expression")
+    if found == ["mask"]:
+        if table["mask"] not in MASKS:
+            raise ValueError(f"mask is not one of {', '.join(MASKS)}")
+        return MASKS[table["mask"]]
+    if not isinstance(expression, str) or not expression.strip():
+        raise ValueError("expression is not a text")
+    return expression
 
 
 def _rights(table: Mapping[str, Any], effect: Effect, columns: Sequence[str]) -> frozenset[Right]:

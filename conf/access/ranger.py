@@ -6,10 +6,12 @@ understood is never read as a right: an item that allows is left out, one that d
 users. docs/internals/access.md has the table.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from conf.access.masks import COLUMN
+from conf.access.masks import RANGER as RANGER_MASKS
 from conf.access.people import ANYONE, People
 from conf.access.rules import EVERY_RIGHT, Effect, Objects, Right, Rule
 from conf.access.user_names import exact
@@ -94,12 +96,7 @@ class _Reader:
         self.ignored.extend(f"{name}: {each}" for each in doubts)
         kind = policy.get("policyType") or 0
         if kind in _EFFECTS:
-            effect, key = _EFFECTS[kind]
-            columns = resource.columns if effect is Effect.MASK else ()
-            for number, item in enumerate(_items(policy, key), 1):
-                who = self._denied(item, name, bool(doubts))
-                title = f"{name}, {effect.value} {number}"
-                yield Rule(title, effect, who, resource.objects, _READING, columns)
+            yield from self._parts(policy, name, resource, bool(doubts))
             return
         if kind != 0 or policy.get("isDenyAllElse"):
             self.ignored.append(f"{name}: it is read as a denial to everyone")
@@ -108,6 +105,29 @@ class _Reader:
         yield from self._denials(policy, name, resource, bool(doubts))
         if not doubts:
             yield from self._permissions(policy, name, resource)
+
+    def _parts(
+        self, policy: Mapping[str, Any], name: str, resource: _Resource, doubtful: bool
+    ) -> Iterator[Rule]:
+        """Masks and filters. The first item that concerns a user counts: those whom an item shows
+        everything are exceptions of the later ones."""
+        effect, key = _EFFECTS[policy["policyType"]]
+        columns = resource.columns if effect is Effect.MASK else ()
+        free = People()
+        for number, item in enumerate(_items(policy, key), 1):
+            title, people = f"{name}, {effect.value} {number}", _people(item)
+            expression = _mask(item) if effect is Effect.MASK else _condition(item)
+            unclear = doubtful or bool(item.get("conditions")) or self._is_unclear(people)
+            if expression == "":
+                free = free if unclear else _union((free, people))
+                continue
+            if unclear or expression is None or (effect is Effect.MASK and not columns):
+                self.ignored.append(f"{title}: it is not understood, so it denies")
+                expression = ""
+            who = self._denied(item, name, unclear)
+            yield Rule(
+                title, effect, who, resource.objects, _READING, columns, free, "", expression
+            )  # fmt: skip
 
     def _denials(
         self, policy: Mapping[str, Any], name: str, resource: _Resource, doubtful: bool
@@ -154,10 +174,13 @@ class _Reader:
     def _denied(self, item: Mapping[str, Any], name: str, unclear: bool) -> People:
         """Everyone, unless it is known who is meant."""
         people = _people(item)
-        if unclear or self._unknown(people) or any("{" in each for each in people.users):
+        if unclear or self._is_unclear(people):
             self.ignored.append(f"{name}: it is not known who is meant, so a denial is to everyone")
             return _EVERYONE
         return people
+
+    def _is_unclear(self, people: People) -> bool:
+        return self._unknown(people) or any("{" in each for each in people.users)
 
     def _unknown(self, people: People) -> bool:
         return not (people.groups <= self.groups and people.roles <= self.roles)
@@ -207,12 +230,43 @@ def _people(item: Mapping[str, Any]) -> People:
 
 
 def _joined(items: Iterable[Mapping[str, Any]]) -> People:
-    found = [_people(each) for each in items]
+    return _union([_people(each) for each in items])
+
+
+def _union(found: Sequence[People]) -> People:
     return People(
         frozenset[str]().union(*(each.users for each in found)),
         frozenset[str]().union(*(each.groups for each in found)),
         frozenset[str]().union(*(each.roles for each in found)),
     )
+
+
+def _mask(item: Mapping[str, Any]) -> str | None:
+    """What an item shows of a column: the column as it is where that is empty; None where it is
+    not understood."""
+    found = item.get("dataMaskInfo")
+    if not isinstance(found, dict):
+        return None
+    kind, custom = found.get("dataMaskType"), found.get("valueExpr")
+    if kind == "MASK_NONE":
+        return ""
+    return _understood(custom) if kind == "CUSTOM" else RANGER_MASKS.get(str(kind))
+
+
+def _condition(item: Mapping[str, Any]) -> str | None:
+    """An item's condition on rows; empty for all rows, None where it is not understood."""
+    found = item.get("rowFilterInfo")
+    if not isinstance(found, dict):
+        return None
+    expression = found.get("filterExpr") or ""
+    return "" if expression == "" else _understood(expression)
+
+
+def _understood(expression: object) -> str | None:
+    """The expression, unless Ranger would put something in it."""
+    if not isinstance(expression, str) or not expression.strip() or "${" in expression:
+        return None
+    return None if "{" in expression.replace(COLUMN, "") else expression
 
 
 def _items(table: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -14,8 +14,7 @@ from conf.access.user_names import exact, loose
 
 
 class Effect(Enum):
-    """What a rule does. MASK and FILTER need a changed query, which Causeway does not make: they
-    deny the reading and say so."""
+    """What a rule does. The guard of a cluster carries out MASK and FILTER."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -60,7 +59,8 @@ class Objects:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`rights` are for databases and tables. With `columns` the rule concerns the reading of these
-    columns alone. `because` is shown to users."""
+    columns alone. `expression` is what a mask shows, with `{col}` for the column, or a filter's
+    condition on rows; a mask or filter without one denies. `because` is shown to users."""
 
     name: str
     effect: Effect
@@ -70,6 +70,12 @@ class Rule:
     columns: tuple[str, ...] = ()
     unless: People = field(default_factory=People)
     because: str = ""
+    expression: str = ""
+
+    @property
+    def shows_part(self) -> bool:
+        """Whether tables may be read, in part."""
+        return bool(self.columns) or (self.effect is Effect.FILTER and bool(self.expression))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
 from proxy.upstream.endpoint_health import EndpointHealth
-from router.access.statement_access import denial_of, refused, with_cluster
+from router.access.restrictions import UNRESTRICTED, Restrictions, restrictions_of
+from router.access.statement_access import denial_of, not_changes, refused, with_cluster
 from router.access.user_access import Access
 from router.claim import ChangeRange, Changes
 from router.costs import Costs
@@ -90,12 +91,16 @@ class StatementRouter:
                 if session.access is not None:
                     decision = with_cluster(session.access, decision)
                 changes: Changes = {}
+                restricted = _restricted(session, statement)
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
-                    decision = _explained(decision, changes)
+                    decision = restricted.explained(_explained(decision, changes))
+                    if changes and restricted:
+                        decision = not_changes(restricted)
                 versions = self._versions(statement)
                 turn = self._in_turn(statement)
-                return Routed(statement, decision, facts, versions, coverage, turn, changes, costs)
+                return Routed(statement, decision, facts, versions, coverage, turn, changes, costs,
+                              restricted)  # fmt: skip
         raise Unsettled("The tables of the statement keep changing.")
 
     def _costs(self, sql: str, statement: Known | Unknown, session: SessionState) -> Costs | None:
@@ -221,6 +226,13 @@ def _denied(session: SessionState, statement: Known | Unknown, sql: str) -> Refu
     access = session.access
     denial = None if access is None else denial_of(access, statement, sql)
     return None if access is None or denial is None else refused(access, denial)
+
+
+def _restricted(session: SessionState, statement: Known | Unknown) -> Restrictions:
+    """What the session's user sees of the tables of a statement that is not denied."""
+    if session.access is None or isinstance(statement, Unknown):
+        return UNRESTRICTED
+    return restrictions_of(session.access, statement)
 
 
 def _explained(decision: RunIn, changes: Changes) -> RunIn:

@@ -7,20 +7,16 @@ checked and why no statement gets round it.
 from collections.abc import Iterator
 
 from conf.access.rules import Effect, Right
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
 from conf.settings.security.restrictions import Code
 from dialect.catalog_commands import (
-    DescribeColumn,
     DescribeDatabase,
-    DescribeTable,
-    ShowColumns,
     ShowDatabases,
     ShowTables,
     ShowViews,
 )
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import (
-    NONE,
     Action,
     CreateTempTable,
     Known,
@@ -29,6 +25,7 @@ from dialect.statement import (
     Unknown,
     Write,
 )
+from router.access.restrictions import Restrictions, is_described, needs_all
 from router.access.user_access import Denial, UserAccess
 from router.decision import Decision, Refuse, RunIn
 from router.errors import ACCESS_DENIED
@@ -94,6 +91,22 @@ def refused(access: UserAccess, denial: Denial) -> Refuse:
     return Refuse(ACCESS_DENIED.code, ACCESS_DENIED.sqlstate, RULE, because, ACCESS_DENIED.hint)
 
 
+def unguarded(restricted: Restrictions, cluster: ClusterName) -> Refuse:
+    """The refusal of a statement that reads a part of tables in a cluster without a guard."""
+    return _only_part(restricted, f"the cluster {cluster} has no guard, which makes it")
+
+
+def not_changes(restricted: Restrictions) -> Refuse:
+    """The refusal of a statement of a session that reads only changed rows of Hudi tables."""
+    return _only_part(restricted, "the session reads changes of tables")
+
+
+def _only_part(restricted: Restrictions, why: str) -> Refuse:
+    names = ", ".join(map(str, (*restricted.tables, *restricted.unread)))
+    because = f"{restricted.user} may read only a part of {names}, and {why}."
+    return Refuse(ACCESS_DENIED.code, ACCESS_DENIED.sqlstate, RULE, because, ACCESS_DENIED.hint)
+
+
 def with_cluster(access: UserAccess, decision: Decision) -> Decision:
     """The decision, refused if the user may not use the cluster."""
     if not isinstance(decision, RunIn):
@@ -105,7 +118,7 @@ def with_cluster(access: UserAccess, decision: Decision) -> Decision:
 def table_denial(access: UserAccess, table: TableRef, right: Right) -> Denial | None:
     """Why the user may not do that to the whole table."""
     if right is Right.SELECT:
-        return next(_read(access, table), None)
+        return next(_read(access, table, "which this needs"), None)
     rule = access.table(table, right).rule
     return None if rule is None else Denial(str(table), rule, _VERBS[right])
 
@@ -114,44 +127,33 @@ def _words(denial: Denial) -> str:
     rule = denial.rule
     assert rule is not None
     named = f"the rule {rule.name!r}"
-    if rule.effect is Effect.MASK:
-        return f"{named} masks it, and Causeway masks nothing, so it is denied"
-    if rule.effect is Effect.FILTER:
-        return f"{named} filters its rows, and Causeway filters none, so it is denied"
+    if rule.shows_part:
+        return f"{named} shows only a part of it"
+    if rule.effect in (Effect.MASK, Effect.FILTER):
+        return f"{named} masks or filters it in a way that is not understood, so it is denied"
     return f"{named} denies it"
 
 
 def _tables(access: UserAccess, statement: Known) -> Iterator[Denial]:
     for view in statement.views:
-        yield from _read(access, view)
-    for read in (*statement.reads, *statement.defined):
-        described = read.partitions is NONE and _shows_no_values(statement)
-        yield from _read(access, read.table, described)
+        yield from _read(access, view, "whose tables the rule should name, not the view")
+    for read in statement.defined:
+        yield from _read(access, read.table, "")
+    for read in statement.reads:
+        because = "" if is_described(read, statement) else needs_all(statement)
+        yield from _read(access, read.table, because)
     for write in statement.writes:
         for right in _rights(statement, write):
             yield from _some(table_denial(access, write.table, right))
 
 
-def _read(access: UserAccess, table: TableRef, described: bool = False) -> Iterator[Denial]:
-    """With a rule about columns nothing of the table is read: it is not known for certain which
-    columns a statement reads. It may be `described`, without values."""
+def _read(access: UserAccess, table: TableRef, needs_all: str) -> Iterator[Denial]:
+    """`needs_all` says why a part of the table is not enough; empty if it is."""
     reading = access.table(table, Right.SELECT)
     if reading.rule is not None:
         yield Denial(str(table), reading.rule, "read")
-    elif reading.of_columns and not described:
-        rule = reading.of_columns[0]
-        columns = ", ".join(rule.columns)
-        yield Denial(f"{table}, which has the column {columns}", rule, "read")
-
-
-def _shows_no_values(statement: Known) -> bool:
-    """Whether a description has no values of columns, as those of partitions and statistics are."""
-    match statement.catalog:
-        case ShowColumns() | DescribeTable():
-            return True
-        case DescribeColumn(extended=extended):
-            return not extended
-    return False
+    elif needs_all and reading.parts:
+        yield Denial(f"all of {table}, {needs_all}", reading.parts[0], "read")
 
 
 def _rights(statement: Known, write: Write) -> tuple[Right, ...]:

@@ -1,7 +1,7 @@
 """What one user may do with one object: the first rule that concerns both decides."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conf.access.quotas import UserQuota
@@ -28,10 +28,18 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whether a table may be read: `rule` denies all of it, `of_columns` deny some columns."""
+    """Whether a table may be read: `rule` denies all of it, `rows` has the condition on its rows,
+    `columns` the rules that deny or mask a column."""
 
     rule: Rule | None = None
-    of_columns: tuple[Rule, ...] = ()
+    rows: Rule | None = None
+    columns: Mapping[str, Rule] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> list[Rule]:
+        """The rules because of which a part is shown."""
+        found = [] if self.rows is None else [self.rows]
+        return found + list(self.columns.values())
 
 
 @dataclass(slots=True)
@@ -56,22 +64,27 @@ class UserAccess:
         return found
 
     def _table(self, ref: TableRef, right: Right) -> Reading:
-        columns: list[Rule] = []
+        rows: Rule | None = None
+        columns: dict[str, Rule] = {}
         if self._index is None:
             self._index = RuleIndex(self.rules)
         for rule in self._index.of(ref):
             if right not in rule.rights:
                 continue
             if rule.columns:
-                columns.append(rule)
+                columns = dict.fromkeys(rule.columns, rule) | columns
+            elif rule.shows_part:
+                rows = rows or rule
             else:
-                return Reading(None if rule.effect.gives else rule, tuple(columns))
-        return Reading(None, tuple(columns))
+                return Reading(None if rule.effect.gives else rule, rows, columns)
+        return Reading(None, rows, columns)
 
     def database(self, name: str, right: Right) -> Rule | None:
         """The rule that denies it, which is about databases and not about their tables."""
         for rule in self.rules:
-            if right in rule.rights and is_named(rule.objects.databases, name.lower()):
+            if rule.shows_part or right not in rule.rights:
+                continue
+            if is_named(rule.objects.databases, name.lower()):
                 return None if rule.effect.gives else rule
         return None
 
@@ -88,7 +101,7 @@ class UserAccess:
                 of_tables = tuple(each.partition(".")[0] for each in objects.tables)
                 if is_named(objects.databases, name) or is_named(of_tables, name):
                     return True
-            elif not rule.columns and is_named(objects.databases, name):
+            elif not rule.shows_part and is_named(objects.databases, name):
                 left -= rule.rights
             if not left:
                 return False

@@ -27,7 +27,18 @@ from dialect.statement import (
     Unknown,
     Write,
 )
-from router.claim import ANALYZE, PARSE, PROBE, SESSION, ChangeRange, WholeUnless, claim_of, encoded
+from router.access.restrictions import Restriction, Restrictions, RuleText
+from router.claim import (
+    ANALYZE,
+    PARSE,
+    PROBE,
+    SESSION,
+    ChangeRange,
+    Claim,
+    WholeUnless,
+    claim_of,
+    encoded,
+)
 from router.request import Facts
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
@@ -190,3 +201,21 @@ def test_a_long_claim_is_deflated() -> None:
     assert len(text) < 6_000
     unpacked = json.loads(decompress(b64decode(text)))
     assert unpacked["reads"]["d.t"]["in"] == [[name] for name in names[::2]]
+
+
+def test_what_the_user_may_see_of_tables() -> None:
+    part = Restriction(RuleText("a = 1", "r"), {"x": RuleText("NULL", "m")}, {"y": "[CW107] no"})
+    restricted = Restrictions("ann", {T: part}, (U,))
+    text = encoded(Claim(restricted=restricted))
+    assert json.loads(text) == {
+        "v": 4,
+        "user": "ann",
+        "restricted": {
+            "d.t": {
+                "filter": {"sql": "a = 1", "rule": "r"},
+                "masks": {"x": {"sql": "NULL", "rule": "m"}},
+                "denied": {"y": "[CW107] no"},
+            }
+        },
+        "unread": ["d.u"],
+    }

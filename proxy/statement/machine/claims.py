@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from dialect.statement import Unknown
-from proxy.errors import NotIncremental
+from proxy.errors import NotIncremental, Rejected, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import Routed, WriteToken
+from router.access.statement_access import unguarded
 from router.claim import KEY, WholeUnless, claim_of, encoded
 from router.errors import CHANGED_AFTER_DECISION
 
@@ -28,14 +29,17 @@ def claim_overlay(
     marks = () if token is None else (token.id,)
     claim = claim_of(
         routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks,
-        changes=routed.changes,
+        changes=routed.changes, restricted=routed.restricted,
     )  # fmt: skip
     return {KEY: encoded(claim)}
 
 
 def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
     """Before a statement runs in a cluster without a guard, which would read all rows of tables of
-    which the session reads only changed ones. Raises NotIncremental."""
+    which the session reads only changed ones, or the user may see a part. Raises NotIncremental and
+    Rejected."""
+    if restricted := routed.restricted:
+        raise Rejected(refusal(unguarded(restricted, cluster)))
     is_unknown = isinstance(routed.statement, Unknown)
     changes = routed.changes.items()
     certain = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))

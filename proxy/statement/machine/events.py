@@ -16,6 +16,7 @@ from dialect.statement import Known, Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.results import Table
+from router.access.restrictions import UNRESTRICTED, Restrictions
 from router.claim import Changes
 from router.costs import Costs
 from router.decision import Decision
@@ -77,7 +78,8 @@ class Routed:
     `versions` has a value for each table read, which changes with anything that changes the table's
     files anywhere. `coverage` is the setting by which the decision was made. `in_turn` are the
     tables that it may write only while no other statement does; `changes` those of which it reads
-    only changed rows. `costs` are there for a query whose cluster may be chosen by cost.
+    only changed rows, `restricted` those of which its user may see a part. `costs` are there for a
+    query whose cluster may be chosen by cost.
     """
 
     statement: Known | Unknown
@@ -88,6 +90,7 @@ class Routed:
     in_turn: frozenset[TableRef] = frozenset()
     changes: Changes = field(default_factory=dict)
     costs: Costs | None = None
+    restricted: Restrictions = UNRESTRICTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,9 @@ def test_a_file_that_cannot_be_read_is_named(
         read_rules(str(path))
 
 
+MASK = {"effect": "mask", "databases": [], "tables": ["a.b"], "columns": ["x"]}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -93,6 +96,15 @@ def test_a_file_that_cannot_be_read_is_named(
         ({"columns": ["x"]}, "columns of tables can be denied"),
         ({"tables": ["a.b"], "columns": ["x"], "rights": ["drop"]}, "the right select alone"),
         ({"tables": ["a.b"], "columns": ["x"], "effect": "filter"}, "a filter has no columns"),
+        ({"effect": "filter"}, "a filter has an expression"),
+        ({"effect": "filter", "expression": " "}, "a filter has an expression"),
+        ({"effect": "filter", "expression": "{col} = 1"}, "{col} is for masks"),
+        ({"effect": "mask", "tables": ["a.b"], "mask": "null"}, "a mask names columns"),
+        (MASK, "a mask has either mask or expression"),
+        (MASK | {"mask": "null", "expression": "1"}, "a mask has either mask or expression"),
+        (MASK | {"mask": "blur"}, "mask is not one of null, redact, hash"),
+        (MASK | {"expression": ""}, "expression is not a text"),
+        ({"mask": "null"}, "mask is for masks and filters"),
         ({"paths": ["/a"]}, "paths can be allowed only"),
         ({"effect": "allow", "paths": ["/a/*"]}, "a path is a folder without"),
         ({"databases": [], "clusters": ["c"], "rights": ["drop"]}, "rights are for databases"),

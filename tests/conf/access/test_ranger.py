@@ -66,6 +66,53 @@ def test_columns_masks_and_filters() -> None:
     assert (masked.effect, masked.columns) == (Effect.MASK, ("x",))
     assert (filtered.effect, filtered.columns) == (Effect.FILTER, ())
     assert filtered.objects.tables == ("hr.t",)
+    assert (masked.expression, filtered.expression) == ("", "")  # they deny
+
+
+def masking(kind: str, **more: Any) -> dict[str, Any]:
+    return item("select", dataMaskInfo={"dataMaskType": kind} | more)
+
+
+def test_masks_of_a_policy() -> None:
+    items = [
+        masking("MASK_NONE") | ANN,
+        masking("MASK_HASH") | {"groups": ["hr"]},
+        masking("CUSTOM", valueExpr="concat('x', {col})") | {"groups": ["public"]},
+    ]
+    found = read(policy(table(column="Ssn"), policyType=1, dataMaskPolicyItems=items)).rules
+    assert [rule.effect for rule in found] == [Effect.MASK, Effect.MASK, Effect.DENY]
+    assert found[0].expression == "sha2(CAST({col} AS STRING), 256)"
+    assert found[1].expression == "concat('x', {col})"
+    assert [rule.unless.users for rule in found[:2]] == [{"ann"}, {"ann"}]
+    assert found[0].columns == ("ssn",)
+
+
+def test_filters_of_a_policy() -> None:
+    items = [
+        item("select", rowFilterInfo={"filterExpr": ""}, **ANN),
+        item("select", rowFilterInfo={"filterExpr": "region = 'EU'"}, groups=["public"]),
+    ]
+    resource = {"database": ["hr"], "table": ["t"]}
+    (rule, _) = read(policy(resource, policyType=2, rowFilterPolicyItems=items)).rules
+    assert (rule.effect, rule.expression) == (Effect.FILTER, "region = 'EU'")
+    assert rule.unless.users == {"ann"}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        masking("MASK_LATER") | ANN,
+        masking("CUSTOM") | ANN,
+        masking("CUSTOM", valueExpr="f({col}, ${{USER.name}})") | ANN,
+        masking("MASK_HASH") | {"groups": ["unknown"]},
+        masking("MASK_HASH") | {"users": ["{OWNER}"]},
+        masking("MASK_HASH") | ANN | {"conditions": [{}]},
+    ],
+)
+def test_a_mask_that_is_not_understood_denies(found: dict[str, Any]) -> None:
+    rules = read(policy(table(column="x"), policyType=1, dataMaskPolicyItems=[found]))
+    assert (rules.rules[0].effect, rules.rules[0].expression) == (Effect.MASK, "")
+    assert rules.ignored
 
 
 @pytest.mark.parametrize(

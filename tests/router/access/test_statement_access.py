@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from conf.access.rules import Right
 from conf.names import TableRef
 from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace, Needs, SessionVariable, Unknown
-from router.access.statement_access import denial_of, refused, with_cluster
+from router.access.statement_access import denial_of, refused, table_denial, with_cluster
 from router.access.user_access import Denial
 from router.decision import Refuse, RunIn
 from tests.router.access.test_user_access import access_of, allow, deny
@@ -220,31 +221,64 @@ def test_each_right_is_its_own(sql: str, right: str) -> None:
 
 
 COLUMN = deny(tables=["hr.pay"], columns=["salary"])
+MASK = {"effect": "mask", "tables": ["hr.pay"], "columns": ["salary"], "mask": "null"}
+FILTER = {"effect": "filter", "tables": ["hr.pay"], "expression": "id > 1"}
 
 
+@pytest.mark.parametrize("rule", [COLUMN, MASK, FILTER])
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT salary FROM hr.pay",
-        "SELECT id FROM hr.pay",  # which columns it reads is not known for certain
-        "SELECT id FROM v",
         "DESCRIBE EXTENDED hr.pay salary",
         "SHOW PARTITIONS hr.pay",
+        "ANALYZE TABLE hr.pay COMPUTE STATISTICS",
         "ALTER TABLE hr.pay RENAME COLUMN salary TO x",
         "ALTER TABLE hr.pay RENAME TO default.mine",
+        "UPDATE hr.pay SET id = 1",
+        "DELETE FROM hr.pay WHERE id = 1",
+        "MERGE INTO hr.pay USING t ON t.id = pay.id WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING hr.pay p ON t.id = p.id WHEN MATCHED THEN DELETE",
+        "DELETE FROM t WHERE id IN (SELECT id FROM hr.pay)",
+        "CACHE TABLE hr.pay",
+        "CACHE TABLE c AS SELECT * FROM hr.pay",
+        "DECLARE VARIABLE x = (SELECT max(id) FROM hr.pay)",
+        "SELECT id, input_file_name() FROM hr.pay",
+        "SELECT * FROM hudi_table_changes('hr.pay', 'latest_state', '0')",
+        "DESCRIBE QUERY SELECT * FROM hr.pay",
     ],
 )
-def test_a_table_with_a_denied_column_is_not_read(sql: str) -> None:
-    denial = denied(sql, COLUMN)
+def test_what_needs_all_of_a_table_is_denied_to_who_sees_a_part(
+    sql: str, rule: dict[str, Any]
+) -> None:
+    denial = denied(sql, rule)
     assert denial is not None
-    assert "salary" in denial.what
+    assert denial.what.startswith("all of hr.pay") or "function" in denial.what
 
 
+@pytest.mark.parametrize("rule", [COLUMN, MASK, FILTER])
 @pytest.mark.parametrize(
-    "sql", ["DESCRIBE hr.pay", "DESCRIBE hr.pay salary", "INSERT INTO hr.pay SELECT 1, 2"]
+    "sql",
+    [
+        "SELECT id FROM hr.pay",
+        "SELECT salary FROM v",
+        "EXPLAIN SELECT * FROM hr.pay",
+        "INSERT INTO t SELECT id FROM hr.pay",
+        "CREATE TABLE z AS SELECT * FROM hr.pay",
+        "CREATE VIEW z AS SELECT * FROM hr.pay",
+        "CREATE TEMPORARY VIEW z AS SELECT * FROM hr.pay",
+        "DESCRIBE hr.pay",
+        "DESCRIBE hr.pay salary",
+        "INSERT INTO hr.pay SELECT 1, 2",
+    ],
 )
-def test_a_denied_column_may_be_described_and_written(sql: str) -> None:
-    assert denied(sql, COLUMN) is None
+def test_queries_may_read_a_part(sql: str, rule: dict[str, Any]) -> None:
+    assert denied(sql, rule) is None
+
+
+def test_a_part_of_a_view_is_denied() -> None:
+    found = denied("SELECT * FROM v", FILTER | {"tables": ["default.v"]})
+    assert found is not None
+    assert "whose tables the rule should name" in found.what
 
 
 def test_the_refusal_names_rule_and_object() -> None:
@@ -258,20 +292,13 @@ def test_the_refusal_names_rule_and_object() -> None:
     assert found.because == "ann may not read hr.pay: the rule 'pay' denies it. Ask HR."
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        ({"effect": "mask", "columns": ["salary"]}, "masks it, and Causeway masks nothing"),
-        ({"effect": "filter"}, "filters its rows, and Causeway filters none"),
-    ],
-)
-def test_masked_and_filtered_tables_are_denied(rule: dict[str, Any], said: str) -> None:
-    access = access_of(rule | {"tables": ["hr.pay"]})
-    statement = analyze("SELECT * FROM hr.pay", NAMESPACE, _Catalog())
-    assert isinstance(statement, Known)
-    denial = denial_of(access, statement, "")
+def test_what_shows_a_part_is_named() -> None:
+    access = access_of(FILTER)
+    denial = table_denial(access, TableRef("hr", "pay"), Right.SELECT)
     assert denial is not None
-    assert said in refused(access, denial).because
+    assert refused(access, denial).because == (
+        "ann may not read all of hr.pay, which this needs: the rule 'r0' shows only a part of it."
+    )
 
 
 def test_what_is_not_understood_is_denied_to_whom_anything_is() -> None:

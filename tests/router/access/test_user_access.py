@@ -65,8 +65,36 @@ def test_rules_about_columns_are_told_apart() -> None:
     access = access_of(deny(tables=["hr.pay"], columns=["salary"]))
     reading = access.table(PAY, Right.SELECT)
     assert reading.rule is None
-    assert [rule.columns for rule in reading.of_columns] == [("salary",)]
-    assert access.table(PAY, Right.INSERT).of_columns == ()
+    assert [rule.columns for rule in reading.parts] == [("salary",)]
+    assert access.table(PAY, Right.INSERT).parts == []
+
+
+def test_the_first_filter_and_the_first_mask_of_a_column_count() -> None:
+    filters = [{"effect": "filter", "expression": each} for each in ("a = 1", "b = 1")]
+    masks = [
+        {"effect": "mask", "columns": ["x", "y"], "mask": "null"},
+        {"effect": "mask", "columns": ["y", "z"], "mask": "hash"},
+    ]
+    access = access_of(*({"tables": ["hr.*"]} | each for each in (*filters, *masks)))
+    reading = access.table(PAY, Right.SELECT)
+    assert reading.rule is None
+    assert reading.rows is not None
+    assert reading.rows.expression == "a = 1"
+    assert {key: rule.name for key, rule in reading.columns.items()} == {
+        "x": "r2", "y": "r2", "z": "r3"
+    }  # fmt: skip
+    assert access.sees_table(PAY)
+
+
+def test_filters_of_a_database_deny_nothing_of_it() -> None:
+    part = {"effect": "filter", "expression": "a = 1", "databases": ["hr"]}
+    access = access_of(part)
+    assert access.database("hr", Right.SELECT) is None
+    assert access.sees_database("hr")
+    before = access_of(allow(tables=["hr.pay"]), part)
+    assert before.table(PAY, Right.SELECT).parts == []
+    after = access_of(part, deny(databases=["hr"]))
+    assert after.table(PAY, Right.SELECT).rule is not None
 
 
 def test_lists_show_what_one_may_use() -> None:

@@ -1,5 +1,7 @@
 package causeway.guard;
 
+import causeway.guard.access.RestrictedRead;
+import causeway.guard.access.RestrictedScan;
 import causeway.guard.claim.ClaimCheck;
 import causeway.guard.claim.ClaimParser;
 import causeway.guard.claim.PartitionCheck;
@@ -30,7 +32,10 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
         extensions.injectCheckRule(ClaimCheck::new);
         extensions.injectResolutionRule(IncrementalRead::new);
         extensions.injectCheckRule(IncrementalRead.Check::new);
+        extensions.injectPostHocResolutionRule(RestrictedRead::new);
+        extensions.injectCheckRule(RestrictedRead.Check::new);
         extensions.injectCheckRule(CopyInvalidation::new); // after the checks that refuse
+        extensions.injectPlannerStrategy(RestrictedScan::new);
         extensions.injectPlannerStrategy(PartitionCheck::new);
         extensions.injectParser(new ClaimParser.Builder());
         extensions.injectPostHocResolutionRule(CopyInvalidation.BeforeCheck::new);

@@ -1,5 +1,6 @@
 package causeway.guard.claim;
 
+import causeway.guard.access.Restriction;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
@@ -24,7 +25,7 @@ import java.util.zip.InflaterInputStream;
 public final class Claim {
     static final String KEY = "causeway.claim";
     static final int VERSION = 1;
-    private static final int NEWEST_VERSION = 3; // a guard that does not know a part refuses it
+    private static final int NEWEST_VERSION = 4; // a guard that does not know a part refuses it
     private static final String EVERY_TABLE = "*";
 
     /** The kinds of claims. */
@@ -53,6 +54,8 @@ public final class Claim {
     private final Set<String> databases = new HashSet<>();
     private final Map<String, ChangeRange> changes = new HashMap<>(); // null: incremental by itself
     private final Map<String, Set<String>> unless = new HashMap<>();
+    private final Map<String, Restriction> restricted = new HashMap<>();
+    private final Set<String> unread = new HashSet<>();
     private final List<String> pathsRead = new ArrayList<>();
     private final List<String> pathsWritten = new ArrayList<>();
     private boolean explaining;
@@ -84,6 +87,12 @@ public final class Claim {
             addTexts(entry.getValue(), names);
             unless.put(entry.getKey(), names);
         }
+        String user = json.path("user").asText();
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.path("restricted").fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            restricted.put(entry.getKey(), new Restriction(entry.getValue(), user));
+        }
+        addTexts(json.path("unread"), unread);
     }
 
     /** Reads JSON, or JSON that is deflated and in base64. Throws ClaimException. */
@@ -145,6 +154,21 @@ public final class Claim {
     /** Returns the range of the table that the statement reads; null where it reads all rows. */
     public ChangeRange range(String table) {
         return changes.get(table);
+    }
+
+    /** Whether rules of the operator show the user only a part of some table. */
+    public boolean restricts() {
+        return !restricted.isEmpty() || !unread.isEmpty();
+    }
+
+    /** Returns what the user may see of the table; null where that is all of it. */
+    public Restriction restriction(String table) {
+        return restricted.get(table);
+    }
+
+    /** Whether the statement only writes the table, of which its user may see a part. */
+    public boolean isUnread(String table) {
+        return unread.contains(table);
     }
 
     /** Whether the decision was that a copy of the table is read, or no decision says that none is. */

@@ -1,0 +1,63 @@
+package causeway.guard.access;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * What a statement's user sees of one table, by the operator's rules: the rows for which a condition
+ * holds, and for some columns another value. A denied column has a message in the place of its value.
+ */
+public final class Restriction {
+    /** SQL of a rule. */
+    static final class Expression {
+        final String sql;
+        final String rule;
+
+        Expression(JsonNode json) {
+            sql = json.path("sql").asText();
+            rule = json.path("rule").asText();
+        }
+    }
+
+    final Expression filter; // null: all rows
+    final Map<String, Expression> masks = new HashMap<>();
+    final Map<String, String> denied = new HashMap<>();
+    final String user;
+
+    private final Map<StructType, RuleExpressions> resolved = new HashMap<>();
+
+    /** Reads one table's part of a claim. */
+    public Restriction(JsonNode json, String user) {
+        this.user = user;
+        filter = json.has("filter") ? new Expression(json.get("filter")) : null;
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.path("masks").fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            masks.put(entry.getKey(), new Expression(entry.getValue()));
+        }
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.path("denied").fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            denied.put(entry.getKey(), entry.getValue().asText());
+        }
+    }
+
+    boolean changesColumns() {
+        return !masks.isEmpty() || !denied.isEmpty();
+    }
+
+    boolean changes(String column) {
+        return masks.containsKey(column) || denied.containsKey(column);
+    }
+
+    /** Returns what was resolved for a relation of these columns; null before `keep`. */
+    RuleExpressions resolved(StructType columns) {
+        return resolved.get(columns);
+    }
+
+    RuleExpressions keep(StructType columns, RuleExpressions expressions) {
+        resolved.put(columns, expressions);
+        return expressions;
+    }
+}

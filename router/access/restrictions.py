@@ -1,0 +1,136 @@
+"""What a user sees of the tables that a statement reads, where rules show a part of them.
+
+The guard carries it out (docs/internals/access.md). A statement for which that is not certain to
+hold needs all of the table, and is refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from conf.access.masks import of_column
+from conf.access.rules import Effect, Right, Rule
+from conf.names import TableRef
+from dialect.catalog_commands import DescribeColumn, DescribeTable, ShowColumns
+from dialect.statement import NONE, AssignVariables, CreateTempTable, Known, Read
+from router.access.user_access import Reading, UserAccess
+from router.decision import RunIn
+from router.errors import ACCESS_DENIED
+
+# Statements whose queries Spark resolves and runs as they are.
+_QUERIES = frozenset(
+    ("select", "from_select", "insert", "from_insert", "multi_insert", "ctas", "create_view")
+)
+# They show the names of files, in which values may be, or what the table had at other times.
+_BESIDE_ROWS = frozenset(
+    (
+        *("hudi_table_changes", "hudi_query_timeline", "hudi_filesystem_view", "hudi_metadata"),
+        *("input_file_name", "input_file_block_start", "input_file_block_length"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """SQL of a rule, and the rule's name."""
+
+    sql: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """The condition on a table's rows, what is shown in place of columns, and the messages for
+    columns that may not be read."""
+
+    rows: RuleText | None = None
+    masks: Mapping[str, RuleText] = field(default_factory=dict)
+    denied: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Restrictions:
+    """Those of the user for one statement. `unread` are tables that it only writes, of which the
+    user may see a part."""
+
+    user: str = ""
+    tables: Mapping[TableRef, Restriction] = field(default_factory=dict)
+    unread: tuple[TableRef, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.tables or self.unread)
+
+    def explained(self, decision: RunIn) -> RunIn:
+        """The decision, with the rules in its reason."""
+        texts = [f"{table} is read in part ({_names(each)})" for table, each in self.tables.items()]
+        return replace(decision, because="; ".join((decision.because, *texts)))
+
+
+UNRESTRICTED = Restrictions()
+
+
+def restrictions_of(access: UserAccess, statement: Known) -> Restrictions:
+    """The restrictions for a statement that is not denied."""
+    tables: dict[TableRef, Restriction] = {}
+    for read in statement.reads:
+        if is_described(read, statement):
+            continue
+        reading = access.table(read.table, Right.SELECT)
+        if reading.parts:
+            tables[read.table] = _restriction(access.user, read.table, reading)
+    written = {write.table for write in statement.writes} - set(tables)
+    unread = tuple(
+        each for each in sorted(written, key=str) if access.table(each, Right.SELECT).parts
+    )
+    return Restrictions(access.user, tables, unread)
+
+
+def needs_all(statement: Known) -> str:
+    """Why the statement cannot be run with a part of what it reads; empty if it can."""
+    if statement.kind not in _QUERIES:
+        return "which this kind of statement needs"
+    if isinstance(statement.effect, CreateTempTable | AssignVariables):
+        return "which a result that the session keeps would have"
+    if named := sorted(_BESIDE_ROWS & statement.functions):
+        return f"which the function {named[0]} may show"
+    return ""
+
+
+def is_described(read: Read, statement: Known) -> bool:
+    """Whether only a table's description is read, which has no values of columns, as those of
+    partitions and statistics are."""
+    if read.partitions is not NONE:
+        return False
+    match statement.catalog:
+        case ShowColumns() | DescribeTable():
+            return True
+        case DescribeColumn(extended=extended):
+            return not extended
+    return False
+
+
+def column_denial(user: str, table: TableRef, column: str, rule: Rule) -> str:
+    """The message for a column that may not be read."""
+    text = f"{user} may not read the column {column} of {table}: the rule {rule.name!r} denies it."
+    texts = (f"[{ACCESS_DENIED.code}] {text}", rule.because, ACCESS_DENIED.hint)
+    return " ".join(each for each in texts if each)
+
+
+def _restriction(user: str, table: TableRef, reading: Reading) -> Restriction:
+    rows = reading.rows
+    found = Restriction(None if rows is None else RuleText(rows.expression, rows.name), {}, {})
+    masks: dict[str, RuleText] = {}
+    denied: dict[str, str] = {}
+    for column, rule in reading.columns.items():
+        if rule.effect is Effect.MASK and rule.expression:
+            masks[column] = RuleText(of_column(rule.expression, column), rule.name)
+        else:
+            denied[column] = column_denial(user, table, column, rule)
+    return replace(found, masks=masks, denied=denied)
+
+
+def _names(restriction: Restriction) -> str:
+    texts = [] if restriction.rows is None else [f"rows by the rule {restriction.rows.rule!r}"]
+    masks = restriction.masks.items()
+    texts += [f"{column} masked by the rule {each.rule!r}" for column, each in masks]
+    texts += [f"without {column}" for column in restriction.denied]
+    return ", ".join(texts)
