@@ -22,12 +22,15 @@ from proxy.session.session import SessionState
 from proxy.statement.dry_run import dry_run, explain
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.access_checks import check_command, check_database, visible
+from proxy.statement.machine.claims import check_unguarded, claim_overlay
 from proxy.statement.machine.events import CommandRead, Failed, Recalled, Started
 from proxy.statement.statement_router import StatementRouter
+from router.access.restrictions import UNRESTRICTED
 from router.access.user_access import Access
+from router.claim import KEY
 from router.decision import Refuse, RunIn
 from tests.metastore.view.server.test_view_server import KEYS, table
-from tests.metastore.writable import C2, TOPOLOGY, WritableMetastore
+from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore
 from tests.proxy.statement.playbook import (
     EAST,
     Playbook,
@@ -94,6 +97,23 @@ def test_the_refusal_is_the_decision(hms: WritableMetastore) -> None:
     record.decided(found.statement, found.decision, found.facts)
     assert (record.rule, record.because) == ("access", found.decision.because)
     assert isinstance(with_router(hms, scenario).decision, RunIn)
+
+
+PART = {"name": "some", "effect": "filter", "users": ["ann"], "tables": ["default.t"],
+        "expression": "id > 1"}  # fmt: skip
+
+
+def test_a_part_of_a_table_needs_a_guard(hms: WritableMetastore) -> None:
+    async def scenario(router: StatementRouter, state: SessionState) -> Any:
+        return await router.decide(SELECT, state)
+
+    found = with_router(hms, scenario, PART)
+    assert isinstance(found.decision, RunIn)
+    assert "default.t is read in part (rows by the rule 'some')" in found.decision.because
+    assert '"filter":{"sql":"id > 1","rule":"some"}' in claim_overlay(found, C1, (), None)[KEY]
+    with pytest.raises(Rejected, match=r"CW107.*only a part of default\.t, and the cluster"):
+        check_unguarded(C1, found)
+    check_unguarded(C1, replace(found, restricted=UNRESTRICTED))
 
 
 def test_a_cluster_can_be_denied(hms: WritableMetastore) -> None:

@@ -127,7 +127,7 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
             if (relations.isRestricted(plan)) {
                 return null;
             }
-            if (relations.of(plan) != null) {
+            if (relations.of(plan) != null || relations.isForeignAndUnread(plan)) {
                 return plan;
             }
             AtomicReference<LogicalPlan> found = new AtomicReference<>();

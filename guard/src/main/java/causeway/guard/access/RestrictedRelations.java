@@ -48,6 +48,12 @@ final class RestrictedRelations {
         return name == null ? null : claim.restriction(name);
     }
 
+    /** Whether it reads, by another catalog's interface, a table that the statement was to write only. */
+    boolean isForeignAndUnread(LogicalPlan plan) {
+        String name = Plans.foreignName(plan);
+        return name != null && claim.isUnread(name);
+    }
+
     /** Returns what the user may see of a relation. Throws AccessException if that cannot be made. */
     LogicalPlan restricted(LogicalPlan relation, Restriction restriction) {
         if (!isKnown(relation)) {
