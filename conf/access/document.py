@@ -21,7 +21,8 @@ _KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "mask", "ex
          "unless", "because")  # fmt: skip
 _TOP = ("groups", "roles", "rules", "quotas", "ranger")
 _BOUNDS = ("statements", "statements_a_minute", "rows", "bytes", "seconds")
-_QUOTA_KEYS = ("name", *_PEOPLE, *_BOUNDS, "unless")
+_WAITS = {"waiting": "statements", "waiting_seconds": "waiting"}  # with what each goes
+_QUOTA_KEYS = ("name", *_PEOPLE, *_BOUNDS, *_WAITS, "unless")
 _CODE = ("*", "transform", "add", "create-function")
 
 
@@ -109,15 +110,18 @@ def _quota(table: Mapping[str, Any]) -> QuotaRule:
     name = _name(table)
     who, unless = _concerned(table)
     bounds = {}
-    for key in _BOUNDS:
+    for key in (*_BOUNDS, *_WAITS):
         value = table.get(key, 0)
         if key == "bytes" and isinstance(value, str):
             value = size(value)
         if type(value) is not int or value < 0 or (key in table and value == 0):
             raise ValueError(f"{key} is not a number above 0")
         bounds[key] = value
-    if not any(bounds.values()):
+    if not any(bounds[key] for key in _BOUNDS):
         raise ValueError(f"it names none of {', '.join(_BOUNDS)}")
+    for key, other in _WAITS.items():
+        if bounds[key] and not bounds[other]:
+            raise ValueError(f"{key} needs {other}")
     return QuotaRule(name, who, UserQuota(**bounds), unless)
 
 

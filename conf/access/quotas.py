@@ -8,10 +8,13 @@ from conf.access.people import People
 
 @dataclass(frozen=True, slots=True)
 class UserQuota:
-    """`statements` run at the same time, `statements_a_minute` begin within one; the others are of
+    """`statements` run at the same time; `waiting` more wait for their place for
+    `waiting_seconds`, none if that is 0. `statements_a_minute` begin within one; the others are of
     one statement. 0: any number."""
 
     statements: int = 0
+    waiting: int = 0
+    waiting_seconds: int = 0
     statements_a_minute: int = 0
     rows: int = 0
     bytes: int = 0

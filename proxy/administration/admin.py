@@ -183,6 +183,7 @@ class Admin:
             ("causeway_catalog_total", ("memory",), server.router.analysis.from_memory),
             ("causeway_catalog_total", ("loaded",), server.router.analysis.loaded),
             (QUEUE, ("write",), server.services.places.waiting),
+            (QUEUE, ("statement",), len(server.statements.queue)),
             (QUEUE, ("analysis",), server.router.analysis.waiting),
         ]
         records = {

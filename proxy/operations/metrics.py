@@ -71,9 +71,9 @@ FAMILIES: dict[str, Family] = {
     "causeway_tables_cached": Family("gauge", "Tables whose facts are in memory."),
     QUEUE: Family(
         "gauge",
-        "Statements that wait for earlier writes of their tables (write) or for a process that"
-        " analyses them (analysis), and records that wait to be written (audit, history) or sent"
-        " (telemetry).",
+        "Statements that wait for earlier writes of their tables (write), for others of their user"
+        " (statement) or for a process that analyses them (analysis), and records that wait to be"
+        " written (audit, history) or sent (telemetry).",
         ("queue",),
     ),
     LAG: Family(

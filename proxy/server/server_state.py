@@ -19,10 +19,11 @@ from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.protocol import replies
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
+from proxy.protocol.status import failure_of
 from proxy.server.admission import Admission
 from proxy.server.peers import ALONE, Peers, WorkerGroup
 from proxy.session.handles import Registry
-from proxy.session.operation import Operation, close_remote
+from proxy.session.operation import Operation, close_remote, nothing_runs
 from proxy.session.quota import Bounds, Quota
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.server_caches import ServerCaches
@@ -35,6 +36,7 @@ from proxy.statement.running_writes.journal_store import WriteJournal
 from proxy.statement.running_writes.recovery_runner import WriteRecovery
 from proxy.statement.services import StatementServices
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
+from proxy.statement.statement_places import StatementPlace, StatementPlaces
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
 from proxy.statement.write_queue.queue import WriteQueue
@@ -44,7 +46,6 @@ from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import Struct
 
 _INFO_WAIT = 1.0
-_MINUTE = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,7 @@ class ServerState:
             self.observer.history,
         )
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
-        self._statement_quota = Quota("statements running", Bounds(), workers.counters)
-        self._minute_quota = Quota("statements a minute", Bounds(), workers.counters)
+        self.statements = StatementPlaces(workers.counters)
         self._info: dict[tuple[ClusterName, int], Struct] = {}
         self.sessions: Registry[UserSession] = Registry("sessions", 0)
         self.operations: Registry[OwnedOperation] = Registry(
@@ -115,9 +115,7 @@ class ServerState:
         self._session_quota.bounds = Bounds(
             limits.sessions_per_user, limits.sessions_per_address, limits.sessions_per_user_address
         )
-        self._statement_quota.bounds = Bounds(
-            limits.statements_per_user, limits.statements_per_address
-        )
+        self.statements.bound(Bounds(limits.statements_per_user, limits.statements_per_address))
 
     def reconfigure(self, settings: Settings, limits: Limits) -> None:
         """Applies these settings, also to the sessions that are there."""
@@ -132,7 +130,7 @@ class ServerState:
     @property
     def running(self) -> int:
         """The number of statements that run, or still run in their clusters."""
-        return len(self._statement_quota)
+        return len(self.statements)
 
     def check_not_stopping(self) -> None:
         """Raises Stopping once the server accepts no new work."""
@@ -150,27 +148,18 @@ class ServerState:
         """Starts a task that runs the statement. Raises TooMany, Stopping, InMaintenance."""
         self.check_not_stopping()
         self.admission.check_statement()
-        self._take_statement(session)
+        place = self._take_statement(session)
         operation.working = True
-        operation.task = self.group.create_task(self._run(session, statement, operation))
+        operation.task = self.group.create_task(self._run(session, statement, operation, place))
 
-    def _take_statement(self, session: UserSession) -> None:
+    def _take_statement(self, session: UserSession) -> StatementPlace:
         """Raises TooMany."""
-        user, address = session.state.user, session.address
-        own = self.router.access.quota_of(user)
-        if own is None:
-            self._take(self._statement_quota, session, "statement")
-            return
+        user, own = session.state.user, self.router.access.quota_of(session.state.user)
         try:
-            self._minute_quota.check(user, address, own.statements_a_minute)
-            self._statement_quota.take(user, address, own.statements)
+            return self.statements.take(user, session.address, session.handle, own)
         except TooMany:
             self.observer.metrics.count("causeway_refused_total", "statement")
             raise
-        if own.statements_a_minute:
-            self._minute_quota.take(user, address)
-            loop = asyncio.get_running_loop()
-            loop.call_later(_MINUTE, self._minute_quota.give_back, user, address)
 
     def limits_of(self, session: UserSession) -> Limits:
         """The limits of the session's statements."""
@@ -184,15 +173,43 @@ class ServerState:
             raise
 
     async def _run(
-        self, session: UserSession, statement: StatementRunner, operation: Operation
+        self,
+        session: UserSession,
+        statement: StatementRunner,
+        operation: Operation,
+        place: StatementPlace,
     ) -> None:
         """Runs the statement; metrics and the audit log are updated after the client's reply."""
         record = operation.record
         add_log_fields(session=record.session, statement=record.statement, user=record.user)
         try:
-            await statement.run(lambda: self.observer.ended(operation))
+            if place.has_turn or await self._has_turn(place, operation):
+                await statement.run(lambda: self.observer.ended(operation))
         finally:
-            self._statement_quota.give_back(session.state.user, session.address)
+            place.leave()
+
+    async def _has_turn(self, place: StatementPlace, operation: Operation) -> bool:
+        """Whether the statement may run at last: it may have been stopped while it waited for its
+        place, or Causeway begins no more statements."""
+        operation.stop, operation.waits = place.stop, True
+        try:
+            await place.turn(operation.tell)
+            if not operation.cancelled:
+                self.check_not_stopping()
+                self.admission.check_statement()
+        except CausewayError as error:
+            await operation.end(failure_of(error))
+        except asyncio.CancelledError:
+            operation.fail(failure_of(Stopping()))
+            raise
+        finally:
+            operation.stop, operation.waits = nothing_runs, False
+            operation.began = asyncio.get_running_loop().time()
+            if operation.ended:
+                operation.working = False
+                self.observer.ended(operation)
+        operation.record.mark("queue")
+        return not operation.ended
 
     def clusters(self) -> list[Cluster]:
         """The clusters that statements may be sent to."""

@@ -44,6 +44,7 @@ class Operation:
         self.result: LocalResult | RemoteResult | None = None
         self.log: LocalResult | None = None  # of the proxy's own work for it
         self.repeatable: Repeatable | None = None
+        self.waits = False  # until statements of its user have ended
         self.cancelled = False
         self.closed = False  # by its client; `working`: a statement's task still deals with it
         self.working = False

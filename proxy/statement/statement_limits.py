@@ -45,7 +45,8 @@ async def stop_too_long(operation: Operation, limits: Limits) -> None:
 def is_too_long(operation: Operation, now: float, limits: Limits) -> bool:
     """Whether the statement runs for longer than it may, by the event loop's time."""
     limit = limits.statement_time
-    return bool(limit) and not operation.ended and now - operation.began > limit
+    runs = not (operation.ended or operation.waits)
+    return bool(limit) and runs and now - operation.began > limit
 
 
 def is_unread(operation: Operation, now: float, limits: Limits) -> bool:

@@ -35,6 +35,8 @@ def test_exceptions_are_users_of_exactly_that_name() -> None:
         ({"rows": "x"}, "rows is not a number above 0"),
         ({"bytes": "many"}, "not a size"),
         ({"seconds": 1.5}, "seconds is not a number above 0"),
+        ({"waiting_seconds": 1}, "waiting_seconds needs waiting"),
+        ({"waiting": 0}, "waiting is not a number above 0"),
         ({"minutes": 1}, "it has 'minutes'"),
         ({"roles": ["r"]}, "there is no role 'r'"),
     ],
@@ -42,6 +44,12 @@ def test_exceptions_are_users_of_exactly_that_name() -> None:
 def test_what_is_wrong_with_a_quota_is_said(change: dict[str, Any], said: str) -> None:
     with pytest.raises(BadValue, match=said):
         rules_of({"quotas": [ALL | change]})
+
+
+def test_a_queue_is_one_of_statements() -> None:
+    only = {"name": "a", "users": ["*"], "rows": 1, "waiting": 5}
+    with pytest.raises(BadValue, match="waiting needs statements"):
+        rules_of({"quotas": [only]})
 
 
 def test_a_quota_has_a_bound() -> None:

@@ -1,10 +1,14 @@
 """A statement beyond a limit is ended, and its client receives the reason."""
 
+from typing import Any
+
 from conf.access.document import rules_of
 from conf.access.quotas import UserQuota
 from conf.access.rules import AccessRules
 from proxy.limits import Limits, with_quota
-from tests.proxy.fakes import World, error_of, play, until
+from proxy.protocol.types import FETCH_LOG, OperationState
+from tests.proxy.fakes import Client, World, column_length, error_of, play, until
+from thriftcodec.values import STRUCT, Struct
 
 
 def test_of_a_result_only_so_many_rows_may_be_read() -> None:
@@ -132,6 +136,77 @@ def test_a_quota_bounds_the_statements_at_once_and_a_minute() -> None:
     minute = {"name": "m", "users": ["cid"], "statements_a_minute": 3}
     once = {"name": "q", "users": ["ann"], "statements": 2}
     play(scenario, access=rules_of({"quotas": [once, minute]}))
+
+
+async def state(client: Client, operation: Struct) -> object:
+    return (await client.on("GetOperationStatus", operation)).get(2)
+
+
+async def log(client: Client, operation: Struct) -> list[str]:
+    reply: Any = await client.on("FetchResults", operation, kind=FETCH_LOG)
+    ((_, typed),) = reply.get(3).get(3)[0].fields.values()
+    return [each.decode() for each in typed.get(1)]
+
+
+def test_statements_beyond_a_quota_wait_for_their_turn() -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping |= {"SELECT long", "SELECT longer"}
+        client, other = await world.client(), await world.client()
+        first = await client.operation("SELECT long", run_async=True)
+        await until(lambda: running(world) == ["SELECT long"])
+        second = await client.operation("SELECT longer", run_async=True)
+        third = await other.operation("SELECT 1", run_async=True)
+        refused = str(error_of(await other.execute("SELECT 1")))
+        assert "[CW207] 2 statements of the user ann wait, which is the limit." in refused
+        for operation, ahead in ((second, 0), (third, 1)):
+            assert await state(client, operation) == OperationState.RUNNING
+            (line,) = await log(client, operation)
+            assert line.startswith("Waiting: The user ann has 1 statements running")
+            assert line.endswith(f" {ahead} more are ahead.")
+        await client.on("CancelOperation", second)
+        assert await state(client, second) == OperationState.CANCELED
+        assert running(world) == ["SELECT long"]
+        await client.on("CancelOperation", first)
+        while await state(client, third) == OperationState.RUNNING:
+            pass  # each status waits a little
+        assert column_length(await other.on("FetchResults", third)) == 1
+        assert await client.rows("SELECT 1") == 1
+        assert "SELECT longer" not in running(world)
+
+    once = {"name": "q", "users": ["ann"], "statements": 1, "waiting": 2, "seconds": 60}
+    play(scenario, Limits(linger=0.0), access=rules_of({"quotas": [once]}))
+
+
+def test_a_session_that_is_closed_leaves_the_queue() -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping |= {"SELECT long", "SELECT longer"}
+        client, other = await world.client(), await world.client()
+        first = await client.operation("SELECT long", run_async=True)
+        await until(lambda: running(world) == ["SELECT long"])
+        await other.operation("SELECT longer", run_async=True)
+        await other.call("CloseSession", Struct({1: (STRUCT, other.session)}))
+        second = await client.operation("SELECT 1", run_async=True)  # the queue has one place
+        await client.on("CancelOperation", first)
+        while await state(client, second) == OperationState.RUNNING:
+            pass  # each status waits a little
+        assert column_length(await client.on("FetchResults", second)) == 1
+        assert "SELECT longer" not in running(world)
+
+    once = {"name": "q", "users": ["ann"], "statements": 1, "waiting": 1}
+    play(scenario, Limits(linger=0.0), access=rules_of({"quotas": [once]}))
+
+
+def test_a_statement_that_waits_for_too_long_fails() -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping.add("SELECT long")
+        client = await world.client()
+        await client.operation("SELECT long", run_async=True)
+        failure = str(error_of(await client.execute("SELECT 1")))
+        assert "[CW207] The statement waited 1 s for its turn. The user ann has 1" in failure
+        assert "SELECT 1" not in running(world)
+
+    once = {"name": "q", "users": ["ann"], "statements": 1, "waiting": 2, "waiting_seconds": 1}
+    play(scenario, access=rules_of({"quotas": [once]}))
 
 
 def test_the_smaller_limit_holds() -> None:
