@@ -22,9 +22,13 @@ def _analyze(context: StatementContext) -> Known:
     if cursor.take("TABLES"):
         return _analyze_tables(context)
     cursor.expect("TABLE")
-    ref = context.table_name()
+    parts = cursor.names()
+    ref = context.table_of(parts)
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
     write = context.write(ref, Action.ALTER, spec)
+    if context.is_view(ref):
+        context.mention(parts)  # Spark counts the rows of a cached view
+        return context.known("analyze", writes=[write])
     return context.known("analyze", writes=[write], reads=[Read(ref, write.partitions)])
 
 

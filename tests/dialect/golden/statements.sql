@@ -483,6 +483,10 @@ ALTER TABLE p EXCHANGE PARTITION (ds = '2020-01-01') WITH TABLE e.p
 ANALYZE TABLE p PARTITION (ds = '2020-01-01') COMPUTE STATISTICS FOR COLUMNS
 --> analyze; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]; alter d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
 
+-- analyze a view: Spark reads through one that is cached
+ANALYZE TABLE v COMPUTE STATISTICS
+--> analyze; reads d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]; views d.v; alter d.v
+
 -- repair
 MSCK REPAIR TABLE p
 --> msck; alter d.p@*
