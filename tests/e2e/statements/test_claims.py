@@ -415,6 +415,12 @@ def test_a_changed_view_is_no_longer_cached(sql: Sql, db: str, change: str) -> N
     assert "InMemoryRelation" not in sql(change.format(db, query), f"EXPLAIN {query}")[0][0]
 
 
+def test_a_cached_view_is_counted(sql: Sql, db: str) -> None:
+    sql(f"CREATE TABLE {db}.t USING parquet AS SELECT 1 AS id")
+    sql(f"CREATE VIEW {db}.v AS SELECT * FROM {db}.t", f"CACHE TABLE {db}.v")
+    assert sql(f"ANALYZE TABLE {db}.v COMPUTE STATISTICS") == []
+
+
 def test_a_write_has_cached_queries_of_other_sessions_planned_again(sql: Sql, db: str) -> None:
     sql(*(f"CREATE TABLE {db}.{name} USING parquet AS SELECT 1 AS id" for name in "ab"))
     joined = f"SELECT a.id FROM {db}.a JOIN {db}.b ON a.id = b.id"
