@@ -32,6 +32,12 @@ from proxy.operations.audit.audit_store import Audit
 from proxy.protocol.request_guard import guard_of, is_loopback
 
 _WITHOUT_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
+_GUIDES = {
+    "history.store": "It keeps what ended: docs/guide/operate.md, History.",
+    "lifecycle.port": "It runs feeds and processes: docs/guide/lifecycle.md.",
+    "proxy.admin.port": "The console asks proxies there: docs/guide/console.md.",
+}
+"""What a setting without which a page is empty is for."""
 _BY_PASSWORD = frozenset((Auth.LDAP, Auth.FILE, Auth.CUSTOM))
 
 
@@ -108,7 +114,16 @@ def _page_routes() -> list[Route]:
 
 
 async def _source_down(request: Request, error: Any) -> Response:
-    return page(request, "unavailable.html", 503, source=error.source, reason=error.reason)
+    setting = getattr(error, "setting", "")
+    return page(
+        request,
+        "unavailable.html",
+        503,
+        source=error.source,
+        reason=error.reason,
+        setting=setting,
+        guide=_GUIDES.get(setting, ""),
+    )
 
 
 async def _refused(request: Request, error: Exception) -> Response:

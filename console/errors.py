@@ -12,6 +12,14 @@ class SourceDown(Exception):
         self.reason = reason
 
 
+class NotSetUp(SourceDown):
+    """The settings do not name a source; `setting` is the one that would."""
+
+    def __init__(self, source: str, setting: str) -> None:
+        super().__init__(source, f"the settings name no {setting}")
+        self.setting = setting
+
+
 class Refused(Exception):
     """A source refused a request of the user; the message is the source's own."""
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
+from urllib.parse import urlencode
 
 from cli.stack import sample
 from cli.stack.errors import BadClusters
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
             spec = with_hudi(spec, args.dir)
         with Stack(spec, args.dir, _report) as stack:
             if not args.no_sample:
+                print("  making the sample data", flush=True)
                 sample.make(stack, proxy)
                 _report("sample data", time.monotonic() - began)
             print(_welcome(spec, stack.layout.endpoints, args.no_sample), flush=True)
@@ -109,6 +111,12 @@ def _welcome(spec: StackSpec, endpoints: Path, bare: bool) -> str:
     ]
     if spec.console is not None:
         lines += ["See it in a browser:", f"  http://{spec.console}"]
+        if not bare and len(clusters) > 1:
+            asked = urlencode({"sql": sample.refused_join()})
+            lines += [
+                "A join that no cluster can run, and the copy that frees it:",
+                f"  http://{spec.console}/where?{asked}",
+            ]
     if not bare:
         tries = sample.worth_trying(clusters[0], clusters[-1])
         lines += ["and try", *(f"  {each}" for each in tries)]

@@ -145,7 +145,7 @@ def _row(
 def box_of(row: ClusterRow) -> Box:
     """A cluster as the picture shows it."""
     level = "none" if row.lag is None else next((n for at, n in _LEVELS if row.lag < at), "days")
-    lag = {"none": "no copies", "fresh": "all copies fresh"}.get(level)
+    lag = {"none": "no copies known", "fresh": "all copies fresh"}.get(level)
     lines = (
         f"{row.rate:.1f} statements/s, {row.running} running",
         lag or f"worst copy {seconds(row.lag)} behind",

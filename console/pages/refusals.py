@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from conf.formats import utc
 from conf.roles import Role
 from console.errors import NotAllowed, Refused, SourceDown
 from console.facts.copies import Copy, copy_of
+from console.login.login import own_path
 from console.pages.refusal_groups import Group, Refusals, Way, grouped
 from console.rendering import page
 from console.roles import needs
@@ -78,6 +80,7 @@ async def show(request: Request) -> Response:
         cards=cards,
         is_cut=found["next"] is not None,
         copies=sources.sql.runs(ABOUT),
+        here="/refusals",
     )
 
 
@@ -118,7 +121,19 @@ def _own_copy(request: Request) -> Run:
 
 
 def _copy_state(request: Request, run: Run) -> Response:
-    return page(request, "copy_state.html", run=run, title=run.about.removeprefix(ABOUT))
+    return page(
+        request,
+        "copy_state.html",
+        run=run,
+        title=run.about.removeprefix(ABOUT),
+        here=_here(request),
+    )
+
+
+def _here(request: Request) -> str:
+    """The page that the copy is shown on, to look at it again."""
+    url = urlsplit(request.headers.get("hx-current-url", ""))
+    return own_path(f"{url.path}?{url.query}") if url.path else "/refusals"
 
 
 async def _explained(sources: Any, group: Group) -> Any:
@@ -152,9 +167,15 @@ def card(refusals: Refusals, group: Group, explained: Any, topology: Any) -> Car
 def options_now(
     ways: Sequence[Way], explained: Mapping[str, Any], topology: Any
 ) -> tuple[Option, ...]:
-    """The ways with the copies that are still missing, by the tables of `explained`."""
+    """The ways with the copies that are still missing, by the tables of `explained`: the fewest
+    copies first, then those of the fewest bytes."""
     states = {(each["table"], each["cluster"]): each for each in explained["tables"]}
-    return tuple(_option(way, states, topology) for way in ways)
+    return tuple(sorted((_option(way, states, topology) for way in ways), key=_cost))
+
+
+def _cost(option: Option) -> tuple[int, bool, int]:
+    sizes = [step.bytes for step in option.steps]
+    return len(sizes), None in sizes, sum(each or 0 for each in sizes)
 
 
 def _option(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> Option:

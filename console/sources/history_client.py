@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from conf.settings.settings import Settings
-from console.errors import SourceDown
+from console.errors import NotSetUp, SourceDown
 from console.sources.cached import Cached
 from database.errors import StoreUnavailable
 from proxy.operations.history.history_runner import History
@@ -52,7 +52,7 @@ class HistoryClient:
 
     def _known(self) -> History:
         if self._history is None:
-            raise SourceDown(SOURCE, "the settings name no history.store")
+            raise NotSetUp(SOURCE, "history.store")
         return self._history
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from conf.settings.settings import Settings
-from console.errors import SourceDown
+from console.errors import NotSetUp
 from console.sources.cached import Cached, within
 from console.sources.entity_reader import EntityReader
 from console.sources.http_client import Api, call
@@ -107,7 +107,7 @@ class LifecycleClient:
 
     async def _ask(self, method: str, path: str) -> Any:
         if self._endpoint is None:
-            raise SourceDown(SOURCE, "the settings name no lifecycle.port")
+            raise NotSetUp(SOURCE, "lifecycle.port")
         api = Api(SOURCE, self._endpoint, self._access, self._token)
         request = partial(call, api, method, path)
         return await within(_PATIENCE, SOURCE, self._threads.run(request))

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from console.errors import Refused, SourceDown
+from console.errors import NotSetUp, Refused, SourceDown
 from console.sources.cached import Cached, within
 from console.sources.http_client import Api, call, text
 from proxy.auth.thread_pool import DaemonThreads
@@ -138,5 +138,5 @@ class Proxies:
 
     def _known(self) -> Sequence[Endpoint]:
         if not self.endpoints:
-            raise SourceDown("the proxy", "the settings name no proxy.admin.port")
+            raise NotSetUp("the proxy", "proxy.admin.port")
         return self.endpoints

@@ -6,6 +6,7 @@ from typing import Any
 
 from conf.copies import CopySum, sums
 from conf.formats import utc
+from conf.partitions import TableFacts
 from dialect.grammar.cluster_statements import ExplainCluster
 from proxy.errors import Rejected, refusal
 from proxy.protocol.results import Table
@@ -18,7 +19,7 @@ from proxy.statement.statement_router import StatementRouter
 from router.access.statement_access import RULE as ACCESS
 from router.decision import RunIn
 from router.report import OWN, Report, report
-from router.table_states import TableState, partitions_used, table_states
+from router.table_states import Presence, TableState, partitions_used, table_states
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,20 @@ async def tables_of(
     shown = {
         (each.table, row.cluster): row for each in found for row in sums(each.objects, clusters)
     }
-    return tuple(_with_times(each, shown.get((each.table, each.cluster)), now) for each in states)
+    return tuple(
+        _with_times(each, shown.get((each.table, each.cluster)), now, facts.get(each.table))
+        for each in states
+    )
 
 
-def _with_times(state: TableState, row: CopySum | None, now: float) -> TableState:
+def _with_times(
+    state: TableState, row: CopySum | None, now: float, known: TableFacts | None
+) -> TableState:
+    """The size of a primary that no fresh copy tells is that of the table's statistics."""
     if row is None:
         return state
     since, lag = (None, None) if row.since is None else (utc(row.since), row.lag(now))
-    return replace(state, stale_since=since, lag=lag, files=row.files, bytes=row.bytes)
+    size = row.bytes
+    if size is None and known is not None and row.state == Presence.PRIMARY:
+        size = known.size
+    return replace(state, stale_since=since, lag=lag, files=row.files, bytes=size)

@@ -1,5 +1,6 @@
 """The console as a browser meets it: log-in, roles, forms of other sites, sources that are down."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from console.app import make_app
 from console.errors import NoConsole
 from console.login.gate import MAX_BODY
 from console.rendering import roles_by_path
+from console.sources.lifecycle_client import LifecycleClient
 from tests.console.browser import Browser
 from tests.console.fake_sources import (
     PASSWORD,
@@ -186,6 +188,19 @@ def test_a_page_without_a_role_stops_the_start() -> None:
 
     with pytest.raises(TypeError, match="/open has no @needs"):
         roles_by_path([Route("/open", handler)])
+
+
+def test_a_source_that_is_not_set_up_is_no_failure() -> None:
+    """The page says which setting names it, and offers no second try."""
+    settings = settings_of()
+    fakes = fake_sources()
+    sources = dataclasses.replace(fakes, lifecycle=LifecycleClient(settings))
+    answer = Browser(make_app(settings, sources)).get("/feeds")
+    assert answer.status == 503
+    assert "Not set up: the lifecycle" in answer.text
+    assert "<code>lifecycle.port</code>" in answer.text
+    assert "docs/guide/lifecycle.md" in answer.text
+    assert "Try again" not in answer.text
 
 
 def test_an_error_that_no_page_expects_shows_its_incident_and_no_traceback() -> None:

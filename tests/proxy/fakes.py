@@ -65,6 +65,7 @@ class FakeMetastore:
     copied: dict[str, Placement] = field(default_factory=dict)
     lagging: dict[tuple[TableRef, ClusterName], float | None] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     loaded: set[TableRef] = field(default_factory=set)
     failing: Exception | None = None
@@ -85,7 +86,8 @@ class FakeMetastore:
     def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
         primary = self.primaries.get(str(ref))
         fresh = frozenset({self.fresh[str(ref)]} if str(ref) in self.fresh else ())
-        return None if primary is None else TableFacts(Replicas(primary, fresh))
+        size = self.sizes.get(str(ref))
+        return None if primary is None else TableFacts(Replicas(primary, fresh), size=size)
 
     def database_exists(self, name: str) -> bool:
         return name in self.databases

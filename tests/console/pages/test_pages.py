@@ -1,5 +1,6 @@
 """The screens of one statement, of what runs, and of where a statement would run."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from console.sources import Sources
 from console.sources.sql_client import RunState
 from tests.console.browser import Browser
 from tests.console.fake_sources import (
+    PASSWORD,
+    app_with_passwords,
     considered,
     explained,
     fake_sources,
@@ -185,6 +188,15 @@ def test_where_shows_the_decision_for_the_statement_of_the_address() -> None:
     assert "It would run in east" in text
     assert "because of the test" in text
     assert "<textarea" in text
+
+
+def test_where_says_how_to_begin(tmp_path: Path) -> None:
+    assert 'href="/freshness">Freshness</a>' in browser_of(fake_sources()).get("/where").text
+    analyst = Browser(app_with_passwords(tmp_path))
+    analyst.log_in("ann", PASSWORD)
+    text = analyst.get("/where").text
+    assert "/freshness" not in text
+    assert "SHOW TABLES IN sales" in text
 
 
 def test_where_offers_the_copies_that_would_free_a_refused_statement() -> None:

@@ -1,6 +1,9 @@
 """Refusals: groups, what frees them, and the button that copies."""
 
 from datetime import UTC, datetime
+from typing import Any
+
+import pytest
 
 from conf.names import ClusterName, TableRef
 from console.facts.copies import Copy
@@ -140,6 +143,41 @@ def test_the_button_copies_as_the_user_and_shows_the_state() -> None:
     assert f'hx-get="/copies/{run.name}"' in text
     assert f"copy-{run.name}" in browser.get("/refusals").text
     assert browser.get(f"/copies/{run.name}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("page", "back"),
+    [
+        (
+            "http://127.0.0.1:10002/where?sql=SELECT+1&database=d",
+            "/where?sql=SELECT+1&amp;database=d",
+        ),
+        ("http://127.0.0.1:10002//evil.example/", "/"),
+        ("", "/refusals"),
+    ],
+)
+def test_a_finished_copy_leads_back_to_the_page_that_it_was_begun_on(page: str, back: str) -> None:
+    sources: Any = fake_sources()
+    browser = opened(open_app(sources))
+    browser.post("/copies", {"table": "s.t", "source": "west", "target": "east"})
+    [run] = sources.sql.started
+    run.state = "finished"
+    text = browser.get(f"/copies/{run.name}", hx_current_url=page).text
+    assert f'<a href="{back}">See what it freed</a>' in text
+
+
+def test_the_way_with_the_least_to_copy_is_the_first() -> None:
+    sources: Any = fake_sources()
+    one, known = statement("a1b2c3d4e5f6a7"), explained()
+    sources.history.statements, sources.proxies.explained = [one], {one["text"]: known}
+    for sizes, first in (((10, 20), "west"), ((20, 10), "east"), ((None, 10), "east")):
+        for each in known["tables"]:
+            if each["state"] == "primary":
+                each["bytes"] = dict(zip(("s.orders", "s.visits"), sizes, strict=True))[
+                    each["table"]
+                ]
+        text = opened(open_app(sources)).get("/refusals").text
+        assert f"Either: let it run in {first}" in text, sizes
 
 
 def test_one_partition_is_copied_alone_whatever_its_value() -> None:

@@ -474,6 +474,21 @@ async def farewell(client: Client) -> str:
     return text.decode()
 
 
+def test_an_explained_primary_has_the_size_of_its_statistics() -> None:
+    async def scenario(site: Site) -> None:
+        site.metastore.sizes = {"default.e": 18_388}
+        found = await site.admin.ask("explain", "sql=SELECT+*+FROM+e+JOIN+w")
+        sizes = {(each["table"], each["cluster"]): each["bytes"] for each in found["tables"]}
+        assert sizes == {
+            ("default.e", "east"): 18_388,
+            ("default.e", "west"): None,
+            ("default.w", "east"): None,
+            ("default.w", "west"): None,
+        }
+
+    play(scenario)
+
+
 def test_a_statement_is_explained_without_running_it() -> None:
     async def scenario(site: Site) -> None:
         found = await site.admin.ask("explain", "sql=SELECT+*+FROM+e+JOIN+w")
