@@ -2,6 +2,7 @@
 
 import re
 from contextlib import closing
+from urllib.parse import urlencode
 
 import pytest
 from pyhive import hive
@@ -47,16 +48,43 @@ def test_a_refused_statement_is_seen_and_freed_by_the_copy_button(
     assert "inputs" in page.locator("li.decided").inner_text()
     assert page.locator("table.matrix tbody tr").count() == 2
     chromium.picture("statement-refused")
-    chromium.open("/refusals")
-    way = group.locator("section.way").filter(has_text=f"run in {C1}")
+    # As a new user, whom `causeway up` led to this page.
+    chromium.open(f"/where?{urlencode({'sql': refused})}")
+    assert "not known" not in page.locator(".ways").inner_text()  # the sizes of both
+    way = page.locator("section.way").filter(has_text=f"run in {C1}")
     way.get_by_role("button", name=f"Copy to {C1}").click()
-    group.get_by_text("copying").wait_for()
+    page.get_by_text("copying").wait_for()
     chromium.picture("copying")
-    group.locator(".badge.finished").wait_for(timeout=COPIED)
-    group.get_by_role("link", name="See what it freed").click()
+    page.locator(".badge.finished").wait_for(timeout=COPIED)
+    page.get_by_role("link", name="See what it freed").click()
+    page.get_by_role("heading", name=f"It would run in {C1}").wait_for()
+    page.get_by_role("button", name="Run it as ada").click()
+    page.get_by_text("3 rows").wait_for()
+    chromium.open("/refusals")
     group.get_by_text(f"it would run now, in {C1}").wait_for()
     chromium.picture("freed")
-    assert len(sql(refused)) == 3
+    look_at_the_copy(chromium, db, sql)
+
+
+def look_at_the_copy(chromium: Watched, db: str, sql: Sql) -> None:
+    """The screens of tables, after a copy of `visits` was made: it is fresh, then stale."""
+    page = chromium.page
+    chromium.open(f"/freshness?database={db}")
+    row = page.locator("tr").filter(has_text=f"{db}.visits")
+    row.locator(".state.fresh").wait_for()
+    chromium.picture("freshness")
+    sql(f"INSERT INTO {db}.visits VALUES (99, 'page 9')")
+    row.get_by_role("link", name=f"{db}.visits").click()
+    page.locator(".state.stale").first.wait_for()
+    chromium.picture("freshness-stale")
+    chromium.open("/lag")
+    copied = page.locator("tr").filter(has_text=f"{db}.visits")
+    copied.filter(has_text=C1).first.wait_for()
+    chromium.picture("lag")
+    sql(f"CREATE TABLE {db}.sums USING parquet AS SELECT sum(amount) AS a FROM {db}.orders")
+    drawn = page.locator("svg").get_by_text(f"{db}.sums")
+    chromium.open_until(f"/lineage?table={db}.orders", drawn)
+    chromium.picture("lineage")
 
 
 def test_a_statement_is_looked_at_and_run_as_oneself(chromium: Watched, db: str, sql: Sql) -> None:
