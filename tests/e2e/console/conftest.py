@@ -8,40 +8,61 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
+from bench.copies.lifecycle_demo import EXAMPLES
+from cli.main import main
 from cli.stack.stack import Stack, free_ports
 from conf.topology import Endpoint
+from tests.e2e.conftest import C1
+from tests.secret_files import private
 
 CHROMIUM = Path("/usr/bin/chromium")
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "build" / "console"
 AXE = ROOT / "tests" / "console" / "vendor" / "axe.min.js"
 PASSWORD = "correct horse"
+PROCESS = """<?xml version="1.0"?>
+<process name="report" xmlns="uri:falcon:process:0.1">
+  <clusters>
+    <cluster name="##name##"><validity start="##start##" end="##end##"/></cluster>
+  </clusters>
+  <parallel>1</parallel>
+  <order>FIFO</order>
+  <frequency>hours(1)</frequency>
+  <timezone>UTC</timezone>
+  <workflow engine="hive" path="##script##"/>
+</process>
+"""
 _START = 120  # seconds; usually 3
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """`ada` is an administrator, `ann` may ask where a statement would run."""
+    """`ada` is an administrator, `ann` may ask where a statement would run. `settings` are those of
+    the console, and of a lifecycle server that it asks."""
 
     url: str
+    settings: Path
 
 
 @pytest.fixture(scope="session")
 def console(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """A console for the stack, whose users log in with PASSWORD."""
     folder = tmp_path_factory.mktemp("console")
-    listen = free_ports(1)[0]
+    listen, lifecycle = free_ports(2)
     passwords = folder / "passwords"
     passwords.write_text(_line("ada") + _line("ann"))
     passwords.chmod(0o600)
     settings = folder / "causeway.toml"
+    token = private(folder / "token", "secret\n")
     own = (
+        f'lifecycle.port = {lifecycle.port}\nlifecycle.token.file = "{token}"\n'
         f"console.port = {listen.port}\n"
         '"hive.server2.authentication" = "FILE"\n'
         f'proxy.password.file = "{passwords}"\n'
@@ -53,7 +74,7 @@ def console(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
         _wait(listen, process, folder / "log")
-        yield Console(f"http://{listen}")
+        yield Console(f"http://{listen}", settings)
     finally:
         process.terminate()
         process.wait(60)
@@ -74,6 +95,38 @@ def _line(user: str) -> str:
     hashed = hashlib.scrypt(PASSWORD.encode(), salt=bytes(16), n=1 << 10, r=8, p=1, dklen=32)
     salt, text = (base64.b64encode(each).decode().rstrip("=") for each in (bytes(16), hashed))
     return f"{user}:$scrypt$ln=10,r=8,p=1${salt}${text}\n"
+
+
+@pytest.fixture
+def lifecycle(console: Console, stack: Stack, tmp_path: Path) -> Iterator[Path]:
+    """A lifecycle server with the process `report`, whose script is the file and fails."""
+    script, store = tmp_path / "report.hql", str(tmp_path / "lifecycle.db")
+    script.write_text("SELECT * FROM nowhere.t")
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    values = {
+        "name": C1,
+        "colo": C1,
+        "filesystem": stack.layout.filesystem(C1),
+        "hiveserver": str(stack.ports.hs2[C1]),
+        "metastore": f"thrift://{stack.ports.metastore}",
+        "start": f"{hour - timedelta(hours=1):%Y-%m-%dT%H:%MZ}",
+        "end": f"{hour:%Y-%m-%dT%H:%MZ}",
+        "script": str(script),
+    }
+    sets = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    (tmp_path / "process.xml").write_text(PROCESS)
+    for document in (EXAMPLES / "cluster.xml", tmp_path / "process.xml"):
+        assert main(["entity", "submit", str(document), *sets, "--store", store]) == 0
+    assert main(["entity", "schedule", "process", "report", "--store", store]) == 0
+    command = [sys.executable, "-m", "cli.main", "lifecycle", "serve", "--poll", "0.5"]
+    command += ["--conf", str(console.settings), "--store", store, "--default-cluster", C1]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        yield script
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 @dataclass(slots=True)

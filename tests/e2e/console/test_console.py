@@ -2,6 +2,7 @@
 
 import re
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -115,6 +116,23 @@ def test_a_statement_is_looked_at_and_run_as_oneself(chromium: Watched, db: str,
     chromium.open("/refusals")
     page.get_by_text("console.viewers").wait_for()
     chromium.lines.clear()  # the browser says that the page was answered by 403
+
+
+def test_a_failed_instance_is_seen_and_rerun(chromium: Watched, lifecycle: Path) -> None:
+    page = chromium.page
+    chromium.log_in("ada")
+    failed = page.locator("#list tr").filter(has=page.locator(".state.failed"))
+    chromium.open_until("/feeds/process/report", failed)
+    assert "nowhere" in failed.inner_text()
+    chromium.picture("process-failed")
+    chromium.open("/feeds")
+    page.locator("#entities").get_by_role("link", name="report").wait_for()
+    chromium.picture("feeds")
+    lifecycle.write_text("SELECT 1")
+    chromium.open("/feeds/process/report")
+    failed.get_by_role("button", name="rerun").click()
+    chromium.open_until("/feeds/process/report", page.locator("#list").get_by_text("succeeded"))
+    chromium.picture("process-rerun")
 
 
 def test_what_runs_is_live_and_can_be_killed(
