@@ -69,7 +69,10 @@ class Browser:
         messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive() -> dict[str, Any]:
-            return next(messages, {"type": "http.disconnect"})
+            for message in messages:
+                return message
+            await asyncio.Event().wait()  # it stays connected: files are not sent to one that left
+            return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
             received.append(dict(message))

@@ -180,6 +180,7 @@ def test_a_page_with_all_that_it_loads_is_small(path: str) -> None:
     assert len(files) >= 4
     loaded = [browser.get(each.replace("&amp;", "&")) for each in files]
     assert {each.status for each in loaded} == {200}
+    assert min(len(each.body) for each in loaded) > 200
     assert len(answer.body) + sum(len(each.body) for each in loaded) < MOST
 
 

@@ -45,10 +45,11 @@ _START = 120  # seconds; usually 3
 @dataclass(frozen=True, slots=True)
 class Console:
     """`ada` is an administrator, `ann` may ask where a statement would run. `settings` are those of
-    the console, and of a lifecycle server that it asks."""
+    the console, and of the lifecycle server that it asks at `lifecycle`."""
 
     url: str
     settings: Path
+    lifecycle: Endpoint
 
 
 @pytest.fixture(scope="session")
@@ -73,22 +74,22 @@ def console(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
-        _wait(listen, process, folder / "log")
-        yield Console(f"http://{listen}", settings)
+        _wait(f"http://{listen}/login", process, folder / "log")
+        yield Console(f"http://{listen}", settings, lifecycle)
     finally:
         process.terminate()
         process.wait(60)
 
 
-def _wait(listen: Endpoint, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _wait(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + _START
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()
         with suppress(OSError):
-            urlopen(f"http://{listen}/login", timeout=5).close()
+            urlopen(url, timeout=5).close()
             return
         time.sleep(0.1)
-    pytest.fail(f"the console did not start: {log.read_text()}")
+    pytest.fail(f"{url} did not start: {log.read_text()}")
 
 
 def _line(user: str) -> str:
@@ -123,6 +124,7 @@ def lifecycle(console: Console, stack: Stack, tmp_path: Path) -> Iterator[Path]:
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
+        _wait(f"http://{console.lifecycle}/health", process, tmp_path / "log")
         yield script
     finally:
         process.terminate()
