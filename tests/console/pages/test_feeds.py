@@ -1,6 +1,7 @@
 """Feeds and processes: grids, agreements, actions and their audit."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,19 @@ def filled() -> Sources:
         instance(9),
     ]
     return sources
+
+
+def test_a_stack_trace_is_shown_by_its_beginning() -> None:
+    """As a whole it would move the buttons of the instance out of sight."""
+    sources: Any = filled()
+    sources.lifecycle.known = [instance(5, "FAILED", detail=f"[CW762] no table {'x' * 2000} end")]
+    for path in ("/feeds/feed/clicks", "/lag"):
+        text = opened(open_app(sources)).get(path).text
+        found = re.search(r"<summary>(\[CW762\] no table x+…)</summary>\[CW762\].* end<", text)
+        assert found is not None, path
+        assert len(found[1]) == 201
+    sources.lifecycle.known = [instance(5, "FAILED", detail="[CW762] no table")]
+    assert '<td class="path">[CW762] no table</td>' in opened(open_app(sources)).get("/lag").text
 
 
 def test_each_schedule_is_a_row_of_hours_with_the_worst_state() -> None:
