@@ -5,8 +5,9 @@
 1. The record of a statement, made, ended and closed, with a history and without, in this process:
    processor time of the calling thread.
 2. Two `causeway serve` of one worker each before the same fake Thrift Server and metastore, one
-   with a history. Blocks of statements alternate between them. The kernel counts the processor time
-   of the thread of the event loop, and of all threads. Run it on an idle machine.
+   with a history. Blocks of statements alternate between them. A client's time is that of a
+   statement with its rows; the kernel counts the processor time of the thread of the event loop,
+   and of all threads. Run it on an idle machine.
 3. Searches of a SQLite history of so many statements: wall and processor time.
 """
 
@@ -20,18 +21,18 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
-from bench.proxy import RawClient
+from bench.proxy import RawClient, read_and_close
 from bench.statements.processor import (
     BLOCK,
+    PAUSE,
     WARM,
     Used,
-    ask,
     fake_cluster_process,
     fake_metastore,
     settings_of,
     started,
 )
-from bench.support.dashboard import LITERAL, POINT
+from bench.support.dashboard import LITERAL, POINT, Question
 from cli.stack.stack import free_ports
 from conf.names import ClusterName, TableRef
 from database.history.history_store import HistoryStore
@@ -42,6 +43,7 @@ from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
+from proxy.protocol.cluster_calls import RemoteSession
 from proxy.protocol.types import OperationState
 from proxy.record.record import Record
 from proxy.record.statement_text import StatementText
@@ -140,22 +142,39 @@ def paired(folder: Path, blocks: int) -> Iterator[str]:
         for question in (LITERAL, POINT):
             loops: list[list[float]] = [[], []]
             threads: list[list[float]] = [[], []]
+            times: list[list[float]] = [[], []]
             for number in range(-1, blocks):
                 for each in (0, 1):
                     before = _loop(pids[each]), Used.by(pids[each]).seconds
                     count, first = (WARM, 0) if number < 0 else (BLOCK, WARM + number * BLOCK)
-                    ask(clients[each], sessions[each], question, count, first)
+                    time_taken = _asked(clients[each], sessions[each], question, count, first)
                     if number >= 0:
                         after = _loop(pids[each]), Used.by(pids[each]).seconds
                         loops[each].append((after[0] - before[0]) * 1e3 / BLOCK)
                         threads[each].append((after[1] - before[1]) * 1e3 / BLOCK)
+                        times[each].append(time_taken * 1e3)
             more = median(b - a for a, b in zip(*loops, strict=True))
             all_more = median(b - a for a, b in zip(*threads, strict=True))
+            later = median(b - a for a, b in zip(*times, strict=True))
             yield (
-                f"{question.name}: the event loop uses {median(loops[0]):.3f} ms,"
+                f"{question.name}: a client waits {median(times[0]):.3f} ms,"
+                f" with a history {later:+.3f} ms; the event loop uses {median(loops[0]):.3f} ms,"
                 f" with a history {more:+.3f} ms; all threads {median(threads[0]):.3f} ms,"
                 f" with a history {all_more:+.3f} ms"
             )
+
+
+def _asked(
+    client: RawClient, session: RemoteSession, question: Question, count: int, first: int
+) -> float:
+    """The median of the seconds that a client waits for one of these statements and its rows."""
+    found = []
+    for number in range(first, first + count):
+        began = time.perf_counter()
+        read_and_close(client, client.execute(session, question.text(number)))
+        found.append(time.perf_counter() - began)
+        time.sleep(PAUSE)
+    return median(found)
 
 
 def _loop(pid: int) -> float:
