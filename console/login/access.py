@@ -20,13 +20,16 @@ MAX_SESSIONS = 1_000
 
 @dataclass(slots=True)
 class Session:
-    """`csrf` is the token that this session's forms have to send."""
+    """`csrf` is the token that this session's forms have to send. `subject` and `sid` are what an
+    issuer calls the user and its own session; empty without them."""
 
     user: str
     role: Role
     address: str
     began: float
     used: float
+    subject: str = ""
+    sid: str = ""
     name: str = field(default_factory=lambda: secrets.token_hex(4))
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
@@ -51,12 +54,12 @@ class Access:
         """Whether no log-in is needed."""
         return self._open is not None
 
-    def log_in(self, user: str, role: Role, address: str) -> str:
+    def log_in(self, user: str, role: Role, address: str, subject: str = "", sid: str = "") -> str:
         """Starts a session. The value of its cookie."""
         now, number = self._clock(), secrets.token_urlsafe(32)
         while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
-        self._sessions[number] = Session(user, role, address, now, now)
+        self._sessions[number] = Session(user, role, address, now, now, subject, sid)
         return self._signer.sign(number)
 
     def session(self, header: str | None) -> Session | None:
@@ -82,6 +85,18 @@ class Access:
             if session.name == name:
                 return self._sessions.pop(number)
         return None
+
+    def end_issued(self, subject: str, sid: str, until: float) -> list[Session]:
+        """Ends the sessions that an issuer ended: those of its `sid`, or without it all of the
+        subject, which began until then."""
+        found = [
+            (number, each)
+            for number, each in self._sessions.items()
+            if (each.sid == sid if sid else each.subject == subject) and each.began <= until
+        ]
+        for number, _ in found:
+            del self._sessions[number]
+        return [each for _, each in found]
 
 
 def set_cookie(value: str, secure: bool) -> str:

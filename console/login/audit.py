@@ -5,6 +5,7 @@ import logging
 from starlette.requests import Request
 
 from conf.logs.log_fields import extra
+from console.login.access import Session
 from proxy.operations.audit.audit_events import Event, EventKind
 from proxy.operations.audit.audit_store import Audit
 
@@ -31,6 +32,13 @@ class ConsoleAudit:
         details = {"action": action, "argument": argument, "accepted": accepted}
         self._put(Event(EventKind.ADMINISTRATION, "", session.user, address, details=details))
         _log.info("%s %s", action, argument, extra=extra(user=session.user, address=address))
+
+    def ended_by_issuer(self, request: Request, issuer: str, session: Session) -> None:
+        """The issuer ended a session."""
+        address, ended = address_of(request), f"{session.name} of {session.user}"
+        details = {"action": "end-console-session", "argument": ended, "accepted": True}
+        self._put(Event(EventKind.ADMINISTRATION, "", issuer, address, details=details))
+        _log.info("%s ends the session %s", issuer, ended, extra=extra(address=address))
 
     def close(self) -> None:
         """Writes what is queued."""

@@ -51,13 +51,15 @@ def form(request: Request, status: int = 200, **context: Any) -> Response:
     return page(request, "login.html", status, **({"left": False, "failed": ""} | ways | context))
 
 
-def session_cookie(request: Request, user: str, role: Role) -> str:
+def session_cookie(
+    request: Request, user: str, role: Role, subject: str = "", sid: str = ""
+) -> str:
     """Starts the session of a user whose log-in was accepted; the lists of names may give it a
     higher role. The value of Set-Cookie."""
     state, address = request.app.state, address_of(request)
     state.audit.login(user, address, accepted=True)
     highest = max(role, role_of(user, state.settings.console))
-    return set_cookie(state.access.log_in(user, highest, address), state.secure)
+    return set_cookie(state.access.log_in(user, highest, address, subject, sid), state.secure)
 
 
 @needs(Role.ANALYST)

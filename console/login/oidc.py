@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from conf.logs.log_fields import extra
@@ -16,8 +16,10 @@ from console.login.oidc_login import (
     CALLBACK,
     END,
     MAX_AGE,
+    REVOKED,
     START,
     Attempt,
+    Issued,
     LoginFailed,
     OidcLogin,
     attempt_of,
@@ -40,7 +42,12 @@ class OidcPages:
 
     def routes(self) -> list[Route]:
         """Pages that need no session."""
-        return [Route(START, self.start), Route(CALLBACK, self.back), Route(END, self.end)]
+        return [
+            Route(START, self.start),
+            Route(CALLBACK, self.back),
+            Route(END, self.end),
+            Route(REVOKED, self.revoke, methods=["POST"]),
+        ]
 
     async def start(self, request: Request) -> Response:
         """Sends the browser to the issuer."""
@@ -56,7 +63,7 @@ class OidcPages:
         answer = dict(request.query_params)
         attempt = attempt_of(self._signer.read(request.headers.get("cookie"), _COOKIE))
         try:
-            user, role = await self._run(lambda: self._oidc.finish(answer, attempt))
+            found = await self._run(lambda: self._oidc.finish(answer, attempt))
         except LoginFailed as error:
             failed = self._failed(request, error, attempt.to if attempt else "/")
             failed.headers.append("Set-Cookie", self._kept(request, None))
@@ -65,7 +72,7 @@ class OidcPages:
         # is a page, which goes on by itself.
         to = login.own_path(attempt.to if attempt else "/")
         response = page(request, "logged_in.html", to=to)
-        response.headers.append("Set-Cookie", login.session_cookie(request, user, role))
+        response.headers.append("Set-Cookie", self._cookie(request, found))
         response.headers.append("Set-Cookie", self._kept(request, None))
         return response
 
@@ -76,6 +83,21 @@ class OidcPages:
         except LoginFailed as error:
             return self._failed(request, error, "/")
         return RedirectResponse(url or LOG_IN, 303)
+
+    async def revoke(self, request: Request) -> Response:
+        """The issuer itself ends sessions, by a token in a form."""
+        state, token = request.app.state, request.state.form.get("logout_token", "")
+        try:
+            subject, sid, until = await self._run(lambda: self._oidc.ended(token))
+        except LoginFailed as error:
+            _log.warning("no session is ended: %s", error, extra=extra(address=address_of(request)))
+            return JSONResponse({"error": "invalid_request"}, 400)
+        for session in state.access.end_issued(subject, sid, until):
+            state.audit.ended_by_issuer(request, self._oidc.name, session)
+        return Response(status_code=200)
+
+    def _cookie(self, request: Request, found: Issued) -> str:
+        return login.session_cookie(request, found.user, found.role, found.subject, found.sid)
 
     async def _run(self, call: Callable[[], _T]) -> _T:
         return await self._threads.run(call)

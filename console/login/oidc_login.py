@@ -31,10 +31,12 @@ from proxy.auth.tokens.issuer import Provider, name_of, role_of_claims
 from proxy.auth.tokens.issuer_client import IssuerClient
 
 START, CALLBACK, END = "/login/oidc", "/login/oidc/callback", "/login/oidc/end"
+REVOKED = "/login/oidc/backchannel"
 MAX_AGE = 600.0  # seconds for a log-in at the issuer
 _MAX_PATH = 1_500  # characters of the page to go on to: a cookie holds 4,096 bytes
 _MAX_TEXT = 200  # characters of what an issuer says of an error
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+_LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
 
 
@@ -63,6 +65,17 @@ def attempt_of(text: str) -> Attempt | None:
         return None
     padded = text + "=" * (-len(text) % 4)
     return Attempt(**json.loads(base64.urlsafe_b64decode(padded)))
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A user that logged in. `subject` and `sid` are what the issuer calls the user and its own
+    session; `sid` is empty where it has no name."""
+
+    user: str
+    role: Role
+    subject: str
+    sid: str
 
 
 class OidcLogin:
@@ -96,8 +109,8 @@ class OidcLogin:
         )
         return str(location), attempt
 
-    def finish(self, answer: Mapping[str, str], attempt: Attempt | None) -> tuple[str, Role]:
-        """The user and its role by its groups. `answer` has the parameters that the browser
+    def finish(self, answer: Mapping[str, str], attempt: Attempt | None) -> Issued:
+        """The user, with its role by its groups. `answer` has the parameters that the browser
         brings back. Raises LoginFailed."""
         age = self._clock() - attempt.began if attempt else 0.0
         if attempt is None or age > MAX_AGE or not _same(answer.get("state"), attempt.state):
@@ -113,9 +126,26 @@ class OidcLogin:
             raise LoginFailed(f"{self.name} refused the log-in: {_error(answer)}.")
         claims = self._claims(self._id_token(provider, answer["code"], attempt), attempt)
         try:
-            return name_of(claims, self._issuer), role_of_claims(claims, self._issuer)
+            user, role = name_of(claims, self._issuer), role_of_claims(claims, self._issuer)
         except BadCredentials as error:
             raise self._not_good(error) from error
+        return Issued(user, role, _text(claims, "sub"), _text(claims, "sid"))
+
+    def ended(self, token: str) -> tuple[str, str, float]:
+        """The subject and the session that a log-out token ends, and until when they began
+        (OpenID Connect Back-Channel Logout, 2.4). Raises LoginFailed."""
+        try:
+            claims = self._client.claims(token)
+        except AuthBackendUnavailable as error:
+            raise self._down(error) from error
+        except BadCredentials as error:
+            raise self._not_good(error) from error
+        events, at = claims.get("events"), claims.get("iat")
+        subject, sid = _text(claims, "sub"), _text(claims, "sid")
+        is_end = isinstance(events, dict) and _LOGOUT in events and "nonce" not in claims
+        if not is_end or not isinstance(at, int | float) or not (subject or sid):
+            raise LoginFailed(f"The token of {self.name} ends no session.")
+        return subject, sid, float(at) + CLOCK_SKEW
 
     def end_url(self) -> str:
         """Where a browser logs out of the issuer; empty if it has no such page. Raises
@@ -190,6 +220,11 @@ class OidcLogin:
 
 def _same(sent: str | None, kept: str) -> bool:
     return sent is not None and secrets.compare_digest(sent.encode(), kept.encode())
+
+
+def _text(claims: Mapping[str, Any], name: str) -> str:
+    found = claims.get(name)
+    return found if isinstance(found, str) else ""
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

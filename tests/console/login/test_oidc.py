@@ -228,6 +228,38 @@ def test_a_log_out_offers_that_of_the_issuer(issuer: Issuer, tmp_path: Path) -> 
     }
 
 
+EVENTS = {"http://schemas.openid.net/event/backchannel-logout": {}}
+
+
+def test_the_issuer_ends_sessions_itself(issuer: Issuer, tmp_path: Path) -> None:
+    first = browser_of(issuer, tmp_path)
+    second, other = Browser(first.app), Browser(first.app)
+    for browser, user, sid in ((first, "ann", "s1"), (second, "ann", "s2"), (other, "zoe", "s3")):
+        issuer.user, issuer.claims = user, {"sid": sid}
+        log_in(browser)
+    issuer.user, issuer.claims = "ann", {}
+
+    def ended(**claims: Any) -> tuple[int, list[int]]:
+        token = issuer.token(**({"events": EVENTS, "jti": "1"} | claims))
+        browser = Browser(first.app)
+        status = browser.post("/login/oidc/backchannel", {"logout_token": token}).status
+        return status, [each.get("/where").status for each in (first, second, other)]
+
+    assert ended(nonce="n") == (400, [200, 200, 200])
+    assert ended(events={}) == (400, [200, 200, 200])
+    assert ended(events=None) == (400, [200, 200, 200])
+    assert ended(sub=None) == (400, [200, 200, 200])
+    assert ended(aud="another") == (400, [200, 200, 200])
+    assert ended(iat=_past(60)) == (200, [200, 200, 200])  # they began later
+    assert ended(sid="s1") == (200, [303, 200, 200])
+    assert ended() == (200, [303, 303, 200])
+    assert first.post("/login/oidc/backchannel", {"logout_token": "x.y.z"}).status == 400
+
+
+def _past(seconds: float) -> int:
+    return int(time.time() - seconds)
+
+
 def test_an_administrator_ends_the_session_of_a_user(issuer: Issuer, tmp_path: Path) -> None:
     ann, ada = browser_of(issuer, tmp_path), None
     log_in(ann)
