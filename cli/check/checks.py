@@ -101,8 +101,8 @@ def _clusters(settings: Settings) -> Iterator[Check]:
         for endpoint in each.hs2:
             server = targets.ThriftServer(each.name, endpoint, login)
             yield Check(f"cluster {each.name} {endpoint}", server)
-        if each.name in settings.views:
-            view = targets.View(each.name, settings.views[each.name], topology.filesystems())
+        for endpoint in settings.views.get(each.name, ()):
+            view = targets.View(each.name, endpoint, topology.filesystems())
             yield Check(f"view {each.name} {view.endpoint}", view)
 
 

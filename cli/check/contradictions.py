@@ -38,7 +38,7 @@ def _clusters(settings: Settings) -> Iterator[Result]:
     servers = Counter(each for cluster in topology.clusters.values() for each in cluster.hs2)
     for endpoint in (each for each, count in servers.items() if count > 1):
         yield Result(CLUSTERS.name, warning(f"JobTracker {endpoint} is named more than once"))
-    views = Counter(settings.views.values())
+    views = Counter(each for views in settings.views.values() for each in views)
     for endpoint in (each for each, count in views.items() if count > 1):
         yield Result(CLUSTERS.name, error(f"MetastoreView {endpoint} is that of two clusters"))
 

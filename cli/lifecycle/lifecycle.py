@@ -221,7 +221,7 @@ def _views(known: Sequence[Settings]) -> ViewSync:
     """The views of all clusters in these settings."""
     if not known:
         _emit({"event": "untold", "message": "without --conf no view is notified of changes"})
-    views = dict.fromkeys(view for each in known for view in each.views.values())
+    views = [view for each in known for view in each.view_addresses]
     return ViewSync(views, max((each.metastore_timeout for each in known), default=0.0))
 
 

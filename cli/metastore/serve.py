@@ -13,6 +13,7 @@ from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
 from conf.errors import BadSetting
 from conf.logs.logs import configure_logs
+from conf.names import ClusterName
 from conf.settings.security.metastore_login import SASL
 from conf.settings.settings import CLUSTERS, Settings
 from conf.topology import Endpoint
@@ -45,6 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " another name, as in containers",
     )
     parser.add_argument(
+        "--instance",
+        type=int,
+        default=1,
+        metavar="N",
+        help="which of the addresses of each MetastoreView this process has (%(default)s: the"
+        " first)",
+    )
+    parser.add_argument(
         "--leftovers",
         type=Path,
         metavar="FILE",
@@ -69,19 +78,33 @@ def run(args: argparse.Namespace) -> int:
         raise BadSetting(f"{SASL.name}: the views cannot log in to such a metastore yet.")
     check_login(settings.metastore_login)
     server = ViewServer(settings, args.leftovers, args.cache)
-    uvloop.run(_serve(server, endpoints(settings, args.ports, args.cluster, args.host)))
+    where = endpoints(settings, args.ports, args.cluster, args.host, args.instance)
+    named = endpoints(settings, "", args.cluster, None, args.instance)
+    own = [each for name, each in named.items() if where[name].port == each.port]
+    uvloop.run(_serve(server, where, own))
     return 0
 
 
 def endpoints(
-    settings: Settings, ports: str = "", only: Sequence[str] = (), host: str | None = None
+    settings: Settings,
+    ports: str = "",
+    only: Sequence[str] = (),
+    host: str | None = None,
+    instance: int = 1,
 ) -> dict[str, Endpoint]:
-    """The address of each endpoint. Raises BadSetting, ValueError."""
-    listen = {str(name): settings.views.get(name, _ANY) for name in settings.topology.clusters}
+    """The address of each endpoint; `instance` counts the addresses of a cluster's views from 1.
+
+    Raises BadSetting, ValueError.
+    """
+    names = [str(name) for name in settings.topology.clusters]
     for name in only:
-        if name not in listen:
-            raise BadSetting(f"--cluster {name}: {CLUSTERS.name} has {', '.join(listen) or 'none'}")
-    listen = {name: each for name, each in listen.items() if not only or name in only}
+        if name not in names:
+            raise BadSetting(f"--cluster {name}: {CLUSTERS.name} has {', '.join(names) or 'none'}")
+    listen = {
+        name: _address(settings, ClusterName(name), instance)
+        for name in names
+        if not only or name in only
+    }
     for pair in filter(None, ports.split(",")):
         name, equals, port = pair.partition("=")
         if not equals or not port.isdigit() or (name not in listen and name != DEFAULT):
@@ -91,7 +114,17 @@ def endpoints(
     return {name: Endpoint(host or each.host, each.port) for name, each in listen.items()}
 
 
-async def _serve(server: ViewServer, listen: dict[str, Endpoint]) -> None:
+def _address(settings: Settings, cluster: ClusterName, instance: int) -> Endpoint:
+    addresses = settings.views.get(cluster, (_ANY,))
+    if not 1 <= instance <= len(addresses):
+        raise ValueError(
+            f"--instance: {instance} is not one of the {len(addresses)} addresses of the metastore"
+            f" view of cluster {cluster}"
+        )
+    return addresses[instance - 1]
+
+
+async def _serve(server: ViewServer, listen: dict[str, Endpoint], own: Sequence[Endpoint]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -99,7 +132,7 @@ async def _serve(server: ViewServer, listen: dict[str, Endpoint]) -> None:
     shorten_pauses()
     collecting = asyncio.ensure_future(collect_when_quiet())
     try:
-        await server.run(listen, _announce, stop)
+        await server.run(listen, _announce, stop, own)
     finally:
         collecting.cancel()
 

@@ -18,8 +18,8 @@ FILE_SYSTEM, JOB_TRACKER, VIEW = "FileSystem", "JobTracker", "MetastoreView"
 _KEYS = (FILE_SYSTEM, JOB_TRACKER, VIEW, *LOGIN_KEYS)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
-Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, Endpoint]]
-"""The clusters, and the addresses of the metastore views that are named."""
+Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, tuple[Endpoint, ...]]]
+"""The clusters, and the addresses of the metastore views of those that have any."""
 
 
 def parse_clusters(text: str) -> Clusters:
@@ -33,10 +33,10 @@ def parse_clusters(text: str) -> Clusters:
             )
             continue
         with faults.collected(f"cluster {name}: "):
-            cluster, view = _cluster(ClusterName(name), keys)
+            cluster, addresses = _cluster(ClusterName(name), keys)
             clusters[cluster.name] = cluster
-            if view:
-                views[cluster.name] = view
+            if addresses:
+                views[cluster.name] = addresses
     faults.check((clusters, views))
     return clusters, views
 
@@ -54,7 +54,7 @@ def is_cluster_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
+def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, tuple[Endpoint, ...]]:
     if not isinstance(keys, dict):
         raise ValueError(f"not an object of {FILE_SYSTEM} and {JOB_TRACKER}")
     faults = Faults()
@@ -66,16 +66,17 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
     missing = (key for key in (FILE_SYSTEM, JOB_TRACKER) if key not in keys)
     faults.reasons += [f"{key} is missing" for key in missing]
     texts = {key: value.strip() for key, value in keys.items() if isinstance(value, str)}
-    filesystem, view = texts.get(FILE_SYSTEM, ""), None
+    filesystem = texts.get(FILE_SYSTEM, "")
     hs2: tuple[Endpoint, ...] = ()
+    views: tuple[Endpoint, ...] = ()
     if filesystem and not urlsplit(filesystem).scheme:
         faults.reasons.append(f"{FILE_SYSTEM}: not a URI: {filesystem!r}")
     with faults.collected(f"{JOB_TRACKER}: "):
         hs2 = endpoints(texts[JOB_TRACKER]) if texts.get(JOB_TRACKER) else ()
     with faults.collected(f"{VIEW}: "):
-        view = Endpoint.parse(texts[VIEW]) if texts.get(VIEW) else None
+        views = endpoints(texts[VIEW]) if texts.get(VIEW) else ()
     faults.check()
-    return Cluster(name, filesystem, hs2), view
+    return Cluster(name, filesystem, hs2), views
 
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:

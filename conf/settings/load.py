@@ -160,5 +160,5 @@ def _from_endpoints(text: str, source: str) -> dict[str, str]:
 def _cluster_keys(written: Mapping[str, str]) -> dict[str, str]:
     keys = {FILE_SYSTEM: written["filesystem"], JOB_TRACKER: written["hs2"]}
     if "metastore" in written:
-        keys[VIEW] = written["metastore"].removeprefix("thrift://")
+        keys[VIEW] = written["metastore"].replace("thrift://", "")
     return keys

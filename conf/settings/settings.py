@@ -127,9 +127,10 @@ class Settings:
     """Times are in seconds.
 
     `metastores` are the addresses of the real Hive Metastore, in order of preference, `views` those
-    of the metastore views by cluster. `upstream` are the Thrift Servers that receive everything,
-    unanalysed, while no cluster is configured (DC-N1). `upstream_login` and `logins` are how the
-    proxy authenticates there and in the clusters that need more than a name.
+    of the metastore views by cluster, one for each process of the view. `upstream` are the Thrift
+    Servers that receive everything, unanalysed, while no cluster is configured (DC-N1).
+    `upstream_login` and `logins` are how the proxy authenticates there and in the clusters that
+    need more than a name.
     """
 
     topology: Topology = made_of(CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, factory=Topology)
@@ -161,7 +162,7 @@ class Settings:
         " configured.")
     upstream_login: Login = made_of(LOGIN, factory=Login)
     logins: Mapping[ClusterName, Login] = made_of(factory=dict)
-    views: Mapping[ClusterName, Endpoint] = made_of(factory=dict)
+    views: Mapping[ClusterName, tuple[Endpoint, ...]] = made_of(factory=dict)
     snapshot_ttl: float = setting("snapshot.ttl", DURATION, "60s", RESTART,
         "How old a cached fact may be where others change the metastore too.")
     snapshot_limit: int = setting("snapshot.limit", POSITIVE, "10000", RESTART,
@@ -188,6 +189,11 @@ class Settings:
     lifecycle: Lifecycle = group(Lifecycle)
     telemetry: TelemetrySettings = group(TelemetrySettings)
     console: ConsoleSettings = group(ConsoleSettings)
+
+    @property
+    def view_addresses(self) -> tuple[Endpoint, ...]:
+        """The addresses of all processes of the view, of all clusters."""
+        return tuple(dict.fromkeys(each for views in self.views.values() for each in views))
 
 
 # fmt: on
@@ -233,7 +239,7 @@ def _read(reader: Reader) -> Settings:
 
 def _clusters(
     reader: Reader,
-) -> tuple[Topology, Mapping[ClusterName, Endpoint], Mapping[ClusterName, Login]]:
+) -> tuple[Topology, Mapping[ClusterName, tuple[Endpoint, ...]], Mapping[ClusterName, Login]]:
     """The clusters, the addresses of their metastore views, and the logins in them.
 
     A cluster with a wrong key or login is left out.

@@ -57,4 +57,6 @@ CALLS = {
     "causeway_touched": _read(),
     "causeway_settle": _read(),
     "causeway_write": _read(_META),
+    "causeway_lock": _read(),
+    "causeway_unlock": _read(),
 }

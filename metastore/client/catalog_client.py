@@ -6,16 +6,29 @@ NoSuchObject, one that is there already AlreadyExists, and a catalog that does n
 MetastoreDown, all of `metastore.errors`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from conf.names import TableRef
 from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Database, Partition, Table
 
+Holds = Callable[[], bool]
+"""Whether a lock still keeps others out; ask before the call that changes something."""
+
+
+def always() -> bool:
+    """A lock that cannot be lost."""
+    return True
+
 
 class CatalogClient(Protocol):
     """A connection to a catalog. Partitions are named `key=value/key2=value2`."""
+
+    def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
+        """The table's lock, from reading its facts to writing them back."""
+        ...
 
     def get_all_databases(self) -> list[str]: ...
 

@@ -10,7 +10,7 @@ if no address answers in time; NoSuchObject, AlreadyExists and MetastoreRefused 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import islice
 from time import monotonic
 from typing import Self, TypeVar
@@ -19,6 +19,7 @@ from conf.names import TableRef
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
+from metastore.client.catalog_client import Holds, always
 from metastore.client.connecting import PLAIN, connect
 from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
@@ -285,9 +286,37 @@ class HmsClient:
         reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
         return Changes.read(reply)
 
-    def wait_for_pending(self, ref: TableRef) -> None:
-        """Reports a change of the table, and waits until the view's own pending ones have ended."""
-        self.call("causeway_settle", _named(ref))
+    def wait_for_pending(self, ref: TableRef, owner: str = "") -> None:
+        """Reports a change of the table, and waits until the view's own pending ones have ended.
+
+        `owner` may have the table's lock.
+        """
+        arguments = _named(ref)
+        if owner:
+            arguments.set(3, STRING, owner)
+        self.call("causeway_settle", arguments)
+
+    def lock(self, ref: TableRef, owner: str) -> str:
+        """Locks the table in the process of the view until `unlock` or `close`; returns the id of
+        that process."""
+        arguments = Struct(
+            {1: (LIST, strings([str(ref)])), 2: (STRING, owner), 3: (I32, int(self._timeout * 900))}
+        )
+        return str(self.call("causeway_lock", arguments))
+
+    def unlock(self) -> None:
+        """Gives the lock of this connection back."""
+        self.call("causeway_unlock", Struct())
+
+    @property
+    def open_connection(self) -> Connection | None:
+        """The connection, if the other end has not closed it as far as is known here."""
+        connection = self._connection
+        return connection if connection is not None and connection.idle() else None
+
+    def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
+        """The table's lock against other processes; this client has none to ask."""
+        return nullcontext(always)
 
     # any call
 

@@ -1,11 +1,14 @@
 """Changes cluster facts in the metastore: read, change, write, read again.
 
-The metastore has no compare-and-set. Within a process, one thread at a time changes a table. If
-another process overwrites a change, reading again shows it, and the change is made again. A change
-is a function from placement to placement that returns its own result unchanged.
+The metastore has no compare-and-set. So from reading to writing a store has the table's lock in all
+views, which every other writer takes, too. Then it waits for the views, which may add facts of
+their own, and reads again. If a process without locks (of an older version) overwrote the change,
+this shows it, and the change is made again. A change is a function from placement to placement that
+returns its own result unchanged.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from weakref import WeakValueDictionary
@@ -21,13 +24,14 @@ from conf.placement import (
     replace_placement,
 )
 from conf.write_ids import new_id, with_time
-from metastore.client.catalog_client import CatalogClient
+from metastore.client.catalog_client import CatalogClient, Holds
 from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
 
 Change = Callable[[Placement], Placement]
 WaitForPending = Callable[[TableRef], None]
+LockTable = Callable[[TableRef], AbstractContextManager[Holds]]
 ATTEMPTS = 5
 BATCH = 500  # partitions in one call
 
@@ -67,12 +71,14 @@ class PlacementStore:
 
     `wait_for_pending` returns when the changes of a table that views had begun have ended. Such a
     change may have read facts before this store wrote its own, and write them back
-    (`metastore.client.changes.view_sync`).
+    (`metastore.client.changes.view_sync`). `exclusive` locks a table in all views; None: the client
+    does.
     """
 
     client: CatalogClient
     default: ClusterName
     wait_for_pending: WaitForPending = no_views
+    exclusive: LockTable | None = None
 
     def table(self, ref: TableRef) -> tuple[Table, Placement]:
         """Raises NoSuchObject, UnreadableFacts."""
@@ -96,16 +102,28 @@ class PlacementStore:
 
     def change_table(self, ref: TableRef, change: Change) -> Placement:
         """Applies the change until it stays, and returns the placement. Raises ChangedMeanwhile."""
-        with table_lock(ref):
-            for _ in range(ATTEMPTS):
-                table, placement = self.table(ref)
-                wanted = change(placement)
-                if wanted == placement:
-                    return placement
-                table.parameters = replace_placement(table.parameters, wanted)
-                self.client.alter_table(ref, table)
-                self.wait_for_pending(ref)
+        for _ in range(ATTEMPTS):
+            with self._locked(ref) as holds:
+                for _ in range(ATTEMPTS):
+                    table, placement = self.table(ref)
+                    wanted = change(placement)
+                    if wanted == placement:
+                        return placement
+                    if not holds():
+                        break
+                    table.parameters = replace_placement(table.parameters, wanted)
+                    self.client.alter_table(ref, table)
+                    self.wait_for_pending(ref)
+                else:
+                    break
         raise ChangedMeanwhile(f"{ref}: its facts changed {ATTEMPTS} times while they were written")
+
+    @contextmanager
+    def _locked(self, ref: TableRef) -> Iterator[Holds]:
+        """The table's lock in this process and in all views."""
+        lock = self.exclusive or self.client.exclusive
+        with table_lock(ref), lock(ref) as holds:
+            yield holds
 
     def change_partitions(
         self,
@@ -184,19 +202,32 @@ class PlacementStore:
         change: Callable[[str, Placement], Placement],
     ) -> list[str]:
         """Changes the partitions and returns the names of those that changed."""
-        altered: list[Partition] = []
-        changed: list[str] = []
+        for _ in range(ATTEMPTS):
+            with self._locked(table.ref) as holds:
+                altered = self._altered(table, placed, names, change)
+                if not altered or holds():
+                    if altered:
+                        self.client.alter_partitions(table.ref, altered.values())
+                    return list(altered)
+        raise ChangedMeanwhile(f"{table.ref}: the views ended while its partitions were changed")
+
+    def _altered(
+        self,
+        table: Table,
+        placed: Placement,
+        names: Collection[str],
+        change: Callable[[str, Placement], Placement],
+    ) -> dict[str, Partition]:
+        """The partitions with their new facts, by name, that the change changes."""
+        altered: dict[str, Partition] = {}
         for partition in self.client.get_partitions(table.ref, names):
             name = partition.name(table)
             placement = self.partition_placement(partition, name, table, placed)
             wanted = change(name, placement)
             if wanted != placement:
                 partition.parameters = replace_placement(partition.parameters, wanted)
-                altered.append(partition)
-                changed.append(name)
-        if altered:
-            self.client.alter_partitions(table.ref, altered)
-        return changed
+                altered[name] = partition
+        return altered
 
     # writes
 

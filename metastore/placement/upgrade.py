@@ -195,7 +195,7 @@ class Migration:
     def _change_table(self, client: HmsClient, table: Table, change: Change) -> int:
         """Changes the table as it is now: reading its partitions may have taken long."""
         if not self._dry_run:
-            with table_lock(table.ref):
+            with table_lock(table.ref), client.exclusive(table.ref):
                 for now in client.get_tables(table.ref.db, [table.ref.name]):
                     change(now)
                     client.alter_table(now.ref, now)
@@ -207,7 +207,7 @@ class Migration:
         done = 0
 
         def run(batch: list[str]) -> int:
-            with self._connect() as client:
+            with self._connect() as client, client.exclusive(table.ref):
                 found: list[Partition] = list(client.get_partitions(table.ref, batch))
                 for partition in found:
                     change(partition)

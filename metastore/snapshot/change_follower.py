@@ -27,7 +27,7 @@ async def follow(settings: Settings, snapshot: Snapshot) -> None:
     """Removes from the snapshot what other writers change, until cancelled."""
     login, timeout = settings.metastore_login, settings.metastore_timeout
     sources = [(_log, settings.metastores, PAUSE, login)] if settings.metastores else []
-    sources += [(_feed, (view,), 0.0, PLAIN) for view in dict.fromkeys(settings.views.values())]
+    sources += [(_feed, (view,), 0.0, PLAIN) for view in settings.view_addresses]
     pools = [ClientPool(where, timeout, how) for _, where, _, how in sources]
     try:
         async with asyncio.TaskGroup() as group:

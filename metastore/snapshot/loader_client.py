@@ -368,7 +368,9 @@ class SnapshotLoader:
 
         def run(client: HmsClient) -> Placement | None:
             try:
-                return change(PlacementStore(client, self._default, self._sync))
+                return change(
+                    PlacementStore(client, self._default, self._sync, self._sync.exclusive)
+                )
             except NoSuchObject:
                 return None
 

@@ -229,10 +229,11 @@ class ObjectCatalog:
         """
         wanted = {new.name: new for new in batch}
         announced = self._facts.announce(ref, wanted.keys())
-        ready = self._with_copies(ref, cluster, wanted)
-        if not ready:
-            return frozenset()
-        self._metastore.alter_partitions(ref, ready.values())
+        with self._metastore.exclusive(ref):
+            ready = self._with_copies(ref, cluster, wanted)
+            if not ready:
+                return frozenset()
+            self._metastore.alter_partitions(ref, ready.values())
         after = self.table(ref)
         now = after.placement
         crossed = (now.write, now.facts) != (announced.write, announced.facts)

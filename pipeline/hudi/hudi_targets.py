@@ -1,6 +1,6 @@
 """The replicas of a Hudi feed: in the metastore of their source, or in another one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
@@ -138,8 +138,10 @@ class CrossMetastoreReplica:
             except AlreadyExists:
                 return False
         elif data_location(known) != replica:
-            set_location(known, replica)
-            self.target.alter_table(request.target, known)
+            with self.target.exclusive(request.target):
+                known = self.target.get_table(request.target)
+                set_location(known, replica)
+                self.target.alter_table(request.target, known)
         return True
 
     def used(self, marker: RunMarker) -> frozenset[str]:
@@ -150,11 +152,12 @@ class CrossMetastoreReplica:
         """Gives the target the source's columns and partitions. With new commits (`changed`)
         copies of the target become stale.
         """
-        table = self.target.get_table(self.request.target)
-        if self._change is not None:
-            table.storage.columns = self._change.columns
-            table.parameters = {**table.parameters, **self._change.parameters}
-            self.target.alter_table(table.ref, table)
+        with self.target.exclusive(self.request.target):
+            table = self.target.get_table(self.request.target)
+            if self._change is not None:
+                table.storage.columns = self._change.columns
+                table.parameters = {**table.parameters, **self._change.parameters}
+                self.target.alter_table(table.ref, table)
         if changed:
             self._mark_rewritten(table)
         if table.partition_keys:
@@ -162,6 +165,12 @@ class CrossMetastoreReplica:
 
     def _update_partitions(self, table: Table) -> None:
         wanted = dict(self._wanted(data_location(table)))
+        with self.target.exclusive(table.ref):
+            gone = self._change_partitions(table, wanted)
+        self.target.drop_partitions(table.ref, gone)
+
+    def _change_partitions(self, table: Table, wanted: Mapping[str, Partition]) -> list[str]:
+        """Adds and moves partitions; returns those that the source has no more."""
         existing = {each.name(table): each for each in self.target.get_all_partitions(table.ref)}
         new = [made for name, made in wanted.items() if name not in existing]
         moved = [
@@ -174,7 +183,7 @@ class CrossMetastoreReplica:
             self.target.add_partitions(table.ref, new, if_not_exists=True)
         if moved:
             self.target.alter_partitions(table.ref, moved)
-        self.target.drop_partitions(table.ref, gone)
+        return gone
 
     def _mark_rewritten(self, table: Table) -> None:
         if table.parameters != users_parameters(table.parameters):

@@ -167,9 +167,11 @@ class ReplicaCatalog:
         self.created = True
 
     def _change_columns(self) -> None:
-        table = self.target.get_table(self.plan.request.target)
-        self._add_columns(table)
-        self.target.alter_table(self.plan.request.target, table)
+        target = self.plan.request.target
+        with self.target.exclusive(target):
+            table = self.target.get_table(target)
+            self._add_columns(table)
+            self.target.alter_table(target, table)
 
     def _add_columns(self, table: Table) -> None:
         if self.plan.change is not None:
@@ -194,7 +196,7 @@ class ReplicaCatalog:
         if self._target_table() is None:
             self._create_table(source, copy.target, marks)
             return
-        with self._write_mark(None):
+        with self._write_mark(None), self.target.exclusive(request.target):
             table = self.target.get_table(request.target)
             self._add_columns(table)
             set_location(table, copy.target)
@@ -229,8 +231,9 @@ class ReplicaCatalog:
             if added:
                 self.target.add_partitions(ref, added)
             if changed:
-                self._keep_new_ids(table, changed)
-                self.target.alter_partitions(ref, changed)
+                with self.target.exclusive(ref):
+                    self._keep_new_ids(table, changed)
+                    self.target.alter_partitions(ref, changed)
 
     def _keep_new_ids(self, table: Table, changed: Sequence[Partition]) -> None:
         """The write mark has given the partitions new write ids."""

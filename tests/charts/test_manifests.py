@@ -151,7 +151,7 @@ def test_ports_and_probes_are_those_of_the_settings(values: str, name: str, tmp_
         tls = '"hive.server2.use.SSL" = true' in settings_files(values)["console"]
     else:
         (port,) = ports(found).values()
-        assert {each.port for each in settings.views.values()} == {port}
+        assert {each.port for each in settings.view_addresses} == {port}
         expected, probe, tls = {"metastore": port}, "", False
     assert ports(found) == expected
     asked = [found[each] for each in ("startupProbe", "readinessProbe", "livenessProbe")]
@@ -188,7 +188,7 @@ def test_services_select_the_pods_of_their_name(values: str) -> None:
 def test_parts_know_each_other_by_their_services(values: str, tmp_path: Path) -> None:
     services, labels = named(values, "Service"), labels_of(values)
     settings = settings_of(values, "proxy", tmp_path)
-    assert {each.host for each in settings.views.values()} <= set(services)
+    assert {each.host for each in settings.view_addresses} <= set(services)
     assert set(settings.views) == set(settings.topology.clusters)
     for proxy in settings.console.proxies:
         pod, _, service = proxy.host.partition(".")

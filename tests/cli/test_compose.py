@@ -75,7 +75,7 @@ def test_every_address_is_a_service(tmp_path: Path) -> None:
     assert settings.console.sql.host == "proxy"
     assert (settings.lifecycle.port.host, settings.console.listen.host) == ("lifecycle", "console")
     hosts = {each.host for each in settings.metastores}
-    hosts |= {each.host for each in settings.views.values()}
+    hosts |= {each.host for each in settings.view_addresses}
     for cluster in settings.topology.clusters.values():
         assert cluster.name in SERVICES
         hosts |= {each.host for each in cluster.hs2}
@@ -85,7 +85,7 @@ def test_every_address_is_a_service(tmp_path: Path) -> None:
 
 def test_each_thrift_server_has_its_own_clusters_view(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
-    for name, view in settings.views.items():
+    for name, (view,) in settings.views.items():
         site = properties(ROOT / "conf" / "containers" / name / "hive-site.xml")
         assert site["hive.metastore.uris"] == f"thrift://{view}"
         text = (ROOT / "conf" / "containers" / name / "spark-defaults.conf").read_text()
@@ -166,7 +166,7 @@ def test_every_service_says_whether_it_is_healthy(tmp_path: Path) -> None:
     assert f"http://{settings.operating.admin}/health" in probes["proxy"]
     assert f"http://{settings.lifecycle.port}/health" in probes["lifecycle"]
     assert f"http://{settings.console.listen}/login" in probes["console"]
-    east = settings.views[ClusterName("east")]
+    (east,) = settings.views[ClusterName("east")]
     assert f"({east.host!r}, {east.port})" in probes["views"]
     for name, cluster in settings.topology.clusters.items():
         assert f"({cluster.hs2[0].host!r}, {cluster.hs2[0].port})" in probes[name]

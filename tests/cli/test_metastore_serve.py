@@ -67,3 +67,20 @@ def test_one_clusters_view_listens_at_every_address_of_a_container() -> None:
 def test_a_view_of_no_cluster_is_refused() -> None:
     with pytest.raises(BadSetting, match=r"--cluster north: .* has east, west"):
         endpoints(settings(), only=["north"])
+
+
+def test_each_process_has_its_own_addresses() -> None:
+    named = {
+        name: {"FileSystem": f"hdfs://{name}", "JobTracker": "h:1", "MetastoreView": views}
+        for name, views in (("a", "one:1,two:1"), ("b", "one:2,two:2"))
+    }
+    several = settings_from(
+        {"hive.cluster.properties": json.dumps(named), "hive.default.cluster.name": "a"}, "test"
+    )
+    assert endpoints(several) == {"a": Endpoint("one", 1), "b": Endpoint("one", 2)}
+    assert endpoints(several, "b=7", instance=2) == {
+        "a": Endpoint("two", 1),
+        "b": Endpoint("two", 7),
+    }
+    with pytest.raises(ValueError, match="--instance: 3"):
+        endpoints(several, instance=3)

@@ -156,11 +156,13 @@ def views(
     limits: ViewLimits | None = None,
     listen: Mapping[str, Endpoint] | None = None,
     login: MetastoreLogin | None = None,
+    grace: float = 0.0,
+    peers: Mapping[ClusterName, tuple[Endpoint, ...]] | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
     ready = threading.Event()
-    names = [*topology.clusters, "default"]
+    names = list(listen or (*topology.clusters, "default"))
     stops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     def announce(name: str, endpoint: Endpoint) -> None:
@@ -175,11 +177,12 @@ def views(
             topology,
             (metastore.endpoint,),
             writers=writers,
+            views=peers or {},
             view_limits=limits or ViewLimits(),
             metastore_login=login or MetastoreLogin(),
         )
         where = listen or {name: Endpoint("127.0.0.1", 0) for name in names}
-        await ViewServer(settings, leftovers, cache).run(where, announce, stop)
+        await ViewServer(settings, leftovers, cache, grace).run(where, announce, stop)
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()

@@ -305,7 +305,7 @@ async def world(
         transports=transports or Transports(Transport.ALL, http_port=0),
         identity=identity or Identity(),
         restrictions=restrictions or Restrictions(),
-        views={EAST: listen, WEST: listen} if restrictions else {},
+        views={EAST: (listen,), WEST: (listen,)} if restrictions else {},
         logins={EAST: login, WEST: login} if login else {},
         cluster_choice=choice,
         access=Access(access or AccessRules()),

@@ -4,7 +4,8 @@
 settings, or is reported to the views afterwards, as Causeway's own writers do. Then the views know
 each change before its writer gets the reply. One call to each view, answered from memory, replaces
 a call to the metastore for each table of a statement. The views of one process have one feed of
-changes, so one of them is called.
+changes, so one of them is called. Each process also has the changes that were made through others
+(`metastore.view.locks`): one that has ended need not be asked while another one answers.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ class ChangeTracker:
     """The tables that have not changed since they were read. Belongs to one event loop."""
 
     def __init__(self, settings: Settings) -> None:
-        views = dict.fromkeys(settings.views.values()) if settings.writers is Writers.VIEWS else ()
+        views = settings.view_addresses if settings.writers is Writers.VIEWS else ()
         self._feeds = [FeedClient(each, settings.metastore_timeout) for each in views]
         self._updates: SingleFlight[str, bool] = SingleFlight(
             lambda _: asyncio.ensure_future(self._update())
@@ -33,6 +34,7 @@ class ChangeTracker:
         self._unchanged: set[TableRef] = set()
         self._epoch = 0  # grows with every change
         self._followers: list[OnChange] = []
+        self._absent: set[FeedClient] = set()  # no process listens there, and others answer
 
     def follow(self, on_change: OnChange) -> None:
         """`on_change` is called with the changes of each update before the update ends."""
@@ -65,13 +67,24 @@ class ChangeTracker:
             self._unchanged.add(table)
 
     async def _update(self) -> bool:
-        replies = await asyncio.gather(*(each.changes() for each in self._distinct()))
-        changed = [None if each is None or each.everything else each.tables for each in replies]
+        feeds = self._distinct()
+        replies = await asyncio.gather(*(each.changes() for each in feeds))
+        absent = {each for each in feeds if each.is_absent}
+        if len(absent) == len(feeds):
+            absent = set()
+        changed = [
+            None if reply is None or reply.everything else reply.tables
+            for feed, reply in zip(feeds, replies, strict=True)
+            if feed not in absent or feed not in self._absent
+        ]
+        self._absent = absent
         if any(each is None or each for each in changed):
             self._epoch += 1
         for each in changed:
             self._forget(None if each is None else tuple(map(TableRef.parse, each)))
-        return None not in replies
+        return all(
+            reply is not None or feed in absent for feed, reply in zip(feeds, replies, strict=True)
+        )
 
     def _distinct(self) -> list[FeedClient]:
         """One client of each feed, and those of which the feed is not known."""

@@ -30,6 +30,7 @@ class FeedClient:
         self._connection = _Connection()
         self._position = 0
         self._rest_until = 0.0
+        self.is_absent = False  # no process listens there, as the last call has shown
 
     @property
     def feed(self) -> str:
@@ -50,10 +51,12 @@ class FeedClient:
             async with asyncio.timeout(self._timeout):
                 changes = await self._ask()
         except TimeoutError:
-            self._rest_until = monotonic() + REST
+            self._rest_until, self.is_absent = monotonic() + REST, False
             return None
-        except (OSError, MalformedReply):
+        except (OSError, MalformedReply) as error:
+            self.is_absent = isinstance(error, ConnectionRefusedError)
             return None
+        self.is_absent = False
         self._position = changes.position
         return changes
 

@@ -6,13 +6,14 @@ pending changes. Then the views report the change, and none writes back what it 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from conf.names import TableRef
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
+from metastore.client.catalog_client import Holds
 from metastore.client.changes.view_sync import ViewSync
 from metastore.client.connecting import PLAIN
 from metastore.client.connection import Decoder
@@ -25,8 +26,9 @@ Notify = Callable[[TableRef], None]
 
 
 class NotifyingClient(HmsClient):
-    """A call may raise MetastoreDown after its change was made, if a view could not be notified.
+    """`notify` tells the views of a change; a `ViewSync` locks tables in them, too.
 
+    A call may raise MetastoreDown after its change was made, if a view could not be notified.
     A view that does not run need not be notified: a new view has nothing in memory.
     """
 
@@ -40,6 +42,11 @@ class NotifyingClient(HmsClient):
     ) -> None:
         super().__init__(endpoints, timeout, user, login)
         self._notify = notify
+
+    def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
+        """The table's lock in all views."""
+        views = self._notify
+        return views.exclusive(ref) if isinstance(views, ViewSync) else super().exclusive(ref)
 
     def call(
         self,

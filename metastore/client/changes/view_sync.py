@@ -1,19 +1,33 @@
-"""Waits for changes that are pending in the views.
+"""Locks tables in the views, and waits for changes that are pending there.
 
-A view reads an object's facts, and writes them back with a client's alter. Facts that another
-writer sets in between are lost. So a writer that does not use a view waits until the views have
-ended their pending changes, and then reads the facts again. Later changes use the new facts.
+A view reads an object's facts, and writes them back with a client's alter. So does every other
+writer of facts. Between the two it has the lock of the table in all processes of the views
+(`metastore.view.locks.view_locks`), so that no change is lost. A writer that does not use a view
+also tells the views of its change, and reads the facts again: a view may add the mark of a write
+that runs. Views of older versions have no locks: what they wrote back then shows in that reading.
 """
 
+import threading
 from collections import deque
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic, sleep
+from typing import Self, TypeVar
+from uuid import uuid4
 
 from conf.names import TableRef
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
+from metastore.client.catalog_client import Holds
+from metastore.client.connection import UNKNOWN_METHOD, Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
+
+T = TypeVar("T")
+
+GRACE = 1.0
+"""Seconds in which the metastore ends a call whose sender was lost."""
 
 
 class ViewSync:
@@ -22,16 +36,23 @@ class ViewSync:
     A view that does not run, or that does not have this call, has no pending changes.
     """
 
-    def __init__(self, views: Iterable[Endpoint], timeout: float) -> None:
+    def __init__(self, views: Iterable[Endpoint], timeout: float, grace: float = GRACE) -> None:
         self._timeout = timeout
-        self._idle: dict[Endpoint, deque[HmsClient]] = {view: deque() for view in views}
+        self._grace = grace
+        self._idle: dict[Endpoint, deque[HmsClient]] = {
+            view: deque() for view in sorted(set(views), key=str)
+        }
         self._busy: set[HmsClient] = set()
+        # The process at the other end of a client's connection, the one that it has.
+        self._known: dict[HmsClient, tuple[Connection | None, str]] = {}
         self._closed = False
+        self._mine = threading.local()  # `locks`: what the thread has locked
+        self._none_runs_since: float | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """For every view that the settings name."""
-        return cls(settings.views.values(), settings.metastore_timeout)
+        return cls(settings.view_addresses, settings.metastore_timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -41,17 +62,39 @@ class ViewSync:
 
     def __call__(self, ref: TableRef) -> None:
         """Returns when all pending changes of the table in the views have ended."""
-        for view, idle in self._idle.items():
-            client = idle.pop() if idle else HmsClient((view,), self._timeout)
-            self._busy.add(client)
+        lock = self._locks().get(ref)
+        if lock is not None:
+            for granted in lock.granted.values():
+                _wait_for_pending(granted.client, ref, lock.owner)
+        for view in self._idle:
+            if lock is not None and (view in lock.granted or view in lock.covered):
+                continue
+            client = self._take(view)
             try:
-                _wait_for_pending(client, ref)
+                _wait_for_pending(client, ref, "")
             finally:
-                self._busy.discard(client)
-                if self._closed:
-                    client.close()
-                else:
-                    idle.append(client)
+                self._give_back(view, client)
+
+    @contextmanager
+    def exclusive(self, ref: TableRef) -> Iterator[Holds]:
+        """Has the table's lock in every view that runs. A thread may nest it.
+
+        Yields a function that says whether a view still keeps others out. While no view runs, other
+        processes are not kept out.
+        """
+        locks = self._locks()
+        if ref in locks:
+            yield locks[ref].holds
+            return
+        lock = locks[ref] = self._lock(ref)
+        try:
+            yield lock.holds
+        except MetastoreDown:  # what was sent may not have ended
+            lock.abandon()
+            raise
+        finally:
+            del locks[ref]
+            self._unlock(lock)
 
     def close(self) -> None:
         """Closes the connections; running calls fail."""
@@ -62,12 +105,132 @@ class ViewSync:
             while idle:
                 idle.pop().close()
 
+    def _locks(self) -> "dict[TableRef, _Lock]":
+        known: dict[TableRef, _Lock] | None = getattr(self._mine, "locks", None)
+        if known is None:
+            known = self._mine.locks = {}
+        return known
 
-def _wait_for_pending(client: HmsClient, ref: TableRef) -> None:
+    def _lock(self, ref: TableRef) -> "_Lock":
+        """The lock in all views that run. If none does, waits until one that ran has certainly
+        ended its changes."""
+        while True:
+            lock = _Lock(uuid4().hex)
+            try:
+                runs = [self._lock_in(view, ref, lock) for view in self._idle]
+            except BaseException:
+                self._unlock(lock)
+                raise
+            if any(runs) or not runs:
+                self._none_runs_since = None
+                return lock
+            now = monotonic()
+            if self._none_runs_since is None:
+                self._none_runs_since = now
+            left = self._none_runs_since + self._grace - now
+            if left <= 0:
+                return lock
+            sleep(left)
+
+    def _lock_in(self, view: Endpoint, ref: TableRef, lock: "_Lock") -> bool:
+        """Whether a process listens there. Adds to the lock's clients."""
+        client = self._take(view)
+        connection, process = self._known.get(client, (None, ""))
+        if process in lock.processes and client.open_connection is connection is not None:
+            self._give_back(view, client)
+            lock.covered.add(view)
+            return True
+        try:
+            process = _twice(lambda: client.lock(ref, lock.owner))
+        except MetastoreRefused as refused:
+            self._give_back(view, client)
+            if refused.kind == UNKNOWN_METHOD:
+                return True
+            raise MetastoreDown(f"{view}: {refused}") from refused
+        except MetastoreDown as error:
+            self._give_back(view, client)
+            if isinstance(error.__cause__, ConnectionRefusedError):
+                return False
+            raise
+        connection = client.open_connection
+        self._known[client] = connection, process
+        lock.processes.add(process)
+        lock.granted[view] = _Granted(client, connection)
+        return True
+
+    def _unlock(self, lock: "_Lock") -> None:
+        for view, granted in lock.granted.items():
+            try:
+                if granted.holds():
+                    granted.client.unlock()
+            except (MetastoreDown, MetastoreRefused):
+                granted.client.close()
+            finally:
+                self._give_back(view, granted.client)
+
+    def _take(self, view: Endpoint) -> HmsClient:
+        idle = self._idle[view]
+        client = idle.pop() if idle else HmsClient((view,), self._timeout)
+        self._busy.add(client)
+        return client
+
+    def _give_back(self, view: Endpoint, client: HmsClient) -> None:
+        self._busy.discard(client)
+        if self._closed:
+            client.close()
+        else:
+            self._idle[view].append(client)
+
+
+@dataclass(frozen=True, slots=True)
+class _Granted:
+    """A lock that one process granted to a client's connection, and keeps as long as it is open."""
+
+    client: HmsClient
+    connection: Connection | None
+
+    def holds(self) -> bool:
+        open_one = self.client.open_connection
+        return open_one is not None and open_one is self.connection
+
+
+@dataclass(slots=True)
+class _Lock:
+    """The lock of one table. `processes` are the ids of those that granted it, and `covered` their
+    other addresses.
+    """
+
+    owner: str
+    granted: dict[Endpoint, _Granted] = field(default_factory=dict)
+    processes: set[str] = field(default_factory=set)
+    covered: set[Endpoint] = field(default_factory=set)
+
+    def holds(self) -> bool:
+        """Whether one of the views that granted the lock still runs, or none did."""
+        granted = self.granted.values()
+        return not granted or any(each.holds() for each in granted)
+
+    def abandon(self) -> None:
+        """Closes the connections: the views keep the lock for a while."""
+        for each in self.granted.values():
+            each.client.close()
+
+
+def _wait_for_pending(client: HmsClient, ref: TableRef, owner: str) -> None:
     try:
-        client.wait_for_pending(ref)
+        _twice(lambda: client.wait_for_pending(ref, owner))
     except MetastoreRefused:
         return
     except MetastoreDown as error:
         if not isinstance(error.__cause__, ConnectionRefusedError):
             raise
+
+
+def _twice(call: Callable[[], T]) -> T:
+    """Makes the call again if the connection was lost: the view may have been restarted."""
+    try:
+        return call()
+    except MetastoreDown as error:
+        if not isinstance(error.__cause__, ConnectionError):
+            raise
+        return call()

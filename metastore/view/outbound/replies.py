@@ -37,6 +37,11 @@ def nothing(name: str, sequence: int) -> bytes:
     return _message(REPLY, name, sequence, Struct())
 
 
+def one_text(name: str, sequence: int, text: str) -> bytes:
+    """The result of a call that returns a text."""
+    return _message(REPLY, name, sequence, Struct({0: (STRING, text)}))
+
+
 def changes(name: str, sequence: int, changes: Changes) -> bytes:
     """The result of causeway_changes."""
     fields = {

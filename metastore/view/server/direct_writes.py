@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from functools import partial
 
 from conf.errors import CausewayError
@@ -31,11 +31,19 @@ Change = Callable[[TableRef], Awaitable[bool]]
 
 class DirectWriter:
     """For the calls of one client, whose connection is `source`. `ask` puts questions to the
-    metastore.
+    metastore. `owner` may have locked tables already.
     """
 
-    def __init__(self, ask: Ask, shared: Shared, context: Context, source: object = None) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        shared: Shared,
+        context: Context,
+        source: object = None,
+        owner: str = "",
+    ) -> None:
         self._source = source
+        self._owner = owner
         self._ask = ask
         self._shared = shared
         self._context = context
@@ -157,14 +165,16 @@ class DirectWriter:
 
     async def _locked(self, tables: Iterable[TableRef], change: Change) -> None:
         refs = sorted(tables)
-        async with AsyncExitStack() as stack:
-            for lock in self._shared.locks(refs):
-                await stack.enter_async_context(lock)
+        if not refs:
+            return
+        async with self._shared.locks.exclusive(refs, self._owner) as held:
             for ref in refs:
                 try:
                     changed = await change(ref)
                 except BaseException:
                     self._shared.changed((ref,))  # some of it may be done
+                    held.changed.append(ref)
                     raise
                 if changed:
                     self._shared.changed((ref,))
+                    held.changed.append(ref)

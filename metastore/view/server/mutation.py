@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Awaitable
-from contextlib import AsyncExitStack
 
 from conf.write_ids import new_id
 from metastore.view.call import Call
@@ -44,9 +43,8 @@ class Mutation:
     async def _attempt(self, call: Call, context: Context, removals: Removals) -> bytes | None:
         """The reply, or None if tables have to be marked before the call may be sent."""
         view = context.view
-        async with AsyncExitStack() as stack:
-            for lock in self._shared.locks(call.tables()):
-                await stack.enter_async_context(lock)
+        async with self._shared.locks.exclusive(call.tables()) as held:
+            held.changed += call.tables()  # a part of it may be done
             admitted = await self._admitted(call, context)
             if not await removals.may_be_sent(admitted.removed):
                 return None
@@ -60,6 +58,7 @@ class Mutation:
                     await self._afterwards(admitted.after(), view)
             finally:
                 self._shared.changed(admitted.changed)
+                held.changed += admitted.changed
             self._shared.orphans.end(entry, dropped=not stream.failed)
         reply = b"".join(pieces)
         return reply if call.cluster is None else replies.renamed(reply, call.reply_name)

@@ -1,8 +1,10 @@
 """The methods that the view adds to the metastore's service (docs/guide/metastore-view.md)."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from metastore.view.call import Request, ref_of
+from metastore.view.locks.peers import LOCK, UNLOCK
+from metastore.view.locks.remote_lock import RemoteLock
 from metastore.view.lookups import Asking, T
 from metastore.view.methods import Act, MethodSpec
 from metastore.view.outbound import replies
@@ -20,7 +22,7 @@ LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
 USE_CLUSTER, SPARK_WRITES = "use_cluster", "causeway_write"
 CHANGES, TOUCHED = "causeway_changes", "causeway_touched"
 FORGET, SETTLE = "causeway_forget", "causeway_settle"
-NAMES = frozenset((USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE, SPARK_WRITES))
+NAMES = frozenset((USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE, SPARK_WRITES, LOCK, UNLOCK))
 REFUSABLE = {
     name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER, SPARK_WRITES)
 }
@@ -30,10 +32,18 @@ REFUSABLE = {
 class OwnMethods:
     """Answers the view's own methods, for one client."""
 
-    def __init__(self, view: ClientView, questions: Questions, shared: Shared) -> None:
+    def __init__(
+        self,
+        view: ClientView,
+        questions: Questions,
+        shared: Shared,
+        is_gone: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`is_gone` says whether the client has closed the connection."""
         self._view = view
         self._questions = questions
         self._shared = shared
+        self._remote_lock = RemoteLock(shared.locks, is_gone)
 
     async def reply(self, request: Request) -> bytes:
         """The whole reply. Raises NoSuchCluster, OutsidePrimary, FactsUnavailable,
@@ -48,7 +58,12 @@ class OwnMethods:
                 wait = min(max(_number(arguments, 2) / 1000, 0.0), LONGEST_WAIT)
                 changes = await self._shared.changes_after(since, wait)
             return replies.changes(request.name, request.sequence, changes)
-        if request.name == USE_CLUSTER:
+        if request.name == LOCK:
+            process = await self._remote_lock.take(arguments)
+            return replies.one_text(request.name, request.sequence, process)
+        if request.name == UNLOCK:
+            self._remote_lock.release(arguments)
+        elif request.name == USE_CLUSTER:
             self._view.use(str(arguments.get(1) or ""))
         elif request.name == SPARK_WRITES:
             await self._direct_writer().report(read_write(arguments))
@@ -57,21 +72,23 @@ class OwnMethods:
             if request.name == FORGET:
                 self._shared.changed((table,))
             else:
-                await self._shared.settled(table)
-                await self._direct_writer().settle(table)
+                owner = str(arguments.get(3) or "")
+                await self._shared.settled(table, owner)
+                await self._direct_writer(owner).settle(table)
         return replies.nothing(request.name, request.sequence)
 
     def client_lost(self) -> None:
         """The client's connection has ended: its direct writes may be running or dead."""
         self._shared.writes.lost(self)
+        self._remote_lock.lost()
 
-    def _direct_writer(self) -> DirectWriter:
+    def _direct_writer(self, owner: str = "") -> DirectWriter:
         view = self._view.current
 
         def ask(questions: Asking[T]) -> Awaitable[T]:
             return self._questions.answer(questions, view)
 
-        return DirectWriter(ask, self._shared, new_context(view), self)
+        return DirectWriter(ask, self._shared, new_context(view), self, owner)
 
 
 def _number(arguments: Struct, field: int) -> int:

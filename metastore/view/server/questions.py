@@ -61,9 +61,12 @@ class Questions:
         return table_in(view, database, reply)
 
     async def table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
-        """The reply to `get_table`, from the cache if it has one."""
+        """The reply to `get_table`, from the cache if it has one.
+
+        While the table is locked, another process may change it before this one knows.
+        """
         cache = self._shared.cache
-        reply = cache.get(table)
+        reply = None if self._shared.locks.local.is_locked(table) else cache.get(table)
         if reply is None:
             changes = cache.changes
             reply = await self.ask(question, view)

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from weakref import WeakValueDictionary
+from uuid import uuid4
 
 from conf.names import TableRef
 from metastore.client.types import Changes
+from metastore.view.locks.peers import Place
+from metastore.view.locks.view_locks import ViewLocks
 from metastore.view.server.change_feed import ChangeFeed
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
@@ -15,9 +17,10 @@ from metastore.view.spark_writes.running_writes import RunningWrites
 
 
 class Shared:
-    """One for each process."""
+    """One for each process. `places` are the other processes of the view."""
 
-    def __init__(self, orphans: OrphanLog, cache: TableCache) -> None:
+    def __init__(self, orphans: OrphanLog, cache: TableCache, places: Iterable[Place] = ()) -> None:
+        self.ready = asyncio.Event()  # whether clients are answered
         self.orphans = orphans
         self.cache = cache
         self.newer: bool | None = None  # whether the metastore is Hive 4; None: not known yet
@@ -26,21 +29,20 @@ class Shared:
         self.folders = CopyFolders(self._touched.since)
         self.writes = RunningWrites()
         self._more = asyncio.Event()
-        self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
+        self.locks = ViewLocks(self.changed, places)
+        """Held from reading facts of a table to writing them back."""
 
-    def locks(self, tables: Iterable[TableRef]) -> list[asyncio.Lock]:
-        """A lock for each table, held from reading facts to writing them back; in a fixed order, so
-        that there is no deadlock."""
-        return [self._lock(table) for table in sorted(set(tables))]
+    async def settled(self, table: TableRef, owner: str = "") -> None:
+        """Returns when the pending changes of the table in this process have ended.
 
-    async def settled(self, table: TableRef) -> None:
-        """Returns when the pending changes of the table have ended.
-
-        The caller has written facts of the table to the metastore itself.
+        The caller has written facts of the table to the metastore itself. It may be the `owner` of
+        the table's lock.
         """
-        async with self._lock(table):
-            self.cache.forget((table,))
-            self._touched.add((table,))
+        owner = owner or uuid4().hex
+        await self.locks.take_local(owner, (table,))
+        self.cache.forget((table,))
+        self._touched.add((table,))
+        self.locks.release_local(owner, (table,))
 
     def touched(self, since: int) -> Changes:
         """The changes since a position, through this process or reported to it."""
@@ -62,9 +64,3 @@ class Shared:
                 await asyncio.wait_for(self._more.wait(), wait)
             changes = self._feed.since(since)
         return changes
-
-    def _lock(self, table: TableRef) -> asyncio.Lock:
-        lock = self._locks.get(table)
-        if lock is None:
-            lock = self._locks[table] = asyncio.Lock()
-        return lock

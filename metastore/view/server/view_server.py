@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -11,8 +11,10 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
+from metastore.client.changes.view_sync import GRACE
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
+from metastore.view.locks.peers import Peer
 from metastore.view.server.clients.client_connection import ClientConnection
 from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
 from metastore.view.server.clients.requests import Requests
@@ -37,10 +39,20 @@ Announce = Callable[[str, Endpoint], None]
 class ViewServer:
     """All endpoints of a process."""
 
-    def __init__(self, settings: Settings, orphans: Path | None = None, cache: float = 0.0) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        orphans: Path | None = None,
+        cache: float = 0.0,
+        grace: float = GRACE,
+    ) -> None:
+        """Clients are answered `grace` seconds after the process listens."""
         self._settings = settings
+        self._grace = grace
         self._shared = Shared(
-            OrphanLog(orphans), TableCache(cache, settings.writers is Writers.VIEWS)
+            OrphanLog(orphans),
+            TableCache(cache, settings.writers is Writers.VIEWS),
+            map(Peer, settings.view_addresses),
         )
         limits = settings.view_limits
         self._clients: set[asyncio.Task[None]] = set()
@@ -48,14 +60,20 @@ class ViewServer:
         self._slots = UpstreamSlots(limits.upstream)
 
     async def run(
-        self, listen: Mapping[str, Endpoint], announce: Announce, stop: asyncio.Event
+        self,
+        listen: Mapping[str, Endpoint],
+        announce: Announce,
+        stop: asyncio.Event,
+        own: Iterable[Endpoint] = (),
     ) -> None:
-        """Listens until `stop`; calls `announce` with each endpoint's name and address.
+        """Listens until `stop`; calls `announce` with each endpoint's name and address. `own` are
+        the addresses of these endpoints in the settings.
 
         Listens only when the metastore answers, because clients repeat connecting but not calls.
         """
         if not await self._metastore_answers(stop):
             return
+        addresses = [str(each) for each in own]
         async with AsyncExitStack() as stack:
             for name, endpoint in listen.items():
                 handler = self._handler(self._view(name))
@@ -64,8 +82,15 @@ class ViewServer:
                 )
                 await stack.enter_async_context(server)
                 host, port = server.sockets[0].getsockname()[:2]
+                addresses += [str(endpoint), str(Endpoint(host, port))]
                 announce(name, Endpoint(host, port))
+            self._shared.locks.listens_at(addresses)
+            # Changes that began before this process listened are unknown here: they end first.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), self._grace)
+            self._shared.ready.set()
             await stop.wait()
+            self._shared.locks.close()
             await self._end_clients()  # first: then another process may listen at an endpoint
         await self._end_clients()
 

@@ -73,12 +73,13 @@ def register(
     """
     spec = instance_spec(table, uri, time)
     kinds = kinds_of(table.partition_keys)
-    for known in client.get_partitions(table.ref, spellings(spec, kinds)):
-        known.location = location
-        kept = {k: v for k, v in known.parameters.items() if not _is_statistic(k)}
-        known.parameters = {**kept, WRITE: new_id()}
-        client.alter_partitions(table.ref, [known])
-        return known.name(table)
+    with client.exclusive(table.ref):
+        for known in client.get_partitions(table.ref, spellings(spec, kinds)):
+            known.location = location
+            kept = {k: v for k, v in known.parameters.items() if not _is_statistic(k)}
+            known.parameters = {**kept, WRITE: new_id()}
+            client.alter_partitions(table.ref, [known])
+            return known.name(table)
     values = dict(canonical_spec(spec, kinds))
     made = Partition.make(table, [values[key] for key in kinds], location, {})
     client.add_partitions(table.ref, [made], if_not_exists=True)

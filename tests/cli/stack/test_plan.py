@@ -38,7 +38,7 @@ def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
     settings = load(path)
     assert settings.topology.default == EAST
     assert settings.metastores == (PORTS.metastore,)
-    assert settings.views == PORTS.views
+    assert settings.views == {name: (view,) for name, view in PORTS.views.items()}
     assert settings.writers is Writers.VIEWS
     assert settings.topology.clusters[WEST].hs2 == (PORTS.hs2[WEST],)
     assert settings.topology.clusters[WEST].filesystem == f"file://{layout.warehouse(WEST)}"

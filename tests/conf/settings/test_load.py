@@ -18,7 +18,7 @@ CLUSTERS = json.dumps(
         "C2": {
             "FileSystem": "hdfs://c2:8020",
             "JobTracker": "jt2:10001",
-            "MetastoreView": "causeway:9084",
+            "MetastoreView": "causeway:9084,causeway2:9084",
         },
     }
 )
@@ -54,7 +54,7 @@ JobTracker = "jt1:10001,jt1b:10001"
 [hive.cluster.properties.C2]
 FileSystem = "hdfs://c2:8020"
 JobTracker = "jt2:10001"
-MetastoreView = "causeway:9084"
+MetastoreView = "causeway:9084,causeway2:9084"
 """
 
 
@@ -74,7 +74,7 @@ def test_both_kinds_of_file_give_the_same_settings(tmp_path: Path, name: str, te
     assert settings.topology.default == "C1"
     assert settings.topology.use_default
     assert settings.metastores == (Endpoint("ms1", 9083), Endpoint("ms2", 9083))
-    assert settings.views == {"C2": Endpoint("causeway", 9084)}
+    assert settings.views == {"C2": (Endpoint("causeway", 9084), Endpoint("causeway2", 9084))}
     assert settings.listen == Endpoint("::1", 10009)
     assert settings.identity.methods == {Auth.NOSASL}
     assert settings.coverage is Coverage.READ
@@ -96,7 +96,7 @@ def test_endpoints_of_the_embedded_stack(tmp_path: Path) -> None:
     settings = load(_written(tmp_path, "endpoints.json", json.dumps(result)))
     assert settings.topology.default == "west"
     assert settings.topology.clusters["east"].hs2 == (Endpoint("127.0.0.1", 3),)
-    assert settings.views == {"west": Endpoint("127.0.0.1", 2)}
+    assert settings.views == {"west": (Endpoint("127.0.0.1", 2),)}
     assert settings.listen == Endpoint("127.0.0.1", 10000)
     assert settings.metastores == (Endpoint("127.0.0.1", 9083),)
 

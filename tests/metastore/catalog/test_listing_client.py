@@ -265,7 +265,7 @@ def test_no_listing_with_writers_that_bypass_the_views(hms, view) -> None:
         assert await found(listed) is None
         assert reads(hms) == 0
 
-    run(Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]}), scenario)
+    run(Settings(TOPOLOGY, (hms.endpoint,), views={C1: (view[C1],)}), scenario)
 
 
 def test_what_is_too_much_is_not_read_again_for_a_while(hms, view) -> None:

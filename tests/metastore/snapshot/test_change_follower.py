@@ -58,7 +58,7 @@ def test_a_views_feed(
     view = View(snapshot, [(101, (), True), (102, news, everything)])
     metastore._causeway_changes = view.changes  # type: ignore[attr-defined]
     metastore.before = _no_log
-    settings = Settings(Topology({}, C1), (metastore.endpoint,), views={C1: metastore.endpoint})
+    settings = Settings(Topology({}, C1), (metastore.endpoint,), views={C1: (metastore.endpoint,)})
 
     async def run() -> None:
         view.loop = asyncio.get_running_loop()

@@ -256,7 +256,7 @@ def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> N
 
 def test_a_write_waits_for_pending_changes_of_the_views(metastore: FakeMetastore) -> None:
     metastore.add(_table(_copied()))
-    view = {C1: metastore.endpoint, C2: metastore.endpoint}
+    view = {C1: (metastore.endpoint,), C2: (metastore.endpoint,)}
     settings = Settings(Topology({}, C1), (metastore.endpoint,), views=view)
 
     async def run() -> None:

@@ -1,9 +1,11 @@
 """A metastore and file systems in memory, which a test can kill at any effect."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 
 from conf.names import TableRef
+from metastore.client.catalog_client import Holds, always
 from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject
@@ -111,6 +113,9 @@ class FakeMetastore:
             raise AlreadyExists(min(there), "AlreadyExistsException")
         self.parts[ref] = named | self.parts[ref]
         self.effects.happen("added_partitions")
+
+    def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
+        return nullcontext(always)
 
     def alter_table(self, ref: TableRef, table: Table) -> None:
         self.effects.happen("alter_table")

@@ -39,13 +39,14 @@ class ClientConnection:
         upstream: Upstream,
     ) -> None:
         self._requests = requests
+        self._shared = shared
         self._writer = writer
         self._upstream = upstream
         self._view = ClientView(view)
         questions = Questions(upstream, shared)
         self._relay = Relay(upstream, questions, shared)
         self._mutation = Mutation(upstream, questions, shared)
-        self._own_methods = OwnMethods(self._view, questions, shared)
+        self._own_methods = OwnMethods(self._view, questions, shared, requests.is_gone)
 
     async def serve(self) -> None:
         """Returns when the client has gone.
@@ -54,6 +55,7 @@ class ClientConnection:
         """
         try:
             while (data := await self._requests.next()) is not None:
+                await self._shared.ready.wait()
                 request = read_request(data)
                 if request.name == GOODBYE:
                     return

@@ -23,6 +23,10 @@ class Requests:
         self._upstream = upstream
         self._buffer = bytearray()
 
+    def is_gone(self) -> bool:
+        """Whether the client has closed the connection."""
+        return self._reader.at_eof()
+
     async def next(self) -> bytes | None:
         """The next request; None when the client has closed the connection.
 

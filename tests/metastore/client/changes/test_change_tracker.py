@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 
 import pytest
 
@@ -19,6 +19,7 @@ from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from metastore.view.server.shared import Shared
+from tests.metastore.view.locks.test_view_locks import free
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
 from thriftcodec.values import STRING, STRUCT, Struct
@@ -27,7 +28,7 @@ Scenario = Callable[[SnapshotLoader, Snapshot], Awaitable[None]]
 
 
 def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Settings:
-    own = {C1: view[C1], C2: view[C2]}
+    own = {C1: (view[C1],), C2: (view[C2],)}
     return Settings(TOPOLOGY, (hms.endpoint,), views=own, writers=Writers.VIEWS)
 
 
@@ -235,10 +236,38 @@ def test_a_view_is_asked_again_when_the_connection_to_its_process_broke(
 
 def test_by_default_no_client_is_trusted(hms, view) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
-    settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]})
+    settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: (view[C1],)})
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(4):
             assert await asked(hms, loader) == 1
 
     run(settings, scenario)
+
+
+def test_a_view_that_has_ended_leaves_the_answer_to_the_other(hms) -> None:
+    """At first anything may have changed; then the other one's changes are all."""
+    hms.add(table({}))
+    known = {C1: (free(), free()), C2: (free(), free())}
+    settings = Settings(TOPOLOGY, (hms.endpoint,), views=known, writers=Writers.VIEWS)
+
+    def process(number: int) -> AbstractContextManager[Mapping[str, Endpoint]]:
+        listen = {str(name): each[number] for name, each in known.items()}
+        return views(hms, peers=known, listen=listen, writers=Writers.VIEWS)
+
+    with process(1), ExitStack() as first:
+        first.enter_context(process(0))
+
+        async def scenario(loader: SnapshotLoader, _: Snapshot) -> None:
+            await asked(hms, loader)
+            await asked(hms, loader)
+            assert await asked(hms, loader) == 0
+            await asyncio.to_thread(first.close)
+            assert await asked(hms, loader) == 1
+            assert await asked(hms, loader) == 0
+            with HmsClient((known[C1][1],), 60.0) as client:
+                await asyncio.to_thread(client.alter_table, REF, table({"k": "v"}))
+            assert await asked(hms, loader) == 1
+            assert await asked(hms, loader) == 0
+
+        run(settings, scenario)

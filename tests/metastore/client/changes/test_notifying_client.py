@@ -92,7 +92,7 @@ def test_one_that_failed_may_have_been_made(hms: WritableMetastore) -> None:
 
 def test_the_views_report_the_change(hms: WritableMetastore) -> None:
     with views(hms) as view:
-        settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1], C2: view[C2]})
+        settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: (view[C1],), C2: (view[C2],)})
         with notifying_client(settings) as client, HmsClient((view[C2],), 60.0) as asking:
             before = asking.touched(0).position
             client.alter_table(REF, client.get_table(REF))
@@ -101,7 +101,7 @@ def test_the_views_report_the_change(hms: WritableMetastore) -> None:
 
 def test_a_hanging_view_is_reported(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        view = {C1: Endpoint("127.0.0.1", silent.getsockname()[1])}
+        view = {C1: (Endpoint("127.0.0.1", silent.getsockname()[1]),)}
         settings = Settings(TOPOLOGY, (hms.endpoint,), views=view, metastore_timeout=0.3)
         with (
             notifying_client(settings) as client,
@@ -112,7 +112,7 @@ def test_a_hanging_view_is_reported(hms: WritableMetastore) -> None:
 
 def test_one_that_does_not_run_needs_not_hear(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
-        view = {C1: Endpoint("127.0.0.1", gone.getsockname()[1])}
+        view = {C1: (Endpoint("127.0.0.1", gone.getsockname()[1]),)}
     settings = Settings(TOPOLOGY, (hms.endpoint,), views=view)
     with notifying_client(settings) as client:
         client.drop_table(REF)

@@ -1,0 +1,1 @@
+"""Locks of tables, which all processes of the view respect (docs/internals/view.md)."""

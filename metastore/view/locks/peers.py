@@ -1,0 +1,224 @@
+"""Locks in another process of the view, over connections of which each holds one at a time.
+
+The other process keeps the locks of a connection that is lost for another second (`GRACE`): what
+their owner has sent to the metastore has ended by then.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Collection, Iterable
+from typing import Protocol
+
+from conf.names import TableRef
+from conf.topology import Endpoint
+from metastore.view.errors import FactsUnavailable
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.message_end import MessageEnd
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import I32, LIST, REPLY, STRING, Struct, strings
+from thriftcodec.writer import call_bytes
+
+LOCK, UNLOCK = "causeway_lock", "causeway_unlock"
+_CONNECT = 5.0  # seconds
+_UNLOCK = 5.0  # seconds
+_WAIT = 300.0  # seconds until a lock is given up: a call that adds many partitions may take minutes
+_IDLE = 16  # connections that are kept
+_CHUNK = 64 * 1024
+_UNKNOWN_METHOD = 1
+
+
+class Held(Protocol):
+    """Locks that a process granted."""
+
+    @property
+    def process(self) -> str:
+        """The id of the process."""
+        ...
+
+    async def release(self, changed: Iterable[TableRef]) -> None:
+        """Gives the locks back. The process knows now that these tables have changed."""
+        ...
+
+    def abandon(self) -> None:
+        """Leaves the locks without knowing whether what was sent has ended."""
+        ...
+
+
+class Place(Protocol):
+    """Another process of the view, at one address."""
+
+    @property
+    def order(self) -> str:
+        """Locks are taken in the order of these texts."""
+        ...
+
+    @property
+    def process(self) -> str:
+        """The id of the process, while a connection to it is open; else empty."""
+        ...
+
+    async def lock(self, owner: str, tables: Collection[TableRef]) -> Held | None:
+        """None: no process listens there, or it has no such locks. Raises FactsUnavailable."""
+        ...
+
+    def close(self) -> None:
+        """Closes the idle connections."""
+        ...
+
+
+class Peer:
+    """A `Place`."""
+
+    def __init__(self, endpoint: Endpoint, wait: float = _WAIT) -> None:
+        self._endpoint = endpoint
+        self._wait = wait
+        self._idle: deque[_Connection] = deque()
+        self._busy: set[_Connection] = set()
+        self._process = ""
+
+    @property
+    def order(self) -> str:
+        return str(self._endpoint)
+
+    @property
+    def process(self) -> str:
+        return self._process if any(each.is_open for each in (*self._busy, *self._idle)) else ""
+
+    async def lock(self, owner: str, tables: Collection[TableRef]) -> Held | None:
+        """See `Place`."""
+        fields = {
+            1: (LIST, strings(sorted(map(str, tables)))),
+            2: (STRING, owner),
+            3: (I32, int(self._wait * 1000)),
+        }
+        problem: Exception | None = None
+        for _ in range(2):  # the process may have closed an idle connection, or have ended
+            try:
+                connection = await self._connected()
+            except ConnectionRefusedError:
+                return None
+            except (OSError, TimeoutError) as error:
+                problem = error
+                break
+            try:
+                async with asyncio.timeout(self._wait + _CONNECT):
+                    granted = await connection.call(LOCK, Struct(fields))
+            except (OSError, MalformedMessage) as error:
+                self.drop(connection)
+                problem = error
+                if isinstance(error, TimeoutError):
+                    break
+                continue
+            except BaseException:
+                self.drop(connection)
+                raise
+            return self._granted(connection, granted)
+        raise FactsUnavailable(
+            f"the metastore view at {self._endpoint} does not answer ({problem}), so it may be"
+            " changing the same tables."
+        ) from problem
+
+    def _granted(self, connection: "_Connection", granted: "_Answer") -> Held | None:
+        if granted.code is not None:
+            self.keep(connection)
+            if granted.code == _UNKNOWN_METHOD:
+                return None
+            raise FactsUnavailable(f"the metastore view at {self._endpoint}: {granted.text}.")
+        self._process = granted.text
+        return _PeerLock(self, connection, granted.text)
+
+    def keep(self, connection: "_Connection") -> None:
+        """Keeps an open connection for the next lock."""
+        self._busy.discard(connection)
+        self._idle.append(connection)
+        if len(self._idle) > _IDLE:
+            self._idle.popleft().close()
+
+    def drop(self, connection: "_Connection") -> None:
+        """Closes a connection."""
+        self._busy.discard(connection)
+        connection.close()
+
+    def close(self) -> None:
+        """Closes the idle connections."""
+        while self._idle:
+            self._idle.pop().close()
+
+    async def _connected(self) -> "_Connection":
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open:
+                self._busy.add(connection)
+                return connection
+            connection.close()
+        async with asyncio.timeout(_CONNECT):
+            streams = await asyncio.open_connection(self._endpoint.host, self._endpoint.port)
+        connection = _Connection(*streams)
+        self._busy.add(connection)
+        return connection
+
+
+class _PeerLock:
+    """A `Held` of one connection."""
+
+    def __init__(self, peer: Peer, connection: "_Connection", process: str) -> None:
+        self._peer = peer
+        self._connection = connection
+        self.process = process
+
+    async def release(self, changed: Iterable[TableRef]) -> None:
+        fields = {1: (LIST, strings(sorted({str(each) for each in changed})))}
+        try:
+            async with asyncio.timeout(_UNLOCK):
+                await self._connection.call(UNLOCK, Struct(fields))
+        except (OSError, MalformedMessage):  # the process has ended, or releases it by itself
+            self.abandon()
+        except BaseException:
+            self.abandon()
+            raise
+        else:
+            self._peer.keep(self._connection)
+
+    def abandon(self) -> None:
+        self._peer.drop(self._connection)
+
+
+class _Answer:
+    """The text of a reply, or the code and the text of an error."""
+
+    def __init__(self, text: str, code: int | None = None) -> None:
+        self.text = text
+        self.code = code
+
+
+class _Connection:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._sequence = 0
+
+    @property
+    def is_open(self) -> bool:
+        return not self._reader.at_eof() and not self._writer.is_closing()
+
+    async def call(self, name: str, arguments: Struct) -> _Answer:
+        """Raises OSError, MalformedMessage."""
+        self._sequence += 1
+        self._writer.write(call_bytes(name, self._sequence, arguments))
+        data, end, chunk = bytearray(), MessageEnd(), b""
+        while end.feed(chunk) is None:
+            chunk = await self._reader.read(_CHUNK)
+            if not chunk:
+                raise ConnectionResetError("the view closed the connection")
+            data += chunk
+        kind, its, sequence, at = read_message_header(data)
+        if (its, sequence) != (name, self._sequence):
+            raise MalformedMessage(f"called {name}, got {its}")
+        result, _ = read_struct(data, at)
+        if kind != REPLY:
+            return _Answer(str(result.get(1, "")), int(result.get(2, 0)))
+        return _Answer(str(result.get(0, "")))
+
+    def close(self) -> None:
+        self._writer.close()
