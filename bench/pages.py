@@ -23,7 +23,7 @@ from tests.console.fake_sources import explained, open_app, statement
 from tests.console.pages.test_freshness import EAST, NOW, many
 from tests.console.test_chromium import PATHS, filled
 
-_SCREENS = ("/map", "/live", "/refusals", "/statements", "/statements/a", "/where", *PATHS)
+_SCREENS = ("/statements/a", *PATHS)
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ PATIENCE = 120_000  # milliseconds; all is there at once
 PATHS = (
     *("/freshness", "/freshness/w.visits", "/freshness/s.items", "/lag", "/feeds"),
     *("/feeds/feed/clicks", "/new?kind=cluster", "/new?kind=feed", "/new?kind=process"),
+    *("/map", "/live", "/refusals", "/statements", "/where"),
     *("/lineage", "/lineage?table=s.daily", "/hudi", "/hudi/s.trips?since=earliest"),
 )
 # Types into the document as soon as the console has replaced it.
