@@ -10,6 +10,8 @@ EXTRAS: Mapping[str, str] = {
     "fastavro": "hudi",
     "hudi": "hudi",
     "pyarrow": "hudi",
+    "alembic": "history",
+    "sqlalchemy": "history",
 }
 """The extra that has the module, by the name of its outermost package."""
 

@@ -1,27 +1,41 @@
 """Checks of Causeway's own databases, which change nothing in them."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cli.check import targets
 from cli.check.files import not_writable
 from cli.check.report import Finding, error, ok
-from database.database import open_database
-from database.history.migrations import MIGRATIONS as HISTORY
-from database.migration import Migrations
-from pipeline.scheduler.store.migrations import MIGRATIONS as LIFECYCLE
+
+if TYPE_CHECKING:
+    from database.migration import Migrations
 
 
 def history(target: targets.History, timeout: float) -> Finding:
     """Raises StoreUnavailable."""
-    return _store(target.url, HISTORY)
+    try:
+        from database.history.migrations import MIGRATIONS  # SQLAlchemy is an extra
+    except ModuleNotFoundError as missing:
+        return _lacks(missing)
+    return _store(target.url, MIGRATIONS)
 
 
 def lifecycle_store(target: targets.LifecycleStore, timeout: float) -> Finding:
     """Raises StoreUnavailable."""
-    return _store(target.url, LIFECYCLE)
+    try:
+        from pipeline.scheduler.store.migrations import MIGRATIONS
+    except ModuleNotFoundError as missing:
+        return _lacks(missing)
+    return _store(target.url, MIGRATIONS)
 
 
-def _store(url: str, migrations: Migrations) -> Finding:
+def _lacks(missing: ModuleNotFoundError) -> Finding:
+    return error(f"{missing.name} is not installed: pip install 'causeway[history]'")
+
+
+def _store(url: str, migrations: "Migrations") -> Finding:
+    from database.database import open_database
+
     if url.startswith("sqlite://") or "://" not in url:
         path = Path(url.removeprefix("sqlite:///"))
         folder = next(each for each in (path, *path.absolute().parents) if each.exists())

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conf.settings.load import load
 from conf.settings.settings import Settings
@@ -20,7 +21,9 @@ from pipeline.scheduler.actions.catalog_service import CatalogService, load_cata
 from pipeline.scheduler.clock import SystemClock
 from pipeline.scheduler.errors import CannotSchedule
 from pipeline.scheduler.instances.work_records import OnChange, no_record
-from pipeline.scheduler.store.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.scheduler.store.store import Store
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 
@@ -49,7 +52,9 @@ def key_of(args: argparse.Namespace) -> EntityKey:
     return EntityKey(Kind(args.kind), args.name)
 
 
-def open_store(args: argparse.Namespace, on_change: OnChange = no_record) -> Store:
+def open_store(args: argparse.Namespace, on_change: OnChange = no_record) -> "Store":
+    from pipeline.scheduler.store.store import Store  # SQLAlchemy is an extra
+
     return Store(args.store, on_change)
 
 

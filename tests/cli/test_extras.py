@@ -15,7 +15,7 @@ from cli.stack.stack import free_ports
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 _NAME = re.compile(r"[\w.-]+")
-NEED_MORE = {"up": "spark", "lifecycle": "hudi", "incremental": "hudi"}
+NEED_MORE = {"up": "spark", "lifecycle": "history", "incremental": "hudi"}
 _HIDING = """
 import sys
 from importlib.abc import MetaPathFinder
@@ -69,8 +69,8 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_is_hidden() -> None:
-    assert {"pyspark", "pyarrow", "fastavro", "pyhive", "starlette"} <= hidden()
-    assert not {"sqlglot", "thrift", "uvloop", "sqlalchemy"} & hidden()
+    assert {"pyspark", "pyarrow", "fastavro", "pyhive", "starlette", "sqlalchemy"} <= hidden()
+    assert not {"sqlglot", "thrift", "uvloop"} & hidden()
 
 
 def test_the_table_of_extras_is_that_of_the_package() -> None:
@@ -95,6 +95,30 @@ def test_other_commands_need_none() -> None:
         subcommand, _, option = words.partition(" ")
         assert run(subcommand, "--help").returncode == 0, subcommand
         assert option in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", ["serve --conf FILE", "entity list --store STORE", "history --conf FILE"]
+)
+def test_a_database_needs_the_extra_of_the_history(words: str, tmp_path: Path) -> None:
+    conf = tmp_path / "causeway.toml"
+    conf.write_text(
+        'proxy.upstream = "127.0.0.1:1"\nproxy.workers = 1\n'
+        f'history.store = "{tmp_path}/history.db"\n'
+    )
+    store = tmp_path / "lifecycle.db"
+    store.touch()
+    (tmp_path / "history.db").touch()
+    done = run(*words.replace("FILE", str(conf)).replace("STORE", str(store)).split())
+    assert "needs sqlalchemy: pip install 'causeway[history]'" in done.stderr
+    assert done.returncode == 1
+
+
+def test_a_check_names_the_extra_of_the_history(tmp_path: Path) -> None:
+    conf = tmp_path / "causeway.toml"
+    conf.write_text(f'history.store = "{tmp_path}/history.db"\n')
+    done = run("check", "--conf", str(conf))
+    assert "sqlalchemy is not installed: pip install 'causeway[history]'" in done.stdout
 
 
 @pytest.mark.slow
