@@ -81,6 +81,9 @@ class StatementRouter:
                 coverage = self.settings.coverage
                 if denied := _denied(session, statement, sql):
                     return Routed(statement, denied, {}, {}, coverage)
+                restricted = _restricted(session, statement)
+                if restricted and isinstance(statement, Known):
+                    statement = restricted.widened(statement, self._partition_keys)
                 named, wanted = _named(statement), wanted_partitions(statement, coverage)
                 if named and await self.loader.load_facts(named, wanted):
                     continue
@@ -91,7 +94,6 @@ class StatementRouter:
                 if session.access is not None:
                     decision = with_cluster(session.access, decision)
                 changes: Changes = {}
-                restricted = _restricted(session, statement)
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
                     decision = restricted.explained(_explained(decision, changes))
@@ -190,6 +192,11 @@ class StatementRouter:
             else:
                 targets += [PartitionRef(write.table, spec) for spec in specs if spec is not None]
         return targets
+
+    def _partition_keys(self, table: TableRef) -> list[str]:
+        """Raises NotLoaded."""
+        info = self.snapshot.table(table)
+        return [] if info is None else [key.name for key in info.partition_keys]
 
     def _text_keys(self, table: TableRef) -> tuple[str, ...]:
         """The table's partition columns when all are texts."""

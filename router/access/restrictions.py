@@ -4,7 +4,7 @@ The guard carries it out (docs/internals/access.md). A statement for which that 
 hold needs all of the table, and is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from conf.access.masks import of_column
@@ -58,6 +58,23 @@ class Restrictions:
 
     def __bool__(self) -> bool:
         return bool(self.tables or self.unread)
+
+    def widened(self, statement: Known, keys: Callable[[TableRef], Collection[str]]) -> Known:
+        """The statement with all partitions of tables whose partition columns are masked or denied:
+        its conditions are about other values than those of the partitions. `keys` gives the names
+        of a table's partition columns."""
+        changed = {
+            table
+            for table, each in self.tables.items()
+            if {*each.masks, *each.denied} & {name.lower() for name in keys(table)}
+        }
+        if not changed:
+            return statement
+        reads = (
+            Read(each.table) if each.table in changed and each.partitions is not NONE else each
+            for each in statement.reads
+        )  # fmt: skip
+        return replace(statement, reads=tuple(reads))
 
     def explained(self, decision: RunIn) -> RunIn:
         """The decision, with the rules in its reason."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conf.names import TableRef
-from dialect.statement import ALL, NONE, Action, Known, Read, Write
+from dialect.statement import ALL, NONE, Action, Known, NoPartitions, Read, Write
 from router.access.restrictions import Restriction, Restrictions, RuleText, restrictions_of
 from router.decision import RunIn
 from tests.router.access.test_user_access import access_of, deny
@@ -40,6 +40,15 @@ def test_a_table_that_is_written_alone_is_not_read() -> None:
     assert _of(Known("insert", (Read(U),), (write,)), FILTER).unread == (T,)
     both = _of(Known("insert", (Read(T),), (write,)), FILTER)
     assert (set(both.tables), both.unread) == ({T}, ())
+
+
+def test_conditions_on_masked_partition_columns_leave_out_no_partition() -> None:
+    some = NoPartitions()
+    statement = Known("select", (Read(T, some), Read(U, some), Read(T, NONE)))
+    found = _of(statement, MASK)
+    assert found.widened(statement, lambda _: ("day",)) is statement
+    widened = found.widened(statement, lambda _: ("SSN", "day"))
+    assert widened.reads == (Read(T, ALL), Read(U, some), Read(T, NONE))
 
 
 def test_nothing_is_restricted_without_rules_about_parts() -> None:

@@ -115,10 +115,11 @@ final class RestrictedRelations {
 
     private RuleExpressions rules(LogicalPlan relation, Restriction restriction) {
         List<Attribute> output = output(relation);
+        StructType own = Plans.table(relation).schema(); // Hudi marks columns of its tables, too
         StructType columns = new StructType();
         for (Attribute each : output) {
             for (String key : METADATA) {
-                if (each.metadata().contains(key)) {
+                if (each.metadata().contains(key) && own.getFieldIndex(each.name()).isEmpty()) {
                     throw new AccessException("Spark's column " + each.name() + " cannot be read of "
                             + Plans.name(Plans.table(relation).identifier()) + ", of which rules show a part.");
                 }
