@@ -100,6 +100,8 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.catalogs.metadata
 	$(BIN)/python -m bench.catalogs.crawl
 	$(BIN)/python -m bench.statements.history
+	$(BIN)/python -m bench.viewers
+	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.advice
 	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.sessions --rounds 3
