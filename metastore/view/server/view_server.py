@@ -192,10 +192,14 @@ async def _relay(
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """Enables keep-alive, so that the loss of a client's machine is noticed after some minutes."""
+    """Enables keep-alive, so that the loss of a client's machine is noticed after a minute: it may
+    have locked tables."""
     connection = writer.get_extra_info("socket")
     if connection is not None and connection.family != socket.AF_UNIX:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

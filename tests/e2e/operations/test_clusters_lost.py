@@ -15,17 +15,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from pyhive import hive
 from pyhive.exc import Error
 from thrift.transport.TTransport import TTransportException
 
 from bench.proxy import RawClient, fetch
-from cli.stack.plan import METASTORE, Service, StackSpec
-from cli.stack.stack import Stack, free_ports
+from cli.stack.plan import METASTORE, VIEW, Service, StackSpec
+from cli.stack.stack import free_ports
 from conf.names import ClusterName, TableRef
 from conf.placement import Placement, read_placement
 from metastore.client.metastore_client import HmsClient
@@ -33,6 +35,7 @@ from pipeline.spark.jar import guard_jar
 from proxy.protocol.types import Orientation
 from tests.e2e.conftest import C1, C2, Tables, rows, run_sql
 from tests.e2e.operations.test_operations import SLOW, Running, Site, until
+from tests.e2e.support.two_views import SECOND, Load, TwoViews
 
 pytestmark = pytest.mark.e2e
 _LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold
@@ -44,7 +47,7 @@ _GONE = (Error, OSError, EOFError, TTransportException)
 _WRITE = "INSERT INTO {} SELECT id FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
 
 
-class TwoTimeZones(Stack):
+class TwoTimeZones(TwoViews):
     """The Java of each cluster is in a time zone of its own, and c2's Spark has a third one."""
 
     def _plan(self) -> list[Service]:
@@ -64,7 +67,7 @@ def ui() -> int:
 
 
 @pytest.fixture(scope="module")
-def mortal(ui: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def mortal(ui: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoViews]:
     """Its Thrift Servers show their sessions on Spark's own pages, from port `ui` on."""
     spark = {"spark.ui.enabled": "true", "spark.ui.port": str(ui)}
     spec = StackSpec((C1, C2), guard=guard_jar(), spark=spark)
@@ -73,11 +76,12 @@ def mortal(ui: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]
 
 
 @pytest.fixture(scope="module")
-def site(mortal: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(mortal: TwoViews, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One proxy for all tests."""
     with ExitStack() as exits:
         there = Site(mortal, tmp_path_factory.mktemp("site"), exits, forwarded=False)
         there.base.append('hive.server2.thrift.bind.host = "0.0.0.0"')
+        there.view_addresses = mortal.view_addresses
         there.base.append(f'proxy.writes.folder = "{there.folder / "writes"}"')
         more = ('proxy.health.timeout = "3s"', 'metastore.timeout = "2s"')
         there.configure(there.endpoints[:1], *more)
@@ -291,6 +295,68 @@ def test_a_thrift_server_that_stops_is_reported_and_heals(site: Site, vanished: 
     until(lambda: _is_up(site))
     assert _has_state(idle)
     assert _has_state(asking)
+
+
+def test_views_are_killed_one_after_the_other_under_load(site: Site, table: str) -> None:
+    """Statements of others go on: writes and reads by the proxy, direct writes, changes of a table.
+    No read of the copy lacks a write that had ended."""
+    direct, altered = f"{table}_direct", f"{table}_altered"
+    setup = site.connect().cursor()
+    rows(setup, f"CREATE TABLE {direct} (id BIGINT) PARTITIONED BY (ds STRING) STORED AS TEXTFILE")
+    rows(setup, f"CREATE TABLE {altered} (id BIGINT) USING parquet")
+    reading, there, past, copying = (site.connect().cursor() for _ in range(4))
+    rows(there, f"USE CLUSTER {C2}")
+    server = site.stack.ports.hs2[C1]
+    connection = hive.connect(server.host, server.port)
+    spark = connection.cursor()
+    written, refused, number = [1], [0], count(2)
+
+    def write() -> None:
+        rows(setup, f"INSERT INTO {table} VALUES ({next(number)})")
+        written[0] += 1
+        time.sleep(1.5)  # a copy can be made
+
+    def copy() -> None:
+        with suppress(Error):  # it is being written
+            rows(copying, f"ALTER TABLE {table} COPY {C1} TO {C2}")
+
+    def read() -> str | None:
+        least = written[0]
+        (found,) = rows(reading, f"SELECT count(*) FROM {table}")[0]
+        return None if found >= least else f"{found} rows of {least}"
+
+    def read_copy() -> str | None:
+        least, refused[0] = written[0], refused[0] + 1
+        try:
+            (found,) = rows(there, f"SELECT count(*) FROM {table}")[0]
+            refused[0] -= 1
+        except Error as error:
+            return None if "CW1" in str(error) else str(error)
+        return None if found >= least else f"a stale copy: {found} rows of {least}"
+
+    def alter() -> None:
+        rows(past, f"ALTER TABLE {altered} SET TBLPROPERTIES ('n' = '{next(number)}')")
+
+    def write_directly() -> None:
+        spark.execute(f"INSERT INTO {direct} PARTITION (ds = '{next(number)}') VALUES (1)")
+
+    acts = {each.__name__: each for each in (write, copy, read, read_copy, alter, write_directly)}
+    kills = []
+    with closing(connection), Load(acts, rare=frozenset(["copy"])) as load:
+        load.await_rounds(1, 120)
+        for view in (VIEW, SECOND):
+            os.kill(site.stack.pid(view), signal.SIGKILL)
+            kills.append(time.monotonic())
+            load.await_rounds(2, 120)
+            site.stack.restart(view)
+            load.await_rounds(1, 120)
+    for name in load.times:
+        around = [load.longest(name, at, at + 5) for at in kills]
+        print(name, [f"{each:.1f}" for each in around], f"{load.longest(name, 0, kills[0]):.1f}")
+    print("reads of the copy", len(load.times["read_copy"]), "refused", refused[0])
+    assert load.wrong == []
+    assert rows(reading, f"SELECT count(*) FROM {table}") == [(written[0],)]
+    assert _marks(site, table) == []
 
 
 def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> None:

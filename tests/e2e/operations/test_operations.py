@@ -86,6 +86,7 @@ class Site:
             f"proxy.admin.port = {admin.port}",
             f'proxy.admin.token.file = "{token}"',
         ]
+        self.view_addresses = lambda cluster: str(stack.ports.views[cluster])
         self.proxy: subprocess.Popen[str] | None = None
         self.forwarders: dict[Endpoint, subprocess.Popen[str]] = {}
         for endpoint, cluster in zip(self.endpoints, (C1, C1, C2), strict=False):
@@ -106,7 +107,7 @@ class Site:
                 f"[hive.cluster.properties.{cluster}]",
                 f'FileSystem = "{self.stack.layout.filesystem(cluster)}"',
                 f'JobTracker = "{",".join(map(str, endpoints))}"',
-                f'MetastoreView = "{self.stack.ports.views[cluster]}"',
+                f'MetastoreView = "{self.view_addresses(cluster)}"',
             ]
         self.conf.write_text("\n".join(lines) + "\n")
 
