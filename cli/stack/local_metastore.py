@@ -47,6 +47,8 @@ def serve(gateway: Any, port: int) -> None:
     conf = hive.conf.HiveConf(jvm.java.lang.Class.forName(f"{_HIVE}.metastore.HiveMetaStore"))
     store = hive.metastore.HiveMetaStore
     handler = store.newRetryingHMSHandler(store.HMSHandler("local metastore", conf, False), conf)
+    hive.metastore.txn.TxnDbUtil.prepDb(conf)
+    hive.ql.txn.AcidHouseKeeperService().start(conf)  # ends the locks of clients that died
     address = jvm.java.net.InetSocketAddress(jvm.java.net.InetAddress.getByName("127.0.0.1"), port)
     socket = jvm.org.apache.thrift.transport.TServerSocket(address)
     server = jvm.org.apache.thrift.server.TThreadPoolServer

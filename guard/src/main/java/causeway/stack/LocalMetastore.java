@@ -2,12 +2,17 @@ package causeway.stack;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.metastore.HiveMetaStore;
 import org.apache.hadoop.hive.metastore.IHMSHandler;
 import org.apache.hadoop.hive.metastore.TServerSocketKeepAlive;
 import org.apache.hadoop.hive.metastore.TUGIBasedProcessor;
+import org.apache.hadoop.hive.metastore.txn.TxnDbUtil;
+import org.apache.hadoop.hive.metastore.txn.TxnStore;
+import org.apache.hadoop.hive.metastore.txn.TxnUtils;
 import org.apache.hadoop.hive.thrift.TUGIContainingTransport;
 import org.apache.thrift.TException;
 import org.apache.thrift.protocol.TProtocol;
@@ -22,12 +27,15 @@ import org.apache.thrift.transport.TTransport;
  * listens on every address. Argument: the port.
  */
 public final class LocalMetastore {
+    private static final int TIMEOUT_CHECK_SECONDS = 60;
+
     private LocalMetastore() {}
 
     public static void main(String[] arguments) throws Exception {
         HiveConf conf = new HiveConf(HiveMetaStore.class);
         final IHMSHandler handler = HiveMetaStore.newRetryingHMSHandler(
             new HiveMetaStore.HMSHandler("local metastore", conf, false), conf);
+        prepareLocks(conf);
         InetSocketAddress address = new InetSocketAddress(
             InetAddress.getByName("127.0.0.1"), Integer.parseInt(arguments[0]));
         TThreadPoolServer.Args args = new TThreadPoolServer.Args(
@@ -63,5 +71,20 @@ public final class LocalMetastore {
             }
         });
         server.serve();
+    }
+
+    /**
+     * Creates the tables of locks, which are not among those of the schema: Iceberg locks a table to
+     * commit. Locks of a client that died end after hive.txn.timeout.
+     */
+    private static void prepareLocks(HiveConf conf) throws Exception {
+        TxnDbUtil.prepDb(conf); // does nothing where they exist
+        TxnStore locks = TxnUtils.getTxnStore(conf);
+        Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread thread = new Thread(task, "lock timeouts");
+            thread.setDaemon(true);
+            return thread;
+        }).scheduleWithFixedDelay(
+            locks::performTimeOuts, TIMEOUT_CHECK_SECONDS, TIMEOUT_CHECK_SECONDS, TimeUnit.SECONDS);
     }
 }
