@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.names import TableRef
 from conf.tables import TableKind
 from dialect.errors import NamesTemporary, NotUnderstood
-from dialect.grammar import utility
+from dialect.grammar import delta, utility
 from dialect.grammar.definitions import ddl
 from dialect.grammar.insert import Target, insert_target, split_multi, with_source
 from dialect.grammar.session import session
@@ -228,6 +228,8 @@ def _merge_rows(context: StatementContext, at: int) -> Known:
     cursor.at = at
     cursor.expect("MERGE", "INTO")
     ref = _changed_table(context, "merge", tree)
+    if "/" in ref.name:
+        raise NotUnderstood("the target of MERGE")
     select = exp.Select(
         expressions=[exp.Star(), *_when_queries(tree)],
         from_=exp.From(this=tree.this),
@@ -271,4 +273,5 @@ VERBS: dict[str, Callable[[StatementContext], Known]] = {
     **ddl.VERBS,
     **utility.VERBS,
     **session.VERBS,
+    **delta.VERBS,
 }

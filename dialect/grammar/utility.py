@@ -7,6 +7,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from dialect.catalog_commands import CatalogCommand, DescribeDatabase
 from dialect.errors import NotUnderstood
+from dialect.grammar.delta import described_log
 from dialect.grammar.insert import insert_spec
 from dialect.grammar.show_describe import catalog_command
 from dialect.grammar.statement_context import StatementContext
@@ -87,6 +88,8 @@ def _describe(context: StatementContext) -> Known:
     cursor = context.cursor
     command = catalog_command(cursor, context.database)
     cursor.take_any("DESCRIBE", "DESC")
+    if (of_log := described_log(context)) is not None:
+        return of_log
     if _is_keyword(cursor, "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
         is_database = isinstance(command, DescribeDatabase)
         return replace(context.known("metadata_read"), catalog=command if is_database else None)

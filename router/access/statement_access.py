@@ -55,6 +55,7 @@ _INSERTS = {
     "update": (Right.UPDATE,),
     "delete": (Right.DELETE,),
     "truncate": (Right.DELETE,),
+    "maintenance": (Right.INSERT, Right.UPDATE, Right.DELETE),
     "merge": (Right.INSERT, Right.UPDATE, Right.DELETE),
 }
 _VERBS = {

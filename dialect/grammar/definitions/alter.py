@@ -120,6 +120,9 @@ def _alter_table(context: StatementContext) -> Known:
         target = table_ref(cursor.names(), ref.db)
         writes = [context.write(ref, Action.ALTER), context.write(target, Action.CREATE)]
         return context.known("alter", writes=writes)
+    is_field = cursor.word(1) == "PARTITION" and cursor.word(2) == "FIELD"  # of Iceberg
+    if is_field:
+        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
     if cursor.sees("ADD", "PARTITION") or cursor.sees("ADD", "IF", "NOT", "EXISTS"):
         return _add_partitions(context, ref)
     if cursor.sees("EXCHANGE", "PARTITION"):

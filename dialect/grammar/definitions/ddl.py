@@ -8,6 +8,7 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter, check_no_query
 from dialect.grammar.definitions.create_function import create_sql_function
 from dialect.grammar.definitions.indexes import index_statement
+from dialect.grammar.delta import refuse_clone
 from dialect.grammar.session.session_variables import drop_variable
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import (
@@ -40,16 +41,7 @@ def _create(context: StatementContext) -> Known:
     replace = bool(cursor.take("CREATE") and cursor.take("OR", "REPLACE"))
     replace = cursor.take("REPLACE") or replace
     modifiers = set()
-    while modifier := cursor.take_any(
-        "GLOBAL",
-        "LOCAL",
-        "TEMPORARY",
-        "TEMP",
-        "EXTERNAL",
-        "MANAGED",
-        "TRANSACTIONAL",
-        "MATERIALIZED",
-    ):
+    while modifier := cursor.take_any(*_MODIFIERS):
         modifiers.add(modifier)
     temporary = bool(modifiers & {"TEMPORARY", "TEMP"})
     kind = cursor.word()
@@ -99,6 +91,7 @@ def _create_table(context: StatementContext, temporary: bool, replace: bool) -> 
         return _create_using(context, parts, replace)
     if cursor.take("LIKE"):
         return _create_like(context, ref, temporary, if_not_exists)
+    refuse_clone(cursor)
     location = _table_clauses(cursor)
     paths = [location] if location else []
     replaced = replace and context.look_up(ref) is not None
@@ -164,6 +157,12 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
         else:
             cursor.at += 1
     return location
+
+
+_MODIFIERS = (
+    *("GLOBAL", "LOCAL", "TEMPORARY", "TEMP", "EXTERNAL", "MANAGED", "TRANSACTIONAL"),
+    "MATERIALIZED",
+)
 
 
 # Words before a list in brackets of which the first word may be `table`.

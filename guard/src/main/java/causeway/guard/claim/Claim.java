@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.zip.InflaterInputStream;
 
 /**
@@ -58,6 +59,7 @@ public final class Claim {
     private final Set<String> unread = new HashSet<>();
     private final List<String> pathsRead = new ArrayList<>();
     private final List<String> pathsWritten = new ArrayList<>();
+    private final List<String> tableFolders = new ArrayList<>();
     private boolean explaining;
 
     private Claim(JsonNode json) {
@@ -177,6 +179,13 @@ public final class Claim {
         return claimed == null || claimed.readsCopy();
     }
 
+    /** Returns the tables that the statement may read or write. */
+    Set<String> tables() {
+        Set<String> all = new TreeSet<>(reads.keySet());
+        all.addAll(writes.keySet());
+        return all;
+    }
+
     Set<String> tablesWritten() {
         return writes.keySet();
     }
@@ -218,6 +227,15 @@ public final class Claim {
     /** Allows writes to a folder: a command within the claim writes it in a plan of its own. */
     void alsoWrites(String path) {
         pathsWritten.add(path);
+    }
+
+    /** Remembers the folder of a claimed table, whose files its format reads by path. */
+    void addTableFolder(String path) {
+        tableFolders.add(path);
+    }
+
+    List<String> tableFolders() {
+        return tableFolders;
     }
 
     /** Allows a temporary view: a command within the claim creates it and reads through it. */

@@ -150,9 +150,20 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         if (table != null) {
             checkTable(table, claim);
         } else if (foreign != null) {
-            read(foreign, claim);
+            checkSource(foreign, claim);
         } else if (plan instanceof LogicalRelation && !opened) {
             checkFolders((LogicalRelation) plan, claim);
+        }
+    }
+
+    /** Checks a table of the catalog interface. Its facts are read after its metadata. */
+    private void checkSource(String name, Claim claim) {
+        Selection claimed = read(name, claim);
+        if (!claimed.isNone() && claimed != Selection.WRITTEN) {
+            CatalogTable table = V2Tables.metadata(session, name);
+            if (table != null) {
+                checkTable(table, claim);
+            }
         }
     }
 
@@ -201,11 +212,17 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
                     "Spark reads a source outside the metastore, which the decision did not know.");
         }
         for (String folder : folders) {
-            if (!paths.isIn(folder, claim.pathsRead()) && !paths.isIn(folder, claim.pathsWritten())) {
+            if (!paths.isIn(folder, claim.pathsRead()) && !paths.isIn(folder, claim.pathsWritten())
+                    && !isOfClaimedTable(folder, claim)) {
                 throw new ClaimException(ClaimException.NOT_READ,
                         "Spark reads folder " + folder + ", which the decision did not know.");
             }
         }
+    }
+
+    private boolean isOfClaimedTable(String folder, Claim claim) {
+        TableFolders folders = new TableFolders(session, claim, paths);
+        return folders.has(folder, table -> checkTable(table, claim));
     }
 
     /** Returns the option `path` of a command; null where it has none. */

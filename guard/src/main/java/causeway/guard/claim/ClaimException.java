@@ -23,6 +23,11 @@ public final class ClaimException extends RuntimeException implements SparkThrow
         this.code = code;
     }
 
+    /** The refusal of a command whose writes are not known. */
+    public static ClaimException unknownCommand(String what) {
+        return new ClaimException(UNKNOWN_COMMAND, "Refused, since " + what + ".");
+    }
+
     @Override
     public String getErrorClass() {
         return code;

@@ -2,6 +2,7 @@ package causeway.guard.claim;
 
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,8 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
 import scala.Product;
 import scala.Tuple2;
@@ -29,6 +31,7 @@ final class CommandCheck {
     private final SparkSession session;
     private final Claim claim;
     private final Paths paths;
+    private final TableFolders tableFolders;
 
     private final List<String> targets = new ArrayList<>();
     private final List<CatalogTable> tables = new ArrayList<>();
@@ -39,6 +42,7 @@ final class CommandCheck {
         this.session = session;
         this.claim = claim;
         this.paths = paths;
+        tableFolders = new TableFolders(session, claim, paths);
     }
 
     void check(LogicalPlan command, String name) {
@@ -92,6 +96,8 @@ final class CommandCheck {
                 if (!claim.opens(Plans.name((TableIdentifier) each))) {
                     ClaimCheck.read(named((TableIdentifier) each), claim);
                 }
+            } else if (each instanceof Table && wrapped(each) != null) {
+                ClaimCheck.read(Plans.name(wrapped(each).identifier()), claim);
             }
         }
     }
@@ -118,7 +124,8 @@ final class CommandCheck {
             checkTarget(target, name);
         }
         for (String folder : folders) {
-            if (!paths.isIn(folder, claim.pathsWritten()) && !paths.isIn(folder, claim.pathsRead())) {
+            if (!paths.isIn(folder, claim.pathsWritten()) && !paths.isIn(folder, claim.pathsRead())
+                    && !tableFolders.hasWritten(folder)) {
                 throw notWritten(name + " uses folder " + folder);
             }
         }
@@ -146,6 +153,7 @@ final class CommandCheck {
     /** Collects the targets of a command. Its reads are checked with the plans below it. */
     private void collect(LogicalPlan command, String name, List<Object> arguments) {
         boolean first = true;
+        targets.addAll(V2Tables.namedByText(session, command));
         for (Object each : arguments) {
             if (each instanceof CatalogTable) {
                 addTable((CatalogTable) each, name.startsWith("Create"));
@@ -163,8 +171,8 @@ final class CommandCheck {
                 maps.add(texts((scala.collection.Map<?, ?>) each));
             } else if (each instanceof Seq) {
                 addSpecs((Seq<?>) each);
-            } else if (each != null && each.getClass().getSimpleName().equals("HoodieCatalogTable")) {
-                addTable(wrapped(each), false);
+            } else if (each instanceof Table || isNamed(each, "HoodieCatalogTable")) {
+                addWrapped(each);
             }
             first = false;
         }
@@ -175,6 +183,9 @@ final class CommandCheck {
         } else if (name.equals("AnalyzeTablesCommand")) {
             targets.addAll(claim.tablesWritten());
         }
+        if (targets.isEmpty() && folders.isEmpty()) { // Delta's own command for a part of another
+            Plans.forEachInside(command, this::addFolders);
+        }
         if (!name.startsWith("Create")) { // an existing table is written in its folder
             folders.removeIf(each -> paths.isIn(each, locations()));
         }
@@ -183,13 +194,29 @@ final class CommandCheck {
         }
     }
 
-    /** Returns the table that an object of Hudi wraps. */
-    private static CatalogTable wrapped(Object table) {
-        try {
-            return (CatalogTable) table.getClass().getMethod("table").invoke(table);
-        } catch (ReflectiveOperationException other) {
+    private void addWrapped(Object table) {
+        CatalogTable found = wrapped(table);
+        if (found == null) {
             throw unknown("the table of " + table + " is not known");
         }
+        addTable(found, false);
+    }
+
+    /** Returns the metastore's table that an object of Hudi or Delta wraps; null if it has none. */
+    private static CatalogTable wrapped(Object table) {
+        for (String method : Arrays.asList("table", "catalogTable")) {
+            try {
+                Object found = table.getClass().getMethod(method).invoke(table);
+                found = found instanceof Option && ((Option<?>) found).isDefined()
+                        ? ((Option<?>) found).get() : found;
+                if (found instanceof CatalogTable) {
+                    return (CatalogTable) found;
+                }
+            } catch (ReflectiveOperationException other) {
+                continue;
+            }
+        }
+        return null;
     }
 
     private void addTable(CatalogTable table, boolean created) {
@@ -216,24 +243,25 @@ final class CommandCheck {
         boolean below = command.children().contains(plan) || command.innerChildren().contains(plan);
         if (!below || (first && !(command.children().size() == 1 && isQueryOf(command)))) {
             String target = Plans.firstTable(plan);
-            Object identifier = target == null ? resolved(plan) : null;
+            target = target == null ? V2Tables.resolvedName(plan) : target;
             if (target != null) {
                 targets.add(target);
-            } else if (identifier != null) {
-                targets.add(Plans.name((Identifier) identifier));
             }
         }
+    }
+
+    private void addFolders(LogicalPlan plan) {
+        List<String> read = plan instanceof LogicalRelation
+                ? Plans.folders((LogicalRelation) plan) : null;
+        if (read != null) {
+            folders.addAll(read);
+        }
+        Plans.forEachBelow(plan, this::addFolders);
     }
 
     private static boolean isQueryOf(LogicalPlan command) {
         String name = command.getClass().getSimpleName();
         return name.equals("SaveIntoDataSourceCommand") || name.endsWith("DirCommand");
-    }
-
-    /** Returns the identifier of ResolvedTable and similar plans; null of others. */
-    private static Object resolved(LogicalPlan plan) {
-        return Plans.arguments((Product) plan).stream()
-                .filter(each -> each instanceof Identifier).findFirst().orElse(null);
     }
 
     private void addStorage(CatalogStorageFormat storage) {

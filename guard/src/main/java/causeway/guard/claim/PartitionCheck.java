@@ -90,12 +90,17 @@ public final class PartitionCheck extends SparkStrategy {
             return; // of a table with files Spark refuses it; of others it plans another command
         }
         CatalogTable table = Plans.table(plan);
-        if (claim.readsNoData() && (table != null || plan instanceof LogicalRelation)) {
+        String source = table == null ? Plans.foreignName(plan) : null;
+        boolean isData = table != null || source != null
+                || plan instanceof LogicalRelation && !Plans.isLog((LogicalRelation) plan);
+        if (claim.readsNoData() && isData) {
             throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads data, and the"
                     + " decision knew only that views are changed.");
         }
         if (table != null) {
             checkTable(plan, table, claim);
+        } else if (source != null) {
+            checkSource(source, claim);
         }
         Plans.forEachBelow(plan, each -> check(each, claim));
     }
@@ -117,6 +122,19 @@ public final class PartitionCheck extends SparkStrategy {
             checkFiles((HadoopFsRelation) ((LogicalRelation) plan).relation(), table, claimed, claim);
         } else {
             checkAll(table, claim);
+        }
+    }
+
+    /** Checks a table of the catalog interface, whose partitions its own metadata has. */
+    private void checkSource(String name, Claim claim) {
+        boolean repeated = claim.mode == Claim.Mode.SESSION;
+        CatalogTable table = repeated ? V2Tables.metadata(session, name) : null;
+        if (table != null) {
+            checkAll(table, claim);
+            checkWhole(table, Selection.READABLE, claim);
+        } else if (repeated || ClaimCheck.read(name, claim).isNone()) {
+            throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads the data of table "
+                    + name + ", of which the decision knew at most that its description is read.");
         }
     }
 

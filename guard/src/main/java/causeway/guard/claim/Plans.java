@@ -17,7 +17,6 @@ import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
-import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -109,11 +108,8 @@ public final class Plans {
 
     /** The name of the table that a relation of another catalog's interface reads; else null. */
     public static String foreignName(LogicalPlan plan) {
-        if (!(plan instanceof DataSourceV2Relation)) {
-            return null;
-        }
-        Option<Identifier> identifier = ((DataSourceV2Relation) plan).identifier();
-        return identifier.isDefined() ? name(identifier.get()) : ((DataSourceV2Relation) plan).name();
+        DataSourceV2Relation relation = V2Tables.relation(plan);
+        return relation == null ? null : V2Tables.name(relation);
     }
 
     /** Returns the folders that a relation without a table reads; null where they are not known. */
@@ -128,6 +124,13 @@ public final class Plans {
         }
         // Spark's own index without a path has no file. The files of another index are not known.
         return found.isEmpty() && !(files.location() instanceof InMemoryFileIndex) ? null : found;
+    }
+
+    /** Whether a relation without a table reads the log of a table of Delta, which is no data. */
+    static boolean isLog(LogicalRelation relation) {
+        List<String> folders = folders(relation);
+        return folders != null && !folders.isEmpty()
+                && folders.stream().allMatch(each -> each.contains("/_delta_log/"));
     }
 
     /** Returns the first table at or below the plan, the target of a command with that plan. */
@@ -160,10 +163,6 @@ public final class Plans {
     public static String name(TableIdentifier table) {
         String database = table.database().isDefined() ? table.database().get() + "." : "";
         return lower(database + table.table());
-    }
-
-    static String name(Identifier table) {
-        return lower(String.join(".", table.namespace()) + "." + table.name());
     }
 
     /** Returns the text of a name that is a string or, in Spark 4, a literal. */

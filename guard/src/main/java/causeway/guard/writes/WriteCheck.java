@@ -1,11 +1,13 @@
 package causeway.guard.writes;
 
+import causeway.guard.claim.ClaimException;
 import causeway.guard.facts.PartitionFacts;
 import causeway.guard.facts.TableFacts;
 import causeway.guard.storage.ServerStorage;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.SparkConf;
@@ -59,10 +61,12 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
 
     private void checkTree(LogicalPlan plan) {
         String name = plan.getClass().getSimpleName();
-        boolean writes = name.startsWith("InsertInto") || name.startsWith("TruncateTable")
+        boolean writes = name.startsWith("InsertInto") || name.startsWith("TruncateTableCommand")
                 || name.startsWith("LoadData");
         if (writes || name.endsWith("AsSelectCommand")) {
             checkCommand((Product) plan, writes);
+        } else if (SourceCommands.changesTables(plan)) {
+            checkSource(plan);
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
             checkTree(each.next());
@@ -98,6 +102,33 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
             checkFolder(folder);
         }
         WriteGrant.replace(session.sparkContext(), granted);
+    }
+
+    /** Checks a command of the catalog interface (DataSource V2) or of an extension of Spark. */
+    private void checkSource(LogicalPlan command) {
+        List<WriteTargets.Write> found = WriteTargets.ofCommand(command, session);
+        if (found.isEmpty() && SourceCommands.mustNameTable(command)) {
+            throw ClaimException.unknownCommand(
+                    "what " + command.getClass().getSimpleName() + " writes is not known");
+        }
+        Set<String> granted = new HashSet<>();
+        for (WriteTargets.Write write : found) {
+            // The table of a plan may be new, or be read before its facts were changed.
+            CatalogTable table = write.target.isNamed()
+                    ? existing(write.target.table.identifier()) : null;
+            if (table != null) {
+                checkTable(table, write.target.spec, granted);
+            } else {
+                write.target.paths.forEach(this::checkFolder);
+            }
+        }
+        String location = SourceCommands.newLocation(command);
+        if (location != null) {
+            checkFolder(location);
+        }
+        if (!found.isEmpty()) {
+            WriteGrant.replace(session.sparkContext(), granted);
+        }
     }
 
     private void checkTable(CatalogTable table, Map<String, String> spec, Set<String> granted) {

@@ -1,5 +1,6 @@
 package causeway.guard.writes;
 
+import causeway.guard.claim.V2Tables;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URI;
@@ -22,7 +23,6 @@ import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
-import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -74,6 +74,13 @@ final class WriteTargets {
         return targets.found;
     }
 
+    /** Returns the targets of one command, also of one that does not change the files of its table. */
+    static List<Write> ofCommand(LogicalPlan command, SparkSession session) {
+        WriteTargets targets = new WriteTargets(session);
+        targets.add(command, command);
+        return targets.found;
+    }
+
     private void walk(LogicalPlan plan) {
         if (isWriter(plan)) {
             add(plan, plan);
@@ -119,9 +126,14 @@ final class WriteTargets {
         Product command = (Product) plan;
         for (int i = 0; i < command.productArity(); i++) {
             Object argument = unwrapped(command.productElement(i));
-            if (argument != null && argument != query && !isChild(plan, argument)) {
+            if (argument instanceof LogicalPlan && argument != query && isChild(plan, argument)) {
+                addResolved(node, (LogicalPlan) argument);
+            } else if (argument != null && argument != query) {
                 addArgument(node, argument, paths);
             }
+        }
+        for (String name : V2Tables.namedByText(session, plan)) {
+            addTable(node, V2Tables.metadata(session, name));
         }
         for (Write write : found.subList(before, found.size())) {
             addSpec(plan, write.target);
@@ -183,25 +195,34 @@ final class WriteTargets {
         } else if (plan instanceof HiveTableRelation) {
             addTable(node, ((HiveTableRelation) plan).tableMeta());
         } else if (plan instanceof DataSourceV2Relation) {
-            addForeign(node, (DataSourceV2Relation) plan);
+            DataSourceV2Relation relation = (DataSourceV2Relation) plan;
+            addForeign(node, V2Tables.name(relation), relation.table());
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
             addRelations(node, each.next());
         }
     }
 
-    private void addForeign(LogicalPlan node, DataSourceV2Relation relation) {
-        WriteTarget paths = new WriteTarget(null);
-        addSink(node, relation.table(), paths);
-        CatalogTable table = null;
-        if (relation.identifier().isDefined()) {
-            Identifier name = relation.identifier().get();
-            if (name.namespace().length == 1) {
-                table = existing(new TableIdentifier(name.name(), Option.apply(name.namespace()[0])));
-            }
+    /** Adds the table of a plan like ResolvedTable, which a command has in the place of a name. */
+    private void addResolved(LogicalPlan node, LogicalPlan plan) {
+        Table table = plan.children().isEmpty() ? V2Tables.resolvedTable(plan) : null;
+        if (table != null) {
+            addForeign(node, V2Tables.resolvedName(plan), table);
+        } else if (plan.children().isEmpty() && SourceCommands.replaces(node)) {
+            addTable(node, V2Tables.metadata(session, V2Tables.resolvedName(plan)));
         }
+    }
+
+    private void addForeign(LogicalPlan node, String name, Table source) {
+        int before = found.size();
+        WriteTarget paths = new WriteTarget(null);
+        addSink(node, source, paths);
+        CatalogTable table = name == null || found.size() > before
+                ? null : V2Tables.metadata(session, name);
         if (table != null) {
             addTable(node, table);
+        }
+        if (found.size() > before) {
             last().paths.addAll(paths.paths);
         } else if (!paths.paths.isEmpty()) {
             found.add(new Write(node, paths));
