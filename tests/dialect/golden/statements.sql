@@ -615,9 +615,9 @@ REFRESH '/data/x'
 CALL run_clustering(table => 'd.a')
 --> unknown: statements that begin with CALL
 
--- words of another system
+-- maintenance of Delta
 VACUUM a
---> unknown: statements that begin with VACUUM
+--> maintenance; reads d.a; insert d.a
 
 -- a comment that Spark carries over the line's end
 SELECT * FROM p -- all of it \

@@ -106,7 +106,7 @@ def test_the_primary_reads_and_writes_through_the_proxy(lake: Stack, table: str)
         assert rows(cursor, everything) == [(1, "a"), (2, "b")]
         rows(cursor, f"USE CLUSTER {_cluster(table)}")
         ((version,),) = rows(cursor, first[format])
-        rows(cursor, "USE CLUSTER AUTO", MERGE.format(table))
+        rows(cursor, "USE CLUSTER", MERGE.format(table))
         assert rows(cursor, everything) == [(1, "new"), (2, "b"), (3, "c")]
         assert rows(cursor, f"SELECT count(*) FROM {table} VERSION AS OF {version}") == [(2,)]
         rows(
