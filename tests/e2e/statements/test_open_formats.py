@@ -6,6 +6,7 @@ c1 has Iceberg in the place of the session catalog, c2 Delta.
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,9 @@ from TCLIService import ttypes
 from cli.main import main
 from cli.stack.plan import GUARD, StackSpec
 from cli.stack.stack import Stack, free_ports
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
+from conf.placement import read_placement
+from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import SPARK_MAJOR, guard_jar
 from router.claim import KEY
 from tests.e2e.conftest import C1, C2, rows, run_sql, server
@@ -126,6 +129,16 @@ def test_the_primary_reads_and_writes_through_the_proxy(lake: Stack, table: str)
             rows(cursor, f"ALTER TABLE {table} WRITE ORDERED BY id", f"TRUNCATE TABLE {table}")
             assert rows(cursor, everything) == []
             rows(cursor, f"INSERT INTO {table} VALUES (1, 'a', 'x', 0), (2, 'b', 'x', 0)")
+    end = time.monotonic() + 60
+    while _is_marked(lake, table) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not _is_marked(lake, table)
+
+
+def _is_marked(lake: Stack, table: str) -> bool:
+    with HmsClient((lake.ports.metastore,)) as client:
+        parameters = client.get_table(TableRef.parse(table)).parameters
+    return bool(read_placement(parameters, C1).open)
 
 
 WRITES = {

@@ -128,11 +128,14 @@ public final class PartitionCheck extends SparkStrategy {
     /** Checks a table of the catalog interface, whose partitions its own metadata has. */
     private void checkSource(String name, Claim claim) {
         boolean repeated = claim.mode == Claim.Mode.SESSION;
-        CatalogTable table = repeated ? V2Tables.metadata(session, name) : null;
-        if (table != null) {
+        Selection claimed = repeated ? Selection.READABLE : ClaimCheck.read(name, claim);
+        boolean isPart = !claimed.isAll() || claimed.readsCopy();
+        CatalogTable table = isPart && !claimed.isNone() ? V2Tables.metadata(session, name) : null;
+        if (table != null && !table.partitionColumnNames().isEmpty()) {
             checkAll(table, claim);
-            checkWhole(table, Selection.READABLE, claim);
-        } else if (repeated || ClaimCheck.read(name, claim).isNone()) {
+        } else if (table != null && repeated) {
+            checkWhole(table, claimed, claim);
+        } else if (repeated || claimed.isNone()) {
             throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads the data of table "
                     + name + ", of which the decision knew at most that its description is read.");
         }
