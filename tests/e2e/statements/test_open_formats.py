@@ -163,7 +163,6 @@ WRITES = {
         "OPTIMIZE {0}",
         "VACUUM {0}",
         "RESTORE TABLE {0} TO VERSION AS OF 0",
-        "CREATE OR REPLACE TABLE {0} SHALLOW CLONE {0}",
         "ALTER TABLE {0} ADD CONSTRAINT c CHECK (id > 0)",
     ),
 }
