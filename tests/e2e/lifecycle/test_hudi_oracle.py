@@ -1,6 +1,7 @@
 """Real tables and random histories against Hudi's own answers (HU-8, HU-9).
 
-CAUSEWAY_HISTORIES is how many histories are played (3: both kinds of tables, every version).
+CAUSEWAY_HISTORIES is how many histories are played (3: both kinds of tables, every version). Where
+it is not set, some of the questions about each table are asked, the same ones each time.
 """
 
 import os
@@ -32,6 +33,7 @@ ROOT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", ROOT.parent / "shared")) / "hudi"
 ZIPS = sorted(SHARED.glob("*.zip"))
 HISTORIES = int(os.environ.get("CAUSEWAY_HISTORIES", "3"))
+QUESTIONS = 1000 if "CAUSEWAY_HISTORIES" in os.environ else 8
 # Spark's own incremental query fails on the files of these two, so there is nothing to equal.
 UNREADABLE_TO_SPARK = ("timebasedkeygen_epochmillis", "timebasedkeygen_unixtimestamp")
 
@@ -79,6 +81,8 @@ def check_listing(spark: HudiSpark, table: HudiTable) -> int:
     for start in ["000", *requests]:
         cases += [(paths, consuming(table, start, most)) for most in ("1", "2", "-1")]
     cases += [(paths, {f"hoodie.{table.name}.consume.commit": r}) for r in requests]
+    random.Random(1).shuffle(cases)
+    del cases[QUESTIONS:]
     for where, conf in cases:
         as_of = conf.get(f"hoodie.{table.name}.consume.commit", "9")
         if as_of < table.earliest_retained():
