@@ -5,12 +5,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from pyhive import hive
+from pyhive.exc import OperationalError
 
 from bench.copies.lifecycle_demo import EXAMPLES
 from cli.main import main
@@ -30,6 +32,7 @@ from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import HudiTable, open_for_changes
 from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import rows, run_sql, server
+from tests.e2e.support.fronts import serving
 from tests.e2e.support.hudi_spark import BUNDLES
 from tests.e2e.support.metastores import MetastoreAlone
 from tests.e2e.support.spark_job import SparkJob
@@ -466,3 +469,65 @@ def test_retention_drops_partitions_of_a_hudi_table_by_a_commit(feeds: Feeds) ->
     assert (folder / "ds=2024-01-01-00").exists(), "its files are the cleaner's"
     run_sql(stack, "INSERT INTO feeds.hits VALUES (4, 'd', 1, '2024-01-01-04')")
     assert run_sql(stack, select) == [*kept, (4, "d", "2024-01-01-04")]
+
+
+RESTRICTED = """
+[[rules]]
+name = "x only"
+effect = "filter"
+users = ["fay"]
+tables = ["parts.*"]
+expression = "p = 'x'"
+
+[[rules]]
+name = "v"
+effect = "mask"
+users = ["fay"]
+tables = ["parts.*"]
+columns = ["v"]
+mask = "hash"
+"""
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_user_reads_the_part_that_rules_show(
+    hudi_stack: Stack, tmp_path: Path, kind: str
+) -> None:
+    table = f"parts.{kind}"
+    run_sql(
+        hudi_stack,
+        "CREATE DATABASE IF NOT EXISTS parts",
+        f"CREATE TABLE {table} (id INT, v STRING, ts BIGINT, p STRING) USING hudi"
+        f" PARTITIONED BY (p) TBLPROPERTIES (type = '{kind}', primaryKey = 'id,v',"
+        " preCombineField = 'ts')",
+        f"INSERT INTO {table} VALUES (1, 'a', 1, 'x'), (2, 'b', 1, 'y'), (3, 'c', 1, 'x')",
+        f"UPDATE {table} SET ts = 2 WHERE id = 3",
+    )
+    (tmp_path / "access.toml").write_text(RESTRICTED)
+    more = f"access.rules = '{tmp_path / 'access.toml'}'\n"
+    with (
+        serving(hudi_stack, tmp_path / "front.toml", more) as front,
+        closing(hive.connect(front.binary.host, front.binary.port, username="fay")) as fay,
+    ):
+        cursor = fay.cursor()
+        found = rows(cursor, f"SELECT id, v, ts, p, _hoodie_record_key FROM {table} ORDER BY id")
+        hashes = {each: sha256(each.encode()).hexdigest() for each in "ac"}
+        assert found == [(1, hashes["a"], 1, "x", None), (3, hashes["c"], 2, "x", None)]
+        assert rows(cursor, f"SELECT count(*) FROM {table} WHERE v IN ('a', 'c')") == [(0,)]
+        first = rows(cursor, f"SELECT min(_hoodie_commit_time) FROM {table}")[0][0]
+        past = f"SELECT id, v FROM {table} TIMESTAMP AS OF '{first}' ORDER BY id"
+        assert rows(cursor, past) == [(1, hashes["a"]), (3, hashes["c"])]
+        rows(cursor, f"INSERT INTO {table} SELECT id + 10, v, ts, p FROM {table}")
+        for text in (
+            f"SELECT * FROM hudi_table_changes('{table}', 'latest_state', '0')",
+            f"UPDATE {table} SET ts = 3 WHERE id = 1",
+            f"MERGE INTO {table} t USING {table} s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        ):
+            with pytest.raises(OperationalError, match="CW107"):
+                rows(cursor, text)
+        rows(cursor, f"SET hoodie.{table}.consume.mode=INCREMENTAL")
+        rows(cursor, f"SET hoodie.{table}.consume.start.timestamp={first}")
+        with pytest.raises(OperationalError, match="the session reads changes of tables"):
+            rows(cursor, f"SELECT id FROM {table}")
+    written = run_sql(hudi_stack, f"SELECT id, v FROM {table} WHERE id > 10 ORDER BY id")
+    assert written == [(11, hashes["a"]), (13, hashes["c"])]
