@@ -26,6 +26,8 @@ from metastore.errors import MetastoreDown, MetastoreRefused
 
 T = TypeVar("T")
 
+_TRIES, _PAUSE = 3, 0.05  # seconds
+
 GRACE = 1.0
 """Seconds in which the metastore ends a call whose sender was lost."""
 
@@ -141,7 +143,7 @@ class ViewSync:
             lock.covered.add(view)
             return True
         try:
-            process = _twice(lambda: client.lock(ref, lock.owner))
+            process = _again(lambda: client.lock(ref, lock.owner))
         except MetastoreRefused as refused:
             self._give_back(view, client)
             if refused.kind == UNKNOWN_METHOD:
@@ -218,7 +220,7 @@ class _Lock:
 
 def _wait_for_pending(client: HmsClient, ref: TableRef, owner: str) -> None:
     try:
-        _twice(lambda: client.wait_for_pending(ref, owner))
+        _again(lambda: client.wait_for_pending(ref, owner))
     except MetastoreRefused:
         return
     except MetastoreDown as error:
@@ -226,11 +228,16 @@ def _wait_for_pending(client: HmsClient, ref: TableRef, owner: str) -> None:
             raise
 
 
-def _twice(call: Callable[[], T]) -> T:
-    """Makes the call again if the connection was lost: the view may have been restarted."""
-    try:
-        return call()
-    except MetastoreDown as error:
-        if not isinstance(error.__cause__, ConnectionError):
-            raise
-        return call()
+def _again(call: Callable[[], T]) -> T:
+    """Makes the call again if the connection was lost: the view may have been restarted. A process
+    that ends may accept connections for a moment before it refuses them."""
+    for _ in range(_TRIES):
+        try:
+            return call()
+        except MetastoreDown as error:
+            if not isinstance(error.__cause__, ConnectionError):
+                raise
+            if isinstance(error.__cause__, ConnectionRefusedError):
+                raise
+            sleep(_PAUSE)
+    return call()

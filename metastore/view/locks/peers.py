@@ -23,6 +23,7 @@ LOCK, UNLOCK = "causeway_lock", "causeway_unlock"
 _CONNECT = 5.0  # seconds
 _UNLOCK = 5.0  # seconds
 _WAIT = 300.0  # seconds until a lock is given up: a call that adds many partitions may take minutes
+_TRIES, _PAUSE = 4, 0.05  # seconds
 _IDLE = 16  # connections that are kept
 _CHUNK = 64 * 1024
 _UNKNOWN_METHOD = 1
@@ -93,7 +94,7 @@ class Peer:
             3: (I32, int(self._wait * 1000)),
         }
         problem: Exception | None = None
-        for _ in range(2):  # the process may have closed an idle connection, or have ended
+        for _ in range(_TRIES):  # the process may have closed an idle connection, or be ending
             try:
                 connection = await self._connected()
             except ConnectionRefusedError:
@@ -109,6 +110,7 @@ class Peer:
                 problem = error
                 if isinstance(error, TimeoutError):
                     break
+                await asyncio.sleep(_PAUSE)
                 continue
             except BaseException:
                 self.drop(connection)
