@@ -104,12 +104,12 @@ class EndpointNotAllowed(CausewayError):
     hint = "Use a configured cluster and endpoint; SHOW CLUSTERS lists them."
 
 
-class PartitionsPassedBy(CausewayError):
-    """A setting would make Spark list a table's folder instead of asking for its partitions."""
+class ChecksPassedBy(CausewayError):
+    """A setting would make Spark read or analyse tables past what Causeway checks."""
 
     code = "CW212"
     sqlstate = "42000"
-    hint = "Keep the default: a cluster learns the locations of its copies by partition."
+    hint = "Keep the default."
 
 
 class SettingDenied(CausewayError):

@@ -30,7 +30,7 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.auth.impersonation.requested_user import check_proxy_user, without_proxy_user
-from proxy.errors import PartitionsPassedBy, Rejected, TooLarge, refusal
+from proxy.errors import ChecksPassedBy, Rejected, TooLarge, refusal
 from proxy.session.replay.journal import Journal
 from proxy.session.replay.objects import TempObjects
 from proxy.session.settings.opening import Opened, opened_configuration
@@ -43,6 +43,7 @@ from router.request import Bound
 
 USE_DATABASE = "use:database"
 MANAGED_PARTITIONS = "spark.sql.hive.manageFilesourcePartitions"
+_SINGLE_PASS = "spark.sql.analyzer.singlepassresolver."
 MAX_CONFIGURATION = 1 << 20  # characters, which are kept as long as the session is
 DEFAULT_DATABASE = "default"
 _NOT_REPEATED = (CacheTable, UncacheTable, ChangeFunction)
@@ -89,7 +90,7 @@ class SessionState:
         restrictions: Restrictions | None = None,
         access: UserAccess | None = None,
     ) -> "SessionState":
-        """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy,
+        """A new session of `user`, who is whom it is for already. Raises ChecksPassedBy,
         SettingDenied, NotUnderstoodCommand, TooLarge and Rejected.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
@@ -102,7 +103,7 @@ class SessionState:
         if topology.in_use:
             opened = opened_configuration(configuration)
             for key, value in opened.configuration.items():
-                _ask_for_partitions(key, value)
+                _check_is_kept(key, value)
             if opened.configuration.get(USE_DATABASE, "").lower() == DEFAULT_DATABASE:
                 del opened.configuration[USE_DATABASE]  # Spark would ask the metastore for it
         return cls(
@@ -145,11 +146,11 @@ class SessionState:
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
         """A statement's own settings as far as they are taken, without a claim. Raises
-        NotYourself, PartitionsPassedBy, SettingDenied and Rejected."""
+        NotYourself, ChecksPassedBy, SettingDenied and Rejected."""
         for key, value in overlay.items():
             check_proxy_user(key, value, self.user)
             if self.topology.in_use:
-                _ask_for_partitions(key, value)
+                _check_is_kept(key, value)
         own = {
             key: value
             for key, value in without_proxy_user(overlay).items()
@@ -188,7 +189,7 @@ class SessionState:
         return tuple(bounds)
 
     def check(self, effect: SessionEffect, sql: str) -> None:
-        """Before a statement with an effect runs. Raises NotYourself, PartitionsPassedBy, TooMany
+        """Before a statement with an effect runs. Raises NotYourself, ChecksPassedBy, TooMany
         and Rejected.
         """
         match effect:
@@ -196,7 +197,7 @@ class SessionState:
                 _check_settings((key,), self.access)
         if isinstance(effect, SetVariable):
             check_proxy_user(effect.key, effect.value, self.user)
-            _ask_for_partitions(effect.key, effect.value)
+            _check_is_kept(effect.key, effect.value)
         if not isinstance(effect, _NOT_REPEATED):
             self.journal.room_for(sql)
 
@@ -270,10 +271,14 @@ def _named(name: str) -> str:
     return f"the temporary table {name}"
 
 
-def _ask_for_partitions(key: str, value: str) -> None:
-    """Else Spark lists the folder of the table, where a partition may be missing or elsewhere."""
-    if canonical_name(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
-        raise PartitionsPassedBy(f"{MANAGED_PARTITIONS} may not be {value!r} with clusters in use.")
+def _check_is_kept(key: str, value: str) -> None:
+    """Raises ChecksPassedBy. Without managed partitions Spark lists the folder of a table, where a
+    partition may be missing or elsewhere. Spark 4's single-pass analyzer knows no rules of the
+    guard."""
+    name, wanted = canonical_name(key), value.strip().lower()
+    lists_folders = name == MANAGED_PARTITIONS.lower() and wanted != "true"
+    if lists_folders or (name.startswith(_SINGLE_PASS) and wanted != "false"):
+        raise ChecksPassedBy(f"{key} may not be {value!r} with clusters in use.")
 
 
 def _still(chosen: Cluster | None, there: Cluster) -> tuple[Endpoint, ...]:

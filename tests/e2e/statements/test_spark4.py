@@ -3,6 +3,7 @@ certain is refused by name. `make test SPARK=4` runs this."""
 
 import re
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -180,3 +181,18 @@ def test_the_guard_refuses_what_a_function_reads(stack: Stack, call: str) -> Non
         pytest.skip("no guard: nothing checks claims")
     message = refused_directly(server(stack, C1), call)
     assert f"[CW361] Spark reads table {DB}.provoked_t" in message
+
+
+def test_the_guard_refuses_what_spark_analyses_without_its_rules(stack: Stack) -> None:
+    if stack.spec.guard is None:
+        pytest.skip("no guard: nothing checks claims")
+    there = server(stack, C1)
+    with closing(hive.connect(there.host, there.port)) as connection:
+        cursor = connection.cursor()
+        for name in ("enabled", "dualRunWithLegacy"):
+            key = f"spark.sql.analyzer.singlePassResolver.{name}"
+            rows(cursor, f"SET {key} = true")
+            with pytest.raises(OperationalError, match=rf"CW365.*{name}"):
+                rows(cursor, f"SELECT * FROM {DB}.t")
+            rows(cursor, f"SET {key} = false")
+            assert rows(cursor, f"SELECT count(*) FROM {DB}.t") != []

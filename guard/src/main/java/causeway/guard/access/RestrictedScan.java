@@ -22,8 +22,6 @@ import scala.collection.Iterator;
 public final class RestrictedScan extends SparkStrategy {
     private static final String DENIED = "[" + AccessException.CODE + "]";
 
-    private static final String SINGLE_PASS = "spark.sql.analyzer.singlePassResolver.enabled";
-
     private final SparkSession session;
     private final boolean hasClaims;
 
@@ -37,18 +35,9 @@ public final class RestrictedScan extends SparkStrategy {
         // The planner begins with this, and goes on with parts of the same plan.
         Claim claim = hasClaims && plan instanceof ReturnAnswer ? Claims.of(session) : null;
         if (claim != null && claim.restricts() && !RestrictedRead.isOfCache()) {
-            checkAnalyzer();
             check(plan, claim);
         }
         return scala.collection.immutable.List$.MODULE$.<SparkPlan>empty();
-    }
-
-    /** Spark 4 has another analyzer, which knows no rules of extensions. */
-    private void checkAnalyzer() {
-        if (Boolean.parseBoolean(session.sessionState().conf().getConfString(SINGLE_PASS, "false"))) {
-            throw new AccessException("Rules show only a part of a table, which Spark does not do with "
-                    + SINGLE_PASS + ".");
-        }
     }
 
     private static void check(LogicalPlan plan, Claim claim) {

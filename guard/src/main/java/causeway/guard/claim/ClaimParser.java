@@ -6,13 +6,20 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.execution.command.ResetCommand;
+import org.apache.spark.sql.execution.command.SetCommand;
+import org.apache.spark.sql.internal.SQLConf$;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Ends a statement after its parse if its claim allows no more. Every other call goes to the parser of
- * Spark or of another extension: a proxy object has all methods of any version's interface.
+ * Refuses a statement that Spark would analyse without the guard's rules, and ends one after its parse
+ * if its claim allows no more. Every other call goes to the parser of Spark or of another extension: a
+ * proxy object has all methods of any version's interface.
  */
 public final class ClaimParser implements InvocationHandler {
+    /** Settings of Spark 4 for an analyzer that knows no rules of extensions. */
+    private static final String[] SINGLE_PASS = {"enabled", "enabledTentatively", "dualRunWithLegacy"};
+
     private final SparkSession session;
     private final ParserInterface parser;
 
@@ -41,10 +48,23 @@ public final class ClaimParser implements InvocationHandler {
         } catch (InvocationTargetException error) {
             throw error.getCause();
         }
+        if (statement && !(parsed instanceof SetCommand || parsed instanceof ResetCommand)) {
+            checkAnalyzer();
+        }
         if (claim != null && claim.mode == Claim.Mode.PARSE) {
             throw new NotRunException(NotRunException.PARSED);
         }
         return parsed;
+    }
+
+    private static void checkAnalyzer() {
+        for (String each : SINGLE_PASS) {
+            String name = "spark.sql.analyzer.singlePassResolver." + each;
+            if (Boolean.parseBoolean(SQLConf$.MODULE$.get().getConfString(name, "false"))) {
+                throw ClaimException.unknownCommand(
+                        "Spark analyses no statement by the guard's rules with " + name);
+            }
+        }
     }
 
     /** For SparkSessionExtensions.injectParser. */
