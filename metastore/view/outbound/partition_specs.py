@@ -8,9 +8,8 @@ reply, piece by piece, into one spec.
 
 from metastore.view.call import Call
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import TableNow
 from metastore.view.methods import methods
-from metastore.view.outbound.locations_out import ReplyStream
+from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_field_header, read_message_header
 from thriftcodec.values import I16, I32, LIST, STRING, STRUCT, Struct
@@ -39,13 +38,12 @@ def plain_call(call: Call) -> bytes:
 class SpecStream(ReplyStream):
     """The reply to `plain_call` as a reply with one spec."""
 
-    def __init__(self, call: Call, view: ClusterView, table: TableNow) -> None:
+    def __init__(self, call: Call, view: ClusterView, table: PartitionsOf, location: str) -> None:
+        """`location` is the table's."""
         spec = methods()[_LISTS[call.spec.name]]
-        super().__init__(spec.outbound, view, table.partitions)
+        super().__init__(spec.outbound, view, table)
         database, name = call.named()[0]
-        self._named = Struct(
-            {1: (STRING, database), 2: (STRING, name), 3: (STRING, table.location)}
-        )
+        self._named = Struct({1: (STRING, database), 2: (STRING, name), 3: (STRING, location)})
         self._head = bytearray()
         self._begun_list: bool | None = None  # None: not known yet
 

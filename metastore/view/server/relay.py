@@ -62,6 +62,6 @@ def _translation(
 ) -> tuple[bytes, ReplyStream]:
     """The request to the metastore, and the stream that turns its reply into the client's."""
     if is_spec_call(call) and table is not None and (view.aware or not table.placement.uniform):
-        return plain_call(call), SpecStream(call, view, table)
+        return plain_call(call), SpecStream(call, view, table.partitions, table.location)
     partitions = None if table is None else table.partitions
     return call.data, ReplyStream(call.spec.outbound, view, partitions)

@@ -17,7 +17,6 @@ from metastore.client.types import Partition, Table
 from metastore.view.call import Call
 from metastore.view.fact_edits import HIDDEN_FACTS, with_facts
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import TableNow
 from metastore.view.methods import methods
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream
@@ -147,13 +146,9 @@ def test_byte_by_byte() -> None:
 def test_a_list_of_partitions_becomes_one_spec_byte_by_byte(count: int) -> None:
     sent = call_bytes("get_partitions_pspec", 7, Struct({1: (STRING, "D"), 2: (STRING, "T")}))
     asked = Call(methods()["get_partitions_pspec"], 7, sent, read_message_header(sent)[3])
-    made = Table.make(REF, [("a", "int")], location="hdfs://c1/t", partition_keys=KEYS)
-    data = reply("get_table", Struct({0: (STRUCT, made.struct)}))
-    at = read_message_header(data)[3] + 3
-    found = scan(data, at, Shape.TABLE)
-    now = TableNow(REF, Placement(C1), "", ("ds",), ("string",), "hdfs://c1/t", data, found)
     message = reply("get_partitions", Struct({0: (LIST, partitions(count))}))
-    pieces = SpecStream(asked, ClusterView(C2, TOPOLOGY), now)
+    table = PartitionsOf(Placement(C1), ("ds",))
+    pieces = SpecStream(asked, ClusterView(C2, TOPOLOGY), table, "hdfs://c1/t")
     got = b"".join(pieces.feed(message[at : at + 1]) for at in range(len(message)))
     result, end = read_struct(got, read_message_header(got)[3])
     assert end == len(got)
