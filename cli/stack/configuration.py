@@ -109,6 +109,7 @@ def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> st
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
         **_guard_settings(cluster, spec, layout),
         **spec.spark,
+        **spec.own.get(cluster, {}),
     }
     return "".join(f"{name} {value}\n" for name, value in settings.items())
 

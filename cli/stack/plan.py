@@ -41,8 +41,9 @@ _OPENED = (
 class StackSpec:
     """The wanted stack. The first cluster is hive.default.cluster.name.
 
-    `spark` adds to or replaces Spark settings of every Thrift Server, `extensions` adds to
-    spark.sql.extensions, `jars` are put on their class path. `views` says whether each Thrift
+    `spark` adds to or replaces Spark settings of every Thrift Server, `own` those of a single one.
+    `extensions` adds to spark.sql.extensions, `jars` are put on the class path of every Thrift
+    Server. `views` says whether each Thrift
     Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None
     to have none; `console` is the same for the console. `guard` is the jar of the extension that
     keeps writes in the primary, None to go without. `others` are the clusters with another Spark
@@ -57,6 +58,7 @@ class StackSpec:
     heap: str = "1g"
     extensions: tuple[str, ...] = ()
     spark: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[ClusterName, Mapping[str, str]] = field(default_factory=dict)
     jars: tuple[Path, ...] = ()
     others: Mapping[ClusterName, "OtherSpark"] = field(default_factory=dict)
 

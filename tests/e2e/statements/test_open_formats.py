@@ -1,0 +1,264 @@
+"""Tables of Iceberg and Delta: read and written in their primary like any other, refused elsewhere.
+
+c1 has Iceberg in the place of the session catalog, c2 Delta.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyhive import hive
+from pyhive.exc import OperationalError
+from TCLIService import ttypes
+
+from cli.main import main
+from cli.stack.plan import GUARD, StackSpec
+from cli.stack.stack import Stack, free_ports
+from conf.names import ClusterName, TableRef
+from conf.placement import read_placement
+from metastore.client.metastore_client import HmsClient
+from pipeline.spark.jar import SPARK_MAJOR, guard_jar
+from router.claim import KEY
+from tests.e2e.conftest import C1, C2, rows, run_sql, server
+from tests.e2e.support.interpreted import INTERPRETED
+from tests.e2e.support.jars import fetch_jar
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(SPARK_MAJOR >= 4, reason="the formats' jars are for Spark 3.5"),
+]
+
+ARTIFACTS = (
+    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
+    "io.delta:delta-spark_2.12:3.3.2",
+    "io.delta:delta-storage:3.3.2",
+)
+CATALOG = "spark.sql.catalog.spark_catalog"
+OWN = {
+    C1: {
+        CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
+        f"{CATALOG}.type": "hive",
+        f"{CATALOG}.cache-enabled": "false",
+        "spark.sql.extensions": f"{GUARD},"
+        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    },
+    C2: {
+        CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": f"{GUARD},io.delta.sql.DeltaSparkSessionExtension",
+        "spark.databricks.delta.snapshotPartitions": "1",
+    },
+}
+FORMATS = {"iceberg": C1, "delta": C2}
+MERGE = (
+    "MERGE INTO {0} t USING (SELECT 1 id, 'new' v, 'x' p UNION ALL SELECT 3, 'c', 'y') s"
+    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    jars = tuple(fetch_jar(each) for each in ARTIFACTS)
+    spec = StackSpec(
+        (C1, C2), free_ports(1)[0], guard=guard_jar(), jars=jars, spark=INTERPRETED, own=OWN
+    )
+    with Stack(spec, tmp_path_factory.mktemp("lake")) as running:
+        run_sql(running, "CREATE DATABASE lake")
+        yield running
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def table(lake: Stack, request: pytest.FixtureRequest) -> str:
+    """A table of each format with rows 1 and 2, in the cluster that has the format."""
+    name = f"lake.{request.param}"
+    run_sql(
+        lake,
+        f"USE CLUSTER {FORMATS[request.param]}",
+        f"CREATE TABLE {name} (id INT, v STRING, p STRING) USING {request.param}"
+        " PARTITIONED BY (p)",
+        f"INSERT INTO {name} VALUES (1, 'a', 'x'), (2, 'b', 'x')",
+    )
+    return name
+
+
+def _cluster(table: str) -> ClusterName:
+    return FORMATS[table.removeprefix("lake.")]
+
+
+def _assign(lake: Stack, table: str, primary: ClusterName) -> None:
+    endpoints = str(lake.layout.endpoints)
+    assert main(["table", "assign", "--endpoints", endpoints, table, "--primary", primary]) == 0
+
+
+def _location(lake: Stack, table: str) -> Path:
+    return lake.layout.warehouse(_cluster(table)) / "lake.db" / table.removeprefix("lake.")
+
+
+def test_the_primary_reads_and_writes_through_the_proxy(lake: Stack, table: str) -> None:
+    endpoint = server(lake, None)
+    format = table.removeprefix("lake.")
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        cursor = connection.cursor()
+        everything = f"SELECT id, v FROM {table} ORDER BY id"
+        first = {"iceberg": f"SELECT min(snapshot_id) FROM {table}.snapshots", "delta": "SELECT 1"}
+        assert rows(cursor, everything) == [(1, "a"), (2, "b")]
+        rows(cursor, f"USE CLUSTER {_cluster(table)}")
+        ((version,),) = rows(cursor, first[format])
+        rows(cursor, "USE CLUSTER", MERGE.format(table))
+        assert rows(cursor, everything) == [(1, "new"), (2, "b"), (3, "c")]
+        assert rows(cursor, f"SELECT count(*) FROM {table} VERSION AS OF {version}") == [(2,)]
+        rows(
+            cursor,
+            f"UPDATE {table} SET v = 'z' WHERE id = 2",
+            f"DELETE FROM {table} WHERE id = 3",
+            f"INSERT OVERWRITE {table} PARTITION (p = 'y') VALUES (4, 'd')",
+            f"ALTER TABLE {table} ADD COLUMN w INT",
+        )
+        assert rows(cursor, everything) == [(1, "new"), (2, "z"), (4, "d")]
+        if format == "delta":
+            rows(cursor, f"OPTIMIZE {table}", f"VACUUM {table} DRY RUN")
+            assert rows(cursor, f"DESCRIBE HISTORY {table} LIMIT 1")[0][4] == "ADD COLUMNS"
+            rows(cursor, f"RESTORE TABLE {table} TO VERSION AS OF {version}")
+            assert rows(cursor, everything) == [(1, "a"), (2, "b")]
+        else:
+            rows(cursor, f"ALTER TABLE {table} WRITE ORDERED BY id", f"TRUNCATE TABLE {table}")
+            assert rows(cursor, everything) == []
+            rows(cursor, f"INSERT INTO {table} VALUES (1, 'a', 'x', 0), (2, 'b', 'x', 0)")
+    end = time.monotonic() + 60
+    while _is_marked(lake, table) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not _is_marked(lake, table)
+
+
+def _is_marked(lake: Stack, table: str) -> bool:
+    with HmsClient((lake.ports.metastore,)) as client:
+        parameters = client.get_table(TableRef.parse(table)).parameters
+    return bool(read_placement(parameters, C1).open)
+
+
+WRITES = {
+    "": (
+        "INSERT INTO {0} SELECT * FROM {0}",
+        "INSERT OVERWRITE {0} SELECT * FROM {0}",
+        "UPDATE {0} SET v = 'z'",
+        "DELETE FROM {0} WHERE id = 2",
+        "DELETE FROM {0}",
+        "MERGE INTO {0} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "ALTER TABLE {0} ADD COLUMN other INT",
+        "ALTER TABLE {0} SET TBLPROPERTIES ('a' = 'b')",
+        "REPLACE TABLE {0} (id INT) USING {1}",
+    ),
+    "iceberg": (
+        "TRUNCATE TABLE {0}",
+        "ALTER TABLE {0} CREATE BRANCH b",
+        "CALL spark_catalog.system.rewrite_data_files('{0}')",
+        "CALL system.remove_orphan_files(table => '{0}')",
+    ),
+    "delta": (
+        "OPTIMIZE {0}",
+        "VACUUM {0}",
+        "RESTORE TABLE {0} TO VERSION AS OF 0",
+        "ALTER TABLE {0} ADD CONSTRAINT c CHECK (id > 0)",
+    ),
+}
+
+
+def test_another_cluster_writes_nothing(lake: Stack, table: str) -> None:
+    """Past the proxy, by a server that knows the format and is not the primary."""
+    here = _cluster(table)
+    other = C2 if here == C1 else C1
+    format = table.removeprefix("lake.")
+    _assign(lake, table, other)
+    before = sorted(each for each in _location(lake, table).rglob("*") if each.is_file())
+    endpoint = server(lake, here)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        cursor = connection.cursor()
+        for statement in (*WRITES[""], *WRITES[format]):
+            with pytest.raises(OperationalError, match="CW350"):
+                cursor.execute(statement.format(table, format))
+    after = sorted(each for each in _location(lake, table).rglob("*") if each.is_file())
+    _assign(lake, table, here)
+    assert after == before
+
+
+@pytest.mark.provokes("CW361", "CW362", "CW364")
+def test_claims_are_compared(lake: Stack, table: str) -> None:
+    here = _cluster(table)
+    endpoint = server(lake, here)
+    reads: dict[str, Any] = {table: {}}
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+
+        def claimed(statement: str, **claim: Any) -> list[tuple[Any, ...]]:
+            overlay = {KEY: json.dumps({"v": 1, **claim})}
+            response = connection.client.ExecuteStatement(
+                ttypes.TExecuteStatementReq(
+                    connection.sessionHandle, statement, overlay, runAsync=False
+                )
+            )
+            hive._check_status(response)
+            cursor = connection.cursor()
+            cursor._reset_state()
+            cursor._state = cursor._STATE_RUNNING
+            cursor._operationHandle = response.operationHandle
+            return rows(cursor)
+
+        query = f"SELECT count(*) FROM {table} WHERE id > 0"
+        assert claimed(query, reads=reads) == [(2,)]
+        with pytest.raises(OperationalError, match=f"CW361.*{table}"):
+            claimed(query, reads={"lake.other": {}})
+        with pytest.raises(OperationalError, match=f"CW362.*{table}"):
+            claimed(query, reads={table: {"in": []}})
+        for statement in (f"INSERT INTO {table} SELECT * FROM {table}", f"DELETE FROM {table}"):
+            with pytest.raises(OperationalError, match=f"CW364.*{table}"):
+                claimed(statement, reads=reads)
+        _assign(lake, table, C2 if here == C1 else C1)
+        with pytest.raises(OperationalError, match=f"CW363.*{table}"):
+            claimed(query, reads=reads)
+        _assign(lake, table, here)
+
+
+PYICEBERG = """\
+import sys
+import pyarrow
+from pyiceberg.catalog.hive import HiveCatalog
+from pyiceberg.exceptions import CommitFailedException
+
+catalog = HiveCatalog("c", uri=sys.argv[1])
+table = catalog.load_table(sys.argv[2])
+row = pyarrow.table({"id": pyarrow.array([9], pyarrow.int32()), "v": ["p"]})
+try:
+    table.append(row)
+except CommitFailedException as error:
+    print("refused", "CW350" in str(error))
+else:
+    print("appended", table.refresh().scan().to_arrow().num_rows)
+"""
+
+
+def test_pyiceberg_commits_in_the_primary_alone(lake: Stack) -> None:
+    python = os.environ.get("CAUSEWAY_PYICEBERG")
+    if python is None:
+        pytest.skip("CAUSEWAY_PYICEBERG names no Python that has pyiceberg")
+    name = "lake.python"
+    run_sql(lake, f"USE CLUSTER {C1}", f"CREATE TABLE {name} (id INT, v STRING) USING iceberg")
+
+    def append() -> str:
+        uri = f"thrift://{lake.ports.views[C1]}"
+        done = subprocess.run(
+            [python, "-c", PYICEBERG, uri, name],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert append() == "appended 1"
+    assert run_sql(lake, f"SELECT * FROM {name}") == [(9, "p")]
+    _assign(lake, name, C2)
+    assert append() == "refused True"
+    _assign(lake, name, C1)
+    assert run_sql(lake, f"SELECT count(*) FROM {name}") == [(1,)]
