@@ -52,6 +52,9 @@ OWN = {
         CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.extensions": f"{GUARD},io.delta.sql.DeltaSparkSessionExtension",
         "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.databricks.delta.vacuum.parallelDelete.parallelism": "1",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     },
 }
 FORMATS = {"iceberg": C1, "delta": C2}
@@ -122,8 +125,9 @@ def test_the_primary_reads_and_writes_through_the_proxy(lake: Stack, table: str)
         assert rows(cursor, everything) == [(1, "new"), (2, "z"), (4, "d")]
         if format == "delta":
             rows(cursor, f"OPTIMIZE {table}", f"VACUUM {table} DRY RUN")
-            assert rows(cursor, f"DESCRIBE HISTORY {table} LIMIT 1")[0][4] == "ADD COLUMNS"
+            done = {row[4] for row in rows(cursor, f"DESCRIBE HISTORY {table}")}
             rows(cursor, f"RESTORE TABLE {table} TO VERSION AS OF {version}")
+            assert done >= {"MERGE", "UPDATE", "DELETE", "ADD COLUMNS", "OPTIMIZE"}
             assert rows(cursor, everything) == [(1, "a"), (2, "b")]
         else:
             rows(cursor, f"ALTER TABLE {table} WRITE ORDERED BY id", f"TRUNCATE TABLE {table}")
@@ -226,14 +230,13 @@ PYICEBERG = """\
 import sys
 import pyarrow
 from pyiceberg.catalog.hive import HiveCatalog
-from pyiceberg.exceptions import CommitFailedException
 
 catalog = HiveCatalog("c", uri=sys.argv[1])
 table = catalog.load_table(sys.argv[2])
 row = pyarrow.table({"id": pyarrow.array([9], pyarrow.int32()), "v": ["p"]})
 try:
     table.append(row)
-except CommitFailedException as error:
+except Exception as error:
     print("refused", "CW350" in str(error))
 else:
     print("appended", table.refresh().scan().to_arrow().num_rows)
