@@ -116,6 +116,7 @@ def _messages(pieces: Iterator[bytes]) -> list[bytes]:
 async def _serve(data: bytes) -> None:
     shared = _Shared(OrphanLog(None), TableCache(1.0 if data[:1] > b"\x7f" else 0.0, True))
     shared.newer = False
+    shared.ready.set()
     view = ClusterView(C1, _TOPOLOGY)
     reader = cast(asyncio.StreamReader, _Reader(data))
     writer = cast(asyncio.StreamWriter, _Writer())
