@@ -2,6 +2,7 @@ package causeway.stack;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.sql.SQLException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
@@ -28,6 +29,8 @@ import org.apache.thrift.transport.TTransport;
  */
 public final class LocalMetastore {
     private static final int TIMEOUT_CHECK_SECONDS = 60;
+    /** Derby's state for a table that exists. */
+    private static final String EXISTS = "X0Y32";
 
     private LocalMetastore() {}
 
@@ -78,7 +81,13 @@ public final class LocalMetastore {
      * commit. Locks of a client that died end after hive.txn.timeout.
      */
     private static void prepareLocks(HiveConf conf) throws Exception {
-        TxnDbUtil.prepDb(conf); // does nothing where they exist
+        try {
+            TxnDbUtil.prepDb(conf); // in one transaction
+        } catch (SQLException error) {
+            if (!EXISTS.equals(error.getSQLState())) {
+                throw error;
+            }
+        }
         TxnStore locks = TxnUtils.getTxnStore(conf);
         Executors.newSingleThreadScheduledExecutor(task -> {
             Thread thread = new Thread(task, "lock timeouts");
