@@ -6,8 +6,10 @@ import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -29,6 +31,8 @@ public final class MetastoreView {
     static final String METASTORE = "hive.metastore.uris";
     private static final ConcurrentMap<String, MetastoreView> SHARED = new ConcurrentHashMap<>();
     private static final int CONNECT_MILLIS = 10_000;
+    private static final int ATTEMPTS = 3;
+    private static final int PAUSE_MILLIS = 200;
     private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(15);
     private static final int REPLY_MILLIS = 600_000;
     private static final int CALL = 0x80010001;
@@ -148,17 +152,34 @@ public final class MetastoreView {
             return uri.toString();
         }
 
+        /** A process that ends breaks its connections, and then is not reached: the call is made again. */
         private void report(WriteReport write) throws IOException, Refused, NotKnown {
             Connection kept = idle.pollFirst();
-            if (kept != null) {
+            for (int left = ATTEMPTS; ; left--) {
                 try {
-                    use(kept, write);
+                    use(kept != null ? kept : connect(), write);
                     return;
-                } catch (IOException closed) {
-                    kept.close(); // the view may have ended it: the call may be made twice
+                } catch (Unreachable | SocketTimeoutException absent) {
+                    throw absent;
+                } catch (IOException broken) {
+                    if (left == 0) {
+                        throw broken;
+                    }
                 }
+                if (kept == null) {
+                    pause();
+                }
+                kept = null;
             }
-            use(connect(), write);
+        }
+
+        private static void pause() throws IOException {
+            try {
+                Thread.sleep(PAUSE_MILLIS);
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+                throw new InterruptedIOException();
+            }
         }
 
         private Connection connect() throws Unreachable {
