@@ -22,7 +22,17 @@ from saslauth.negotiation import ClientNegotiation, Mechanism
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.reader import read_struct, read_value
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header
-from thriftcodec.values import EXCEPTION, LIST, REPLY, STOP, STRUCT, Items, Struct, Value
+from thriftcodec.values import (
+    EXCEPTION,
+    LIST,
+    REPLY,
+    STOP,
+    STRUCT,
+    UNKNOWN_METHOD_CODE,
+    Items,
+    Struct,
+    Value,
+)
 from thriftcodec.writer import call_bytes
 
 T = TypeVar("T")
@@ -31,7 +41,6 @@ Decoder = Callable[[bytes | bytearray, int], tuple[T, int]]
 CHUNK = 1 << 18
 LARGEST_VALUE = 1 << 28  # bytes of one list element or one struct
 UNKNOWN_METHOD = "UnknownMethod"  # the kind of a refusal if the peer has no such call
-_UNKNOWN_METHOD = 1
 
 _KINDS: dict[str, type[MetastoreRefused]] = {
     "NoSuchObjectException": NoSuchObject,
@@ -144,7 +153,7 @@ class Connection:
         if kind == EXCEPTION:
             problem: Struct = self._decode(read_struct)
             code = problem.get(2, 0)
-            family = UNKNOWN_METHOD if code == _UNKNOWN_METHOD else "TApplicationException"
+            family = UNKNOWN_METHOD if code == UNKNOWN_METHOD_CODE else "TApplicationException"
             raise MetastoreRefused(f"{method}: {problem.get(1, '')}", family)
         if kind != REPLY or name != method or sequence != self._sequence:
             raise MalformedReply(f"called {method}#{self._sequence}, got {name}#{sequence}")

@@ -8,17 +8,16 @@ from metastore.client.object_spans import places
 from metastore.view.outbound.replies import renamed
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header, skip_value
-from thriftcodec.values import EXCEPTION, REPLY, STRUCT, Struct
+from thriftcodec.values import EXCEPTION, REPLY, STRUCT, UNKNOWN_METHOD_CODE, Struct
 from thriftcodec.writer import call_bytes
 
-_UNKNOWN_METHOD = 1
 NEWER = {"get_table": "get_table_req", "get_table_objects_by_name": "get_table_objects_by_name_req"}
 
 
 def is_unknown(reply: bytes) -> bool:
     """Whether the metastore replied that it has no such call."""
     kind, _, _, at = read_message_header(reply)
-    return kind == EXCEPTION and read_struct(reply, at)[0].get(2) == _UNKNOWN_METHOD
+    return kind == EXCEPTION and read_struct(reply, at)[0].get(2) == UNKNOWN_METHOD_CODE
 
 
 def newer_call(request: bytes) -> bytes:

@@ -16,7 +16,7 @@ from thriftcodec.errors import MalformedMessage
 from thriftcodec.message_end import MessageEnd
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header
-from thriftcodec.values import I32, LIST, REPLY, STRING, Struct, strings
+from thriftcodec.values import I32, LIST, REPLY, STRING, UNKNOWN_METHOD_CODE, Struct, strings
 from thriftcodec.writer import call_bytes
 
 LOCK, UNLOCK = "causeway_lock", "causeway_unlock"
@@ -26,7 +26,6 @@ _WAIT = 300.0  # seconds until a lock is given up: a call that adds many partiti
 _TRIES, _PAUSE = 4, 0.05  # seconds
 _IDLE = 16  # connections that are kept
 _CHUNK = 64 * 1024
-_UNKNOWN_METHOD = 1
 
 
 class Held(Protocol):
@@ -124,7 +123,7 @@ class Peer:
     def _granted(self, connection: "_Connection", granted: "_Answer") -> Held | None:
         if granted.code is not None:
             self.keep(connection)
-            if granted.code == _UNKNOWN_METHOD:
+            if granted.code == UNKNOWN_METHOD_CODE:
                 return None
             raise FactsUnavailable(f"the metastore view at {self._endpoint}: {granted.text}.")
         self._process = granted.text

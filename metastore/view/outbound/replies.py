@@ -11,13 +11,14 @@ from thriftcodec.values import (
     REPLY,
     STRING,
     STRUCT,
+    UNKNOWN_METHOD_CODE,
     VERSION_1,
     Struct,
     strings,
 )
 from thriftcodec.writer import call_bytes
 
-_UNKNOWN_METHOD, _INTERNAL_ERROR = 1, 6
+_INTERNAL_ERROR = 6
 
 
 def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
@@ -29,7 +30,7 @@ def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
 
 
 def unknown_method(name: str, sequence: int, message: str) -> bytes:
-    return _protocol_error(name, sequence, message, _UNKNOWN_METHOD)
+    return _protocol_error(name, sequence, message, UNKNOWN_METHOD_CODE)
 
 
 def nothing(name: str, sequence: int) -> bytes:
