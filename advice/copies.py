@@ -56,6 +56,17 @@ class Candidates:
     def present(self) -> frozenset[int]:
         return frozenset(number for number, copy in enumerate(self.copies) if copy.present)
 
+    @cached_property
+    def read(self) -> frozenset[int]:
+        """The copies that some statement could read."""
+        options = self.problem.options
+        return frozenset(copy for each in options for option in each for copy in option)
+
+    def reads(self, each: "Advice") -> bool:
+        """Whether some statement could read one of these copies."""
+        read = (self.copies[number] for number in self.read)
+        return any(copy.cluster == each.cluster and copy.part in each.parts for copy in read)
+
     def kept(self, made: Iterable[int]) -> float:
         return sum(self.copies[each].kept for each in made)
 

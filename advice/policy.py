@@ -13,16 +13,19 @@ class Policy:
     those that are there, or a budget is exceeded; then for `share` of them. Between plans nothing
     is moved. Copies that a new plan does not need stay as long as their price is at most `spare` of
     the plan's and budgets allow it, those that most statements name first: what was popular often
-    is again.
+    is again. `drops_unread`: copies that no statement could read are dropped at once.
     """
 
     share: float = 0.9
     hysteresis: float = 0.02
     spare: float = 0.25
+    drops_unread: bool = False
 
     def copies(self, found: Candidates) -> frozenset[int]:
         """The numbers of the copies to have."""
         problem, present = found.problem, found.present
+        if self.drops_unread:
+            present &= found.read
         enough = (self.share - self.hysteresis) * problem.total
         if problem.met(present) >= enough and problem.within_limits(present):
             return present

@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from advice.assessment import advice_document, command_of
@@ -85,6 +86,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a byte sent each day counts as so many bytes kept (%(default)s)",
     )
     add(
+        "--drop-unread",
+        action="store_true",
+        help="also copies that no statement could read, of all tables of the metastore",
+    )
+    add(
         "--schedule",
         action="store_true",
         help="with --apply: a feed for each table with a partition a day",
@@ -125,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _advise(args: argparse.Namespace) -> int:
     budgets = _budgets(args)
-    source = read_source(args)
+    source = read_source(args, all_tables=args.drop_unread)
     _check_clusters(budgets, source.stock)
     found = candidates(source.stock, source.replayed.demands, source.replayed.writes, budgets)
     made = policy_of(args).copies(found)
@@ -138,9 +144,10 @@ def _advise(args: argparse.Namespace) -> int:
 
 
 def policy_of(args: argparse.Namespace) -> Policy:
+    policy = Policy(args.share, drops_unread=args.drop_unread)
     if args.hysteresis is not None:
-        return Policy(args.share, args.hysteresis)
-    return Policy(args.share) if args.every is not None else Policy(args.share, hysteresis=0.0)
+        return replace(policy, hysteresis=args.hysteresis)
+    return policy if args.every is not None else replace(policy, hysteresis=0.0)
 
 
 def _document(found: Candidates, made: frozenset[int], plan: list[Advice]) -> dict[str, object]:
@@ -168,15 +175,20 @@ def _lines(found: Candidates, made: frozenset[int], plan: list[Advice]) -> Itera
     for each in plan:
         about = advice_document(each, found.stock)
         partitions = f" {about['partitions']}" if about["partitions"] else ""
-        reason = f"{each.statements:,.1f} statements a day need it"
-        if each.action == "drop":
-            reason = "no statement needs it beside the other copies"
         yield (
-            f"{each.action} {each.table}{partitions} in {each.cluster}: {reason};"
+            f"{each.action} {each.table}{partitions} in {each.cluster}: {_reason(each, found)};"
             f" {size_text(each.kept)}, {size_text(each.sent)} a day"
         )
         if each.action != "keep":
             yield f"    {command_of(each, found.stock)}"
+
+
+def _reason(each: Advice, found: Candidates) -> str:
+    if each.action != "drop":
+        return f"{each.statements:,.1f} statements a day need it"
+    if found.reads(each):
+        return "no statement needs it beside the other copies"
+    return "no statement could read it"
 
 
 def _budgets(args: argparse.Namespace) -> Budgets:

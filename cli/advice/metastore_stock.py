@@ -37,6 +37,12 @@ class MetastoreStock:
             complete=False,
         )
 
+    def load_all(self) -> None:
+        """Looks all tables of the metastore up. Raises MetastoreDown, UnreadableFacts."""
+        with self._client() as client:
+            for database in client.get_all_databases():
+                self.load(TableRef(database, name) for name in client.get_all_tables(database))
+
     def load(self, tables: Iterable[TableRef]) -> None:
         """Looks tables up. Raises MetastoreDown, UnreadableFacts."""
         wanted = [ref for ref in tables if ref not in self._tables]
@@ -46,12 +52,15 @@ class MetastoreStock:
     def _load_some(self, wanted: Sequence[TableRef]) -> None:
         snapshot = Snapshot(_FOREVER, _TABLES)
         asyncio.run(self._load_facts(snapshot, wanted))
-        settings = self._settings
-        with HmsClient(
-            settings.metastores, settings.metastore_timeout, login=settings.metastore_login
-        ) as client:
+        with self._client() as client:
             for ref in wanted:
                 self._tables[ref] = _stock(client, snapshot, ref)
+
+    def _client(self) -> HmsClient:
+        settings = self._settings
+        return HmsClient(
+            settings.metastores, settings.metastore_timeout, login=settings.metastore_login
+        )
 
     async def _load_facts(self, snapshot: Snapshot, wanted: Sequence[TableRef]) -> None:
         loader = SnapshotLoader(self._settings, snapshot)

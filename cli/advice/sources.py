@@ -107,8 +107,9 @@ def _share(text: str) -> float:
     return share
 
 
-def read_source(args: argparse.Namespace) -> Source:
-    """Reads and replays what the arguments name. Raises CausewayError."""
+def read_source(args: argparse.Namespace, *, all_tables: bool = False) -> Source:
+    """Reads and replays what the arguments name. The stock has the tables that the statements
+    name, or all tables. Raises CausewayError."""
     unread = Unread()
     settings = None if args.target is None else load_settings(args.target)
     load: Load | None = None
@@ -117,6 +118,8 @@ def read_source(args: argparse.Namespace) -> Source:
     else:
         tables = MetastoreStock(settings)
         stock, load = tables.stock, tables.load
+        if all_tables:
+            tables.load_all()
     tally, random = Tally(), Random(_SEED)
     log = _log(args, settings, unread)
     for each, namespace in in_context(log, lambda sql, names: _analysed(sql, names, stock, load)):

@@ -4,7 +4,7 @@ from advice.copies import Budgets, Candidates, candidates
 from advice.policy import Policy
 from advice.solvers.exact import cheapest
 from bench.advice.drift import Company, simulate
-from tests.advice.samples import demands, shop
+from tests.advice.samples import JOINS, demands, shop
 
 
 def found(copies: dict[str, list[str]] | None = None, budgets: Budgets | None = None) -> Candidates:
@@ -28,6 +28,18 @@ def test_a_plan_stays_while_it_is_good_enough() -> None:
     assert again.present
     assert Policy().copies(again) == again.present
     assert Policy(share=0.92, hysteresis=0.05).copies(again) == again.present
+
+
+def test_unread_copies_are_dropped_if_asked_for_while_enough_runs() -> None:
+    stock = shop(3, planned() | {"stores": ["east", "west", "north"]})
+    without = [
+        each for each, join in zip(demands(stock), JOINS, strict=True) if "stores" not in join
+    ]
+    again = candidates(stock, without)
+    unread = again.present - again.read
+    assert {again.copies[each].part.table.name for each in unread} == {"stores"}
+    assert Policy().copies(again) == again.present
+    assert Policy(drops_unread=True).copies(again) == again.present - unread
 
 
 def test_more_is_made_when_too_few_run() -> None:

@@ -107,6 +107,24 @@ def test_statements_of_the_history(run: Run, tmp_path: Path) -> None:
     assert found["verdicts"]["refused"] == 1_050
 
 
+def has_spare_copy(metastore: FakeMetastore) -> bool:
+    stored = read_placement(Table(metastore.tables[SPARE]).parameters, C1)
+    return stored.copy_in(C2) is not None
+
+
+def test_a_copy_of_a_table_that_no_statement_names_is_dropped_if_asked_for(
+    run: Run, tmp_path: Path, metastore: FakeMetastore
+) -> None:
+    log = tmp_path / "log.sql"
+    log.write_text("SELECT * FROM users")
+    assert run("advise", str(log), "--apply")[0] == 0
+    assert has_spare_copy(metastore)
+    status, printed = run("advise", str(log), "--apply", "--drop-unread")
+    assert status == 0
+    assert "drop default.spare in C2: no statement could read it" in printed
+    assert not has_spare_copy(metastore)
+
+
 def test_apply_drops_a_copy_that_no_statement_needs(
     run: Run, tmp_path: Path, metastore: FakeMetastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,8 +139,7 @@ def test_apply_drops_a_copy_that_no_statement_needs(
     log.write_text(f"{JOIN}; SELECT * FROM spare; INSERT INTO spare SELECT 1;")
     assert run("advise", str(log), "--share", "1", "--apply")[0] == 0
     assert [words[:4] for words in copied] == [("copy", "default.days", "--to", "C2")]
-    stored = read_placement(Table(metastore.tables[SPARE]).parameters, C1)
-    assert stored.copy_in(C2) is None
+    assert not has_spare_copy(metastore)
     status, printed = run("advise", "--undo")
     assert status == 0
     assert "default.days: " in printed
