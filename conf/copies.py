@@ -87,12 +87,19 @@ class TableCopies:
     """A table's own placement, and those of its partitions by name; None for a table without
     partitions, or one that is copied as a whole.
 
-    Only the primary and the copies of a partition are certain here, not its version.
+    Only the primary and the copies of a partition are certain here, not its version. `location` is
+    the table's own, where its primary's data is.
     """
 
     table: TableRef
     placement: Placement
     partitions: dict[str, Placement] | None = None
+    location: str = ""
+
+    def location_in(self, cluster: ClusterName) -> str:
+        """Where the cluster has the table: its copy of the whole table, if it has one."""
+        copies = {each.cluster: each.location for each in self.placement.copies}
+        return copies.get(cluster, self.location)
 
     @property
     def objects(self) -> Collection[Placement]:

@@ -40,7 +40,8 @@ class TableState:
 
     The rest is None unless it was asked for and is known: `stale_since` (UTC) is when the first
     write began that a stale copy misses, `lag` the seconds since then; `files` and `bytes` are
-    those of all that the cluster has.
+    those of all that the cluster has; `changes` says how much is read of a table whose changed rows
+    alone are read.
     """
 
     table: TableRef
@@ -56,6 +57,7 @@ class TableState:
     lag: float | None = None
     files: int | None = None
     bytes: int | None = None
+    changes: str | None = None
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""

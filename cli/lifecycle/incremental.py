@@ -12,10 +12,10 @@ from typing import Any
 from pipeline.copy.endpoints import read_endpoints, session_settings
 from pipeline.copy.files import CopyOptions
 from pipeline.errors import BadEndpoints
-from pipeline.hudi.changes import EARLIEST
-from pipeline.hudi.errors import MissingPath
+from pipeline.hudi.changes import EARLIEST, end_of_first
+from pipeline.hudi.errors import MissingPath, StorageFault
 from pipeline.hudi.folders.open_folder import open_folder
-from pipeline.hudi.plan import Plan, plan
+from pipeline.hudi.plan import Plan, plan, snapshot
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicas.replica_plan import check_target, plan_replication
 from pipeline.hudi.replicas.replicate import run_replication
@@ -32,7 +32,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     planning.add_argument(
         "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
     )
+    planning.add_argument(
+        "--max-commits", type=_positive, metavar="N", help="end after N commits (default: all)"
+    )
     planning.add_argument("--json", action="store_true", help="print one JSON object")
+    planning.add_argument(
+        "--whole",
+        action="store_true",
+        help="print the size of the whole table too, with --json as a second object",
+    )
+    planning.add_argument(
+        "--without-spark", action="store_true", help="refuse a path that only Spark can read"
+    )  # fmt: skip
     _add_access(planning, "Spark setting, where Spark is needed: a table on HDFS")
 
     pulling = actions.add_parser("pull", help="write the changes since the last pull to a target")
@@ -87,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    with _source_storage(_absolute(args.path), args) as storage:
+    source = _absolute(args.path)
+    with _source_storage(source, args, may_start_spark=not args.without_spark) as storage:
         return _print_plan(args, CountingStorage(storage))
 
 
@@ -95,15 +107,24 @@ def _print_plan(args: argparse.Namespace, storage: CountingStorage) -> int:
     table = open_for_changes(_absolute(args.path), storage)
     opened = storage.lists
     began = time.perf_counter()
-    planned = plan(table, args.since, args.until)
+    until = args.until
+    if args.max_commits is not None:
+        until = end_of_first(table, args.since, until, args.max_commits)
+    planned = plan(table, args.since, until)
     seconds = time.perf_counter() - began
     if args.json:
-        print(json.dumps(plan_facts(planned)))
+        print(json.dumps(plan_facts(planned)), flush=True)
+        if args.whole:
+            print(json.dumps(_size(snapshot(table))))
         return 0
     print(f"since      {planned.since}  (next time: --since {planned.bookmark})")
     print(f"commits    {len(planned.commits)}  {_some([c.requested for c in planned.commits])}")
     print(f"partitions {len(planned.partitions)}  {_some(planned.partitions)}")
     print(f"files      {len(planned.files)}  {planned.bytes:,} bytes")
+    if args.whole:
+        whole = _size(snapshot(table))
+        partitions = "" if whole["partitions"] is None else f"{whole['partitions']} partitions, "
+        print(f"of         {partitions}{whole['files']} files, {whole['bytes']:,} bytes")
     print(f"fallback   {planned.fallback or 'no'}")
     if planned.removes_rows:
         print("removals   yes: rows were deleted or replaced, which changed rows do not show")
@@ -117,12 +138,18 @@ def _print_plan(args: argparse.Namespace, storage: CountingStorage) -> int:
 
 
 @contextmanager
-def _source_storage(source: str, args: argparse.Namespace) -> Iterator[HudiStorage]:
-    """Starts Spark when the source needs its Hadoop, and stops it."""
+def _source_storage(
+    source: str, args: argparse.Namespace, may_start_spark: bool = True
+) -> Iterator[HudiStorage]:
+    """Starts Spark when the source needs its Hadoop, and stops it. Raises StorageFault if it may
+    not start.
+    """
     conf, endpoints = dict(args.conf), _endpoints(args)
     with ExitStack() as exits:
 
         def hadoop() -> HudiStorage:
+            if not may_start_spark:
+                raise StorageFault(f"{source} can only be read through Spark.")
             from pipeline.hudi.spark_reader import HadoopStorage
             from pipeline.spark.session import open_session
 
@@ -145,6 +172,16 @@ def plan_facts(planned: Plan) -> dict[str, Any]:
         "fallback": planned.fallback,
         "removes_rows": planned.removes_rows,
         "held_back_by": planned.held_back_by,
+    }
+
+
+def _size(planned: Plan) -> dict[str, int | None]:
+    """The whole table's size; partitions are None without partition columns."""
+    has_partitions = bool(planned.table.partition_fields)
+    return {
+        "partitions": len(planned.partitions) if has_partitions else None,
+        "files": len(planned.files),
+        "bytes": planned.bytes,
     }
 
 
@@ -256,6 +293,13 @@ def _setting(text: str) -> tuple[str, str]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
     return key, value
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return number
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

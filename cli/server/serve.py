@@ -12,6 +12,7 @@ import uvloop
 
 from cli.errors import CannotListen, NoClusters
 from cli.server import workers
+from cli.server.change_sizes import ChangeSizesByChild
 from cli.server.copier import Copier
 from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
@@ -102,6 +103,7 @@ async def _serve(
                 read_settings=lambda: newest(path) if worker else load(path),
                 workers=worker.workers() if worker else WorkerGroup(used_before=True),
                 cookie_key=worker.cookie_key if worker else None,
+                change_sizes=ChangeSizesByChild(),
             )
         )
         shorten_pauses()

@@ -20,7 +20,7 @@ def table_copies(
     """
     placed = store.placement(table)
     if not table.partition_keys or (placed.uniform and placed.copies):
-        return TableCopies(table.ref, placed)
+        return TableCopies(table.ref, placed, location=table.location)
     if names is None:
         names = store.client.get_partition_names(table.ref)
     found = {name: read_partition_placement({}, placed, name) for name in names}
@@ -36,4 +36,4 @@ def table_copies(
             found[name] = read_partition_placement(each.parameters, placed, name)
         except BadPlacement as error:
             raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
-    return TableCopies(table.ref, placed, found)
+    return TableCopies(table.ref, placed, found, table.location)

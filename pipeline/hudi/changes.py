@@ -107,6 +107,15 @@ def read_changes(
     )
 
 
+def end_of_first(table: HudiTable, since: str, until: str | None, most: int) -> str | None:
+    """The end of the range of the first `most` commits after `since`; `until` where there are no
+    more. Raises IncrementalError.
+    """
+    since, upto = _instant(since), None if until is None else _instant(until)
+    commits, _ = commits_between(table, since, upto, _known_commits(table, since, ()))
+    return until if len(commits) <= most else table.timeline.key(commits[most - 1])
+
+
 def commits_between(
     table: HudiTable, since: str, upto: str | None, known: Collection[str] = ()
 ) -> tuple[tuple[Instant, ...], str | None]:

@@ -28,6 +28,7 @@ from proxy.session.quota import Bounds, Quota
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.server_caches import ServerCaches
 from proxy.session.user_session import UserSession
+from proxy.statement.change_sizes import ChangeSizes
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.copier import Copier
 from proxy.statement.copies.fetcher import Fetcher
@@ -71,6 +72,7 @@ class ServerState:
         observer: Observer | None = None,
         workers: WorkerGroup = ALONE,
         journal: WriteJournal | None = None,
+        change_sizes: ChangeSizes | None = None,
     ) -> None:
         settings = router.settings
         self.topology = settings.topology
@@ -99,6 +101,7 @@ class ServerState:
             copies,
             _fetcher(copies, settings, workers),
             self.observer.history,
+            change_sizes,
         )
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self.statements = StatementPlaces(workers.counters)

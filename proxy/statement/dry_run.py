@@ -1,22 +1,27 @@
 """Where a statement would run, and where its tables are, without running it."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from conf.copies import CopySum, sums
+from conf.errors import CausewayError
 from conf.formats import utc
+from conf.names import TableRef
 from conf.partitions import TableFacts
 from dialect.grammar.cluster_statements import ExplainCluster
 from proxy.errors import Rejected, refusal
 from proxy.protocol.results import Table
 from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement
+from proxy.statement.change_sizes import UNKNOWN, ChangeSizes
 from proxy.statement.machine import cluster_commands
 from proxy.statement.machine.events import Routed
 from proxy.statement.metastore_access import Loader
 from proxy.statement.statement_router import StatementRouter
 from router.access.statement_access import RULE as ACCESS
+from router.claim import ChangeRange
 from router.decision import RunIn
 from router.report import OWN, Report, report
 from router.table_states import Presence, TableState, partitions_used, table_states
@@ -51,8 +56,14 @@ async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> D
     return DryRun(shown, await tables_of(routed, session, router.loader))
 
 
-async def explain(command: ExplainCluster, session: SessionState, router: StatementRouter) -> Table:
-    """The result of EXPLAIN CLUSTER.
+async def explain(
+    command: ExplainCluster,
+    session: SessionState,
+    router: StatementRouter,
+    sizes: ChangeSizes | None = None,
+) -> Table:
+    """The result of EXPLAIN CLUSTER. `sizes` counts what tables have in the ranges of commits that
+    the session reads of them.
 
     Raises Rejected if the session's restrictions forbid the statement, and a CausewayError if the
     metastore cannot be asked.
@@ -68,9 +79,33 @@ async def explain(command: ExplainCluster, session: SessionState, router: Statem
         return cluster_commands.explain(report(routed.statement, routed.decision, {}))
     if isinstance(routed.decision, RunIn):
         check_statement(routed.statement, session.restrictions)
+    read = await _changes_read(routed, router.loader, sizes)
     if command.extended:
-        return rows(await tables_of(routed, session, router.loader))
-    return cluster_commands.explain(report(routed.statement, routed.decision, routed.facts))
+        states = await tables_of(routed, session, router.loader)
+        return rows(replace(each, changes=read.get(each.table)) for each in states)
+    shown = report(routed.statement, routed.decision, routed.facts)
+    texts = (f"{table}: {text}" for table, text in read.items())
+    return cluster_commands.explain(replace(shown, because="; ".join((shown.because, *texts))))
+
+
+async def _changes_read(
+    routed: Routed, loader: Loader, sizes: ChangeSizes | None
+) -> dict[TableRef, str]:
+    """How much the statement reads of each table that it reads incrementally, in words."""
+    ranges = {
+        TableRef.parse(name): each
+        for name, each in routed.changes.items()
+        if isinstance(each, ChangeRange)
+    }
+    texts = dict.fromkeys(ranges, UNKNOWN)
+    if not ranges or sizes is None or not isinstance(routed.decision, RunIn):
+        return texts
+    with suppress(CausewayError):
+        for each in await loader.copies(dict.fromkeys(ranges, ())):
+            location = each.location_in(routed.decision.cluster)
+            if (found := await sizes(location, ranges[each.table])) is not None:
+                texts[each.table] = str(found)
+    return texts
 
 
 async def tables_of(

@@ -8,6 +8,7 @@ from conf.names import ClusterName
 from dialect.catalog_commands import CatalogCommand
 from proxy.protocol.results import Table
 from proxy.session.user_session import UserSession
+from proxy.statement.change_sizes import ChangeSizes
 from proxy.statement.copies.fetcher import Fetcher
 from proxy.statement.copies.running_copies import RunningCopies
 from proxy.statement.running_writes.recovery_runner import WriteRecovery
@@ -37,7 +38,7 @@ class CatalogAnswers(Protocol):
 class StatementServices:
     """`places` puts writes in their order, `recovery` removes the marks of those that were lost.
     Without one of the others a server has no answers from memory, makes no copies, brings no data
-    on demand, or keeps no history."""
+    on demand, keeps no history, or does not know how much incremental reads read."""
 
     router: StatementRouter
     places: WritePlaces
@@ -46,3 +47,4 @@ class StatementServices:
     copier: RunningCopies | None = None
     fetcher: Fetcher | None = None
     history: StatementHistory | None = None
+    change_sizes: ChangeSizes | None = None

@@ -133,7 +133,8 @@ class StatementRunner:
             case cmd.ReadCommand(sql):
                 return ev.CommandRead(await self._router.analysis.command(sql, state))
             case cmd.Explain(explained):
-                return ev.Listed(await explain(explained, state, self._router))
+                sizes = self._services.change_sizes
+                return ev.Listed(await explain(explained, state, self._router, sizes))
             case cmd.ListStatements(limit):
                 return ev.Listed(await list_statements(self._services.history, state.user, limit))
             case cmd.ListCopies(wanted):

@@ -33,6 +33,7 @@ from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.login import authenticate
 from proxy.server.peers import ALONE, WorkerGroup
 from proxy.server.server_state import ServerState
+from proxy.statement.change_sizes import ChangeSizes
 from proxy.statement.copies.copier import Copier
 from proxy.statement.metastore_access import Loader, Snapshot
 from proxy.statement.running_writes.journal_store import WriteJournal
@@ -62,6 +63,7 @@ async def serve(
     on_admin: Callable[[Admin], None] | None = None,
     read_settings: Callable[[], Settings] | None = None,
     workers: WorkerGroup = ALONE,
+    change_sizes: ChangeSizes | None = None,
 ) -> None:
     """Serves until it is cancelled.
 
@@ -84,7 +86,7 @@ async def serve(
         router = StatementRouter(settings, snapshot, loader, load=load)
         observer = Observer(Metrics(), audit, history, telemetry)
         journal = WriteJournal(settings.operating.writes_folder)
-        state = ServerState(router, limits, group, copier, observer, workers, journal)
+        state = ServerState(router, limits, group, copier, observer, workers, journal, change_sizes)
         limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
         clients = _Clients(state, limiter, MeteredAuthenticator(checked, state.observer))
         key = cookie_key or secrets.token_bytes(KEY_BYTES)

@@ -68,6 +68,13 @@ def test_plan_as_text_says_what_full_listing_costs(
     assert "--since 200" in shown
     assert "fallback   no" in shown
     assert "cost       1 list calls" in shown
+    assert main(["incremental", "plan", str(table), "--since", "000", "--max-commits", "1"]) == 0
+    assert "--since 100" in capsys.readouterr().out
+    bounded = ["--since", "000", "--until", "100", "--max-commits", "2", "--whole"]
+    assert main(["incremental", "plan", str(table), *bounded]) == 0
+    shown = capsys.readouterr().out
+    assert "--since 100" in shown
+    assert "of         1 partitions, 1 files, " in shown
     assert "in full    2 list calls" in shown
 
 

@@ -2,6 +2,7 @@
 them are replicated commit by commit."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -163,6 +164,8 @@ def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, versio
         ]
         (decision,) = rows(cursor, f"EXPLAIN CLUSTER {select}")
         assert f"inc.{kind} is read incrementally: commits after {keys[1]}, all" in decision[3]
+        size = r": 2 commits, 2 of 3 partitions, \d of \d files, [\d.]+ [kM]B of [\d.]+ [kM]B$"
+        assert re.search(f"inc.{kind}{size}", decision[3])
         for refused in (f"{select} TIMESTAMP AS OF '{commits[0].requested}'",
                         f"INSERT INTO inc.{kind} SELECT id, v, ts, p FROM inc.{kind}",
                         f"SELECT * FROM hudi_query('inc.{kind}', 'snapshot')"):  # fmt: skip
@@ -186,6 +189,8 @@ def test_changed_rows_are_read_from_a_fresh_copy(hudi_stack: Stack) -> None:
     found = run_sql(hudi_stack, *before, "USE CLUSTER c2", where)
     assert sorted(row[0] for row in found) == [1, 2]
     assert all("/copies/read/" in row[1] for row in found), found
+    (explained,) = run_sql(hudi_stack, *before, "USE CLUSTER c2", f"EXPLAIN CLUSTER {where}")
+    assert "past.read: 1 commit, 1 of 1 files, " in explained[3]
     after = _consume("past.read", mode="INCREMENTAL", start_timestamp=key)
     assert run_sql(hudi_stack, *after, "USE CLUSTER c2", where) == []
 

@@ -65,7 +65,7 @@ def test_explain_extended() -> None:
     )
     shown = commands.explain_extended(states)
     assert shown.columns[:4] == ("table", "cluster", "state", "partitions")
-    unknown = (None,) * 4
+    unknown = (None,) * 5
     assert shown.rows == (
         ("d.t", "east", "primary", None, None, None, None, None, "", *unknown),
         ("d.t", "west", "absent", "4", "0", "2", "1", "1", "ds=1, ds=3", *unknown),

@@ -1,0 +1,113 @@
+"""How much a range of commits reads: `causeway incremental plan` as a child process."""
+
+import asyncio
+import json
+import logging
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from conf.logs.log_fields import environment
+from proxy.statement.change_sizes import ChangeSize, FilesRead
+from router.claim import ChangeRange
+
+_log = logging.getLogger(__name__)
+_AT_ONCE = 2  # children
+_LINE = 64 << 20  # bytes of a line of a child's output, which names each file
+_PROBLEM = 64 << 10  # bytes that are read of its error output
+_CAUSEWAY = (sys.executable, "-m", "cli.main")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSizesByChild:
+    """Plans ranges in child processes, a few at the same time. A child is killed `seconds` after it
+    was asked for. `command` starts one.
+    """
+
+    command: Sequence[str] = _CAUSEWAY
+    seconds: float = 10.0
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def __call__(self, location: str, changes: ChangeRange) -> ChangeSize | None:
+        """The size of the range, without that of the whole table where this takes too long; None if
+        the table cannot be read by this machine and without Spark, which the log says."""
+        lines: list[bytes] = []
+        problem = "it takes too long"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.seconds), self.turns:
+                problem = await self._run(arguments(location, changes), lines)
+        found = size(lines)
+        if found is None:
+            _log.warning("the changes of %s cannot be counted: %s", location, problem)
+        return found
+
+    async def _run(self, given: Sequence[str], lines: list[bytes]) -> str:
+        """Adds the child's lines to `lines`. Returns the end of its error output."""
+        child = await asyncio.create_subprocess_exec(
+            *self.command, *given,
+            stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(), limit=_LINE,
+        )  # fmt: skip
+        try:
+            problem, _ = await asyncio.gather(_last_line(child), _read(child, lines))
+            return problem
+        finally:
+            if child.returncode is None:
+                with suppress(ProcessLookupError):
+                    child.kill()
+                await asyncio.shield(child.wait())
+
+
+def arguments(location: str, changes: ChangeRange) -> list[str]:
+    """The child's arguments."""
+    found = ["incremental", "plan", "--json", "--whole", "--without-spark"]
+    found += ["--since", changes.start]
+    if changes.end is not None:
+        found += ["--until", changes.end]
+    if changes.commits is not None:
+        found += ["--max-commits", str(changes.commits)]
+    return [*found, "--", location]
+
+
+def size(lines: Sequence[bytes]) -> ChangeSize | None:
+    """What the child's lines say: the plan, then the whole table if it came to that."""
+    documents = [each for line in lines if (each := _json(line)) is not None]
+    if not documents:
+        return None
+    planned = documents[0]
+    of = documents[1] if len(documents) > 1 else None
+    whole = None if of is None else FilesRead(of["partitions"], of["files"], of["bytes"])
+    is_partitioned = planned["partitions"] != [""] and (
+        whole is None or whole.partitions is not None
+    )
+    partitions = len(planned["partitions"]) if is_partitioned else None
+    changed = FilesRead(partitions, len(planned["files"]), planned["bytes"])
+    return ChangeSize(len(planned["commits"]), changed, whole, planned["fallback"])
+
+
+async def _read(child: Process, lines: list[bytes]) -> None:
+    assert child.stdout is not None
+    with suppress(ValueError):  # a line of more than _LINE
+        async for line in child.stdout:
+            lines.append(line)  # noqa: PERF401: the lines until a time-out count
+    await child.wait()
+
+
+async def _last_line(child: Process) -> str:
+    assert child.stderr is not None
+    text = b""
+    while more := await child.stderr.read(_PROBLEM):
+        text = (text + more)[-_PROBLEM:]
+    lines = text.decode("utf-8", "replace").splitlines()
+    return lines[-1].removeprefix("causeway: ") if lines else "it ended without a result"
+
+
+def _json(line: bytes) -> dict[str, Any] | None:
+    """The object of a whole line; None where there is none."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
