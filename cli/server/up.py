@@ -43,6 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--hudi", action="store_true", help="serve Hudi tables (downloads an 81 MB jar)"
     )
     parser.add_argument("--no-sample", action="store_true", help="create no sample data")
+    parser.add_argument(
+        "--no-lifecycle", action="store_true", help="start no server of feeds and processes"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,15 +55,18 @@ def run(args: argparse.Namespace) -> int:
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
     began = time.monotonic()
     try:
-        spec = StackSpec(clusters, proxy, _console(), guard=_guard())
+        lifecycle = not args.no_lifecycle
+        spec = StackSpec(clusters, proxy, _console(), lifecycle, guard=_guard())
         if args.hudi:
             spec = with_hudi(spec, args.dir)
         with Stack(spec, args.dir, _report) as stack:
             if not args.no_sample:
                 print("  making the sample data", flush=True)
                 sample.make(stack, proxy)
+                if lifecycle:
+                    sample.schedule(stack)
                 _report("sample data", time.monotonic() - began)
-            print(_welcome(spec, stack.layout.endpoints, args.no_sample), flush=True)
+            print(_welcome(stack, args.no_sample), flush=True)
             supervision = stack.supervised()
             while True:
                 for line in supervision.step():
@@ -100,12 +106,13 @@ def cluster_names(text: str) -> tuple[ClusterName, ...]:
     return tuple(ClusterName(name) for name in names)
 
 
-def _welcome(spec: StackSpec, endpoints: Path, bare: bool) -> str:
+def _welcome(stack: Stack, bare: bool) -> str:
+    spec, layout = stack.spec, stack.layout
     proxy, clusters = spec.proxy, spec.clusters
     assert proxy is not None
     lines = [
         "",
-        f"Causeway listens on {proxy} (all addresses: {endpoints}). Connect with",
+        f"Causeway listens on {proxy} (all addresses: {layout.endpoints}). Connect with",
         f"  beeline -u jdbc:hive2://{proxy}",
         f"  python: pyhive.hive.connect({proxy.host!r}, {proxy.port})",
     ]
@@ -117,6 +124,11 @@ def _welcome(spec: StackSpec, endpoints: Path, bare: bool) -> str:
                 "A join that no cluster can run, and the copy that frees it:",
                 f"  http://{spec.console}/where?{asked}",
             ]
+    if stack.ports.lifecycle is not None:
+        lines += [
+            "Feeds and processes are run by",
+            f"  http://{stack.ports.lifecycle}, whose token is in {layout.admin_token}",
+        ]
     if not bare:
         tries = sample.worth_trying(clusters[0], clusters[-1])
         lines += ["and try", *(f"  {each}" for each in tries)]

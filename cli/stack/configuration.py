@@ -153,6 +153,11 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
             f"proxy.admin.port = {ports.admin.port}",
             f"proxy.admin.token.file = {_quoted(str(layout.admin_token))}",
         ]
+    if ports.lifecycle is not None:
+        lines += [
+            f"lifecycle.port = {ports.lifecycle.port}",
+            f"lifecycle.token.file = {_quoted(str(layout.admin_token))}",
+        ]
     if spec.console is not None:
         lines.append(f"console.port = {spec.console.port}")
     if spec.views:  # all that runs here changes the metastore through them, or tells them

@@ -14,9 +14,10 @@ METASTORE = "metastore"
 VIEW = "view"
 PROXY = "proxy"
 CONSOLE = "console"
+LIFECYCLE = "lifecycle"
 WRITE_PLUGIN = "causeway.guard.WritePlugin"
 GUARD = "causeway.guard.Guard"
-SERVICES = frozenset({METASTORE, VIEW, PROXY, CONSOLE})  # all others are clusters
+SERVICES = frozenset({METASTORE, VIEW, PROXY, CONSOLE, LIFECYCLE})  # all others are clusters
 
 # The packages that Spark opens to itself on Java 17 (its JavaModuleOptions).
 _OPENED = (
@@ -45,7 +46,8 @@ class StackSpec:
     `extensions` adds to spark.sql.extensions, `jars` are put on the class path of every Thrift
     Server. `views` says whether each Thrift
     Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None
-    to have none; `console` is the same for the console. `guard` is the jar of the extension that
+    to have none; `console` is the same for the console. `lifecycle` says whether a lifecycle server
+    runs beside a proxy. `guard` is the jar of the extension that
     keeps writes in the primary, None to go without. `others` are the clusters with another Spark
     than that of the stack.
     """
@@ -53,6 +55,7 @@ class StackSpec:
     clusters: tuple[ClusterName, ...]
     proxy: Endpoint | None = None
     console: Endpoint | None = None
+    lifecycle: bool = False
     views: bool = True
     guard: Path | None = None
     heap: str = "1g"
@@ -77,12 +80,14 @@ class OtherSpark:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where each service listens, all on 127.0.0.1. `admin` is the proxy's administration."""
+    """Where each service listens, all on 127.0.0.1. `admin` is the proxy's administration,
+    `lifecycle` the lifecycle server's."""
 
     metastore: Endpoint
     hs2: Mapping[ClusterName, Endpoint]
     views: Mapping[ClusterName, Endpoint]
     admin: Endpoint | None = None
+    lifecycle: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class Layout:
 
     @property
     def admin_token(self) -> Path:
-        """The token of the proxy's administrators."""
+        """The token of administrators, of the proxy and of the lifecycle server."""
         return self.root / "admin.token"
 
     @property
@@ -122,6 +127,11 @@ class Layout:
     def history(self) -> Path:
         """Every statement that ended in the proxy."""
         return self.root / "history.db"
+
+    @property
+    def lifecycle_store(self) -> Path:
+        """Feeds, processes and their instances."""
+        return self.root / "lifecycle.db"
 
     @property
     def derby(self) -> Path:
@@ -225,6 +235,11 @@ def console_service(listen: Endpoint, layout: Layout) -> Service:
     return _service(CONSOLE, argv, {}, layout, (listen,))
 
 
+def lifecycle_service(listen: Endpoint, layout: Layout) -> Service:
+    argv = (*_LIFECYCLE_SERVER, str(layout.settings), str(layout.lifecycle_store))
+    return _service(LIFECYCLE, argv, {}, layout, (listen,))
+
+
 def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:
     """A Java command up to its options, with the heap's limit and its own temporary folder."""
     opened = (f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED)
@@ -247,6 +262,7 @@ def hadoop_uri(path: Path) -> str:
 
 
 _CAUSEWAY = (sys.executable, "-m", "cli.main")
+_LIFECYCLE_SERVER = (sys.executable, "-m", "cli.stack.lifecycle_server")
 _LOCAL_METASTORE = "causeway.stack.LocalMetastore"
 _WITHOUT_JAR = (sys.executable, "-m", "cli.stack.local_metastore")
 

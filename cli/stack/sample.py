@@ -1,11 +1,13 @@
 """Sample data for the embedded stack, made through the proxy as any user would make it."""
 
+import getpass
 import shutil
 from pathlib import Path
 from typing import Any
 
 from pyhive import hive
 
+from cli.stack.lifecycle_documents import SAMPLE_PROCESS, sample_process
 from cli.stack.plan import hadoop_uri
 from cli.stack.stack import Stack
 from conf.names import ClusterName, TableRef
@@ -14,9 +16,12 @@ from conf.topology import Endpoint
 from metastore.client.changes.notifying_client import notifying_client
 from metastore.placement.assign import Assignment, assign
 from metastore.placement.placement_store import PlacementStore
+from pipeline.falcon.model import EntityKey, Kind
+from pipeline.scheduler.clock import SystemClock
 
 DATABASE = "sample"
 CUSTOMERS, ORDERS, VISITS = (f"{DATABASE}.{name}" for name in ("customers", "orders", "visits"))
+TOTALS = f"{DATABASE}.totals"
 
 
 def tables_of_home(home: ClusterName) -> tuple[str, ...]:
@@ -40,6 +45,16 @@ def tables_of_away(away: ClusterName) -> tuple[str, ...]:
         f"CREATE TABLE {VISITS} USING parquet PARTITIONED BY (day) AS"
         " SELECT id AS visit, id * 13 % 100 AS customer,"
         " date_add(DATE '2026-01-01', cast(id % 7 AS int)) AS day FROM range(5000)",
+    )
+
+
+def script_of_totals() -> str:
+    """The SQL of a process: the orders of each city."""
+    return (
+        f"CREATE TABLE IF NOT EXISTS {TOTALS} (city STRING, orders BIGINT, amount DECIMAL(20, 2))"
+        " USING parquet;\n"
+        f"INSERT OVERWRITE TABLE {TOTALS} SELECT city, count(*), sum(amount)"
+        f" FROM {ORDERS} JOIN {CUSTOMERS} USING (customer) GROUP BY city;\n"
     )
 
 
@@ -76,9 +91,25 @@ def make(stack: Stack, proxy: Endpoint) -> None:
     connection.close()  # not after an interrupt: the next reply would be the last call's
 
 
+def schedule(stack: Stack) -> None:
+    """A process that sums up the orders each day, unless an earlier run scheduled one."""
+    from pipeline.scheduler import entity_service  # imports SQLAlchemy, which is large
+    from pipeline.scheduler.store.store import Store
+
+    store, key = Store(str(stack.layout.lifecycle_store)), EntityKey(Kind.PROCESS, SAMPLE_PROCESS)
+    if key in entity_service.read_catalog(store).stored:
+        return
+    script = stack.layout.root / "totals.hql"
+    script.write_text(script_of_totals())
+    user, now = getpass.getuser(), SystemClock().now()
+    text = sample_process(stack.spec.clusters[0], script, now)
+    entity_service.submit(store, text, user, now, lambda *_: ())
+    entity_service.schedule(store, key, user, now, lambda _: None, lambda *_: ())
+
+
 def _clear(cursor: Any, stack: Stack) -> None:
     """What an interrupted run left: its tables, and files of tables that came to nothing."""
-    for table in (CUSTOMERS, ORDERS, VISITS):
+    for table in (CUSTOMERS, ORDERS, VISITS, TOTALS):
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
         for cluster in stack.spec.clusters:
             folder = f"{DATABASE}.db/{table.partition('.')[2]}"

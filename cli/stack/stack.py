@@ -17,12 +17,14 @@ from cli.stack.configuration import files
 from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent
 from cli.stack.java import find_java
 from cli.stack.plan import (
+    LIFECYCLE,
     PROXY,
     Layout,
     Ports,
     Service,
     StackSpec,
     console_service,
+    lifecycle_service,
     metastore_service,
     proxy_service,
     thrift_server,
@@ -42,7 +44,8 @@ Progress = Callable[[str, float], None]
 
 
 class Stack:
-    """One metastore, one Thrift Server per cluster, their views, the proxy and the console.
+    """One metastore, one Thrift Server per cluster, their views, the proxy, the console and the
+    lifecycle server.
 
     Use it as a context: entering starts everything and returns when all answer (or raises a
     StackError with nothing left running), leaving ends everything.
@@ -68,7 +71,7 @@ class Stack:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._children.stop(first=(PROXY,))
+        self._children.stop(first=(LIFECYCLE, PROXY))
         self._exits.close()
 
     def endpoints(self) -> dict[str, object]:
@@ -79,12 +82,13 @@ class Stack:
             "proxy": {"host": proxy.host, "port": proxy.port} if proxy else None,
             "metastore": {"uri": f"thrift://{self.ports.metastore}"},
             "clusters": clusters,
-            "admin": self._admin(),
+            "admin": self._administration(self.ports.admin),
+            "lifecycle": self._lifecycle(),
         }
 
     def supervised(self) -> Supervision:
         """Starts services again that end from now on, as often as its `step` is called."""
-        return Supervision(self._children, self._services, _answers, _START_LIMIT)
+        return Supervision(self._children, self._services, answers, _START_LIMIT)
 
     def is_running(self, service: str) -> bool:
         return self._children.exit_status(service) is None
@@ -104,12 +108,15 @@ class Stack:
             found["metastore"] = f"thrift://{self.ports.views[name]}"
         return found
 
-    def _admin(self) -> dict[str, object] | None:
-        where = self.ports.admin
+    def _administration(self, where: Endpoint | None) -> dict[str, object] | None:
         if where is None:
             return None
         token = str(self.layout.admin_token)
         return {"host": where.host, "port": where.port, "token_file": token}
+
+    def _lifecycle(self) -> dict[str, object] | None:
+        found = self._administration(self.ports.lifecycle)
+        return found and {**found, "store": str(self.layout.lifecycle_store)}
 
     def _prepare(self, exits: ExitStack) -> None:
         if self.spec.proxy:
@@ -154,11 +161,13 @@ class Stack:
             services.append(proxy_service(self.spec.proxy, self.layout))
         if self.spec.console:
             services.append(console_service(self.spec.console, self.layout))
+        if self.ports.lifecycle:
+            services.append(lifecycle_service(self.ports.lifecycle, self.layout))
         return services
 
     def _wait(self, service: Service, began: float) -> None:
         for endpoint in service.listens:
-            while not _answers(endpoint):
+            while not answers(endpoint):
                 self._check_one(service)
                 if time.monotonic() - began > _START_LIMIT:
                     raise ServiceSilent(
@@ -174,13 +183,14 @@ class Stack:
 
 
 def _choose_ports(spec: StackSpec) -> Ports:
-    free = free_ports(2 + 2 * len(spec.clusters))
     count = len(spec.clusters)
+    metastore, admin, lifecycle, *free = free_ports(3 + 2 * count)
     return Ports(
-        metastore=free[0],
-        hs2=dict(zip(spec.clusters, free[1 : 1 + count], strict=True)),
-        views=dict(zip(spec.clusters, free[1 + count : -1], strict=True)),
-        admin=free[-1] if spec.proxy else None,
+        metastore=metastore,
+        hs2=dict(zip(spec.clusters, free[:count], strict=True)),
+        views=dict(zip(spec.clusters, free[count:], strict=True)),
+        admin=admin if spec.proxy else None,
+        lifecycle=lifecycle if spec.proxy and spec.lifecycle else None,
     )
 
 
@@ -227,7 +237,7 @@ def _lock(folder: Path) -> int:
     return descriptor
 
 
-def _answers(endpoint: Endpoint) -> bool:
+def answers(endpoint: Endpoint) -> bool:
     try:
         socket.create_connection((endpoint.host, endpoint.port), timeout=1.0).close()
     except OSError:

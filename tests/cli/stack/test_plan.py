@@ -2,6 +2,7 @@
 
 import inspect
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ from cli.stack.plan import (
     Ports,
     StackSpec,
     console_service,
+    lifecycle_service,
     metastore_service,
     thrift_server,
 )
@@ -53,6 +55,19 @@ def test_the_console_listens_where_the_stack_says(tmp_path: Path) -> None:
     service = console_service(Endpoint("127.0.0.1", 10007), layout)
     assert service.argv[-3:] == ("console", "--conf", str(layout.settings))
     assert service.listens == (spec.console,)
+
+
+def test_the_lifecycle_server_listens_where_the_console_asks_it(tmp_path: Path) -> None:
+    layout, listen = Layout.at(tmp_path), Endpoint("127.0.0.1", 15010)
+    layout.admin_token.touch(0o600)
+    path = tmp_path / "causeway.toml"
+    written = files(SPEC, layout, replace(PORTS, lifecycle=listen))
+    path.write_text(written[layout.settings])
+    assert load(path).lifecycle.port == listen
+    service = lifecycle_service(listen, layout)
+    assert service.argv[-2:] == (str(layout.settings), str(layout.lifecycle_store))
+    assert service.listens == (listen,)
+    assert "lifecycle.port" not in files(SPEC, layout, PORTS)[layout.settings]
 
 
 def test_without_views_no_client_is_trusted_to_use_them() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from pyhive import hive
@@ -22,7 +23,8 @@ from tests.e2e.support.refusals import refused_directly
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("verified_java")]
 
-SERVICES = {"metastore", "view", "solo", "proxy", "console"}
+SERVICES = {"metastore", "view", "solo", "proxy", "console", "lifecycle"}
+TOTALS = "SELECT count(*), sum(orders) FROM sample.totals"
 CITIES = "SELECT city, count(*) FROM sample.customers GROUP BY city ORDER BY city"
 LIMIT = 300.0  # seconds
 
@@ -53,6 +55,22 @@ def _query(folder: Path, *statements: str) -> list[tuple[Any, ...]]:
         return rows(connection.cursor(), *statements)
 
 
+def _sample_instance(folder: Path) -> str:
+    """The state of the newest instance of the sample's process, once it has ended."""
+    found = json.loads((folder / "endpoints.json").read_text())["lifecycle"]
+    token = Path(found["token_file"]).read_text().strip()
+    request = Request(f"http://{found['host']}:{found['port']}/v1/instances?name=sample-totals")
+    request.add_header("Authorization", f"Bearer {token}")
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        with urlopen(request, timeout=LIMIT) as answer:
+            instances = json.load(answer)["instances"]
+        if instances and instances[0]["state"] in ("SUCCEEDED", "FAILED"):
+            return str(instances[0]["state"])
+        time.sleep(0.2)
+    pytest.fail(f"the sample's process has not run: {instances}")
+
+
 def _solo(folder: Path) -> Endpoint:
     """The cluster's Thrift Server."""
     clusters = json.loads((folder / "endpoints.json").read_text())["clusters"]
@@ -77,6 +95,17 @@ def test_no_other_address_of_the_machine_is_listened_on(stack: Stack) -> None:
         socket.create_connection((mine.host, mine.port), LIMIT).close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", mine.port), LIMIT)
+
+
+def _started_by(pid: int, part: str) -> list[list[str]]:
+    """The children of each child of a process whose command has this part."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    parents = [each for each in found if part in Path(f"/proc/{each}/cmdline").read_text()]
+    return [
+        [child for path in Path(f"/proc/{each}/task").glob("*/children")
+         for child in path.read_text().split()]
+        for each in parents
+    ]  # fmt: skip
 
 
 def _kill_services(process: "subprocess.Popen[str]") -> None:
@@ -117,6 +146,9 @@ def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> No
         cities = _query(folder, CITIES)
         assert len(cities) == 3
         _query(folder, "CREATE TABLE sample.mine AS SELECT 7 AS seven")
+        assert _sample_instance(folder) == "SUCCEEDED"
+        assert _query(folder, TOTALS) == [(3, 2000)]
+        assert _started_by(process.pid, "lifecycle_server") == [[]]  # no Spark
         assert "[CW361]" in refused_directly(_solo(folder), CITIES)
         _kill_services(process)
         assert _told_again(process) == SERVICES
