@@ -13,14 +13,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import (
-    BEGINS_QUERY,
-    WITH_FROM,
-    begins_query,
-    is_name,
-    is_query_word,
-    word_of,
-)
+from dialect.lexing.tokens import WITH_FROM, begins_query, is_name
+from dialect.parsing.query_cursor import SETS, SINGLE, QueryCursor
 from dialect.parsing.values_rows import begins_rows
 from dialect.work import spend
 
@@ -29,25 +23,10 @@ _BEFORE_ARGUMENTS = frozenset({_OPEN, _COMMA, TokenType.FARROW})
 # What may follow an argument TABLE(t).
 _PARTITIONING = frozenset({"WITH", "PARTITION", "PARTITION BY", "DISTRIBUTE", "DISTRIBUTE BY"})
 _TOKENS = 2  # that are read in a step of work
-_SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
-# Clauses of one expression. A comma in one would be FROM's: the word is an alias then.
-_SINGLE = frozenset({"WHERE", "HAVING", "LIMIT", "OFFSET"})
 _LISTS = frozenset({"GROUP BY", "ORDER BY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY"})
-_CLAUSES = _LISTS | _SINGLE | {"WINDOW"}
+_CLAUSES = _LISTS | SINGLE | {"WINDOW"}
 # A table may follow these. In an expression they are refused, beside where no table can follow.
 _REFUSED = frozenset({"FROM", "JOIN", "TABLE", "SELECT", "INSERT"})
-# No names of tables, aliases or CTEs for certain.
-_STRUCTURE = frozenset(
-    {"JOIN", "LATERAL", "ON", "USING", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}
-    | {"NATURAL", "INSERT", "GROUP", "ORDER", "AS"}
-    # After one of these the word before was no JOIN or FROM, but a column of that name.
-    | {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IS", "DIV"}
-).union(BEGINS_QUERY, _SETS, _SINGLE)
-# What certainly ends an expression.
-_OPERANDS = frozenset(
-    {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.NULL}
-    | {TokenType.R_PAREN, TokenType.R_BRACKET}
-)
 
 
 def outline(tokens: Sequence[Token]) -> exp.Select:
@@ -60,20 +39,8 @@ def outline(tokens: Sequence[Token]) -> exp.Select:
     return tree
 
 
-class _Reader:
+class _Reader(QueryCursor):
     """Reads the tokens from left to right. Each method stops at a token that it does not know."""
-
-    def __init__(self, tokens: Sequence[Token]) -> None:
-        self._tokens = tokens
-        self._at = 0
-
-    @property
-    def done(self) -> bool:
-        return self._at >= len(self._tokens)
-
-    def refusal(self) -> NotUnderstood:
-        near = "its end" if self.done else repr(self._tokens[self._at].text[:30])
-        return NotUnderstood(f"not understood near {near}")
 
     # Queries
 
@@ -81,9 +48,9 @@ class _Reader:
         """A query up to the bracket that closes it, or the end."""
         found = _select()
         found.set("limit", exp.Limit(expression=exp.Literal.number(1)))
-        if self._take("WITH"):
+        if self.take("WITH"):
             ctes = [self._cte()]
-            while self._take_kind(_COMMA):
+            while self.take_kind(_COMMA):
                 ctes.append(self._cte())
             found.set("with_", exp.With(expressions=ctes))
         self._term(found)
@@ -92,49 +59,49 @@ class _Reader:
 
     def _more_terms(self, found: exp.Select) -> None:
         """Set operations with more terms, and clauses such as ORDER BY between them."""
-        while not self._ends():
-            if self._take_set_operation():
+        while not self.ends():
+            if self.take_set_operation():
                 self._term(found)
             else:
                 self._clauses(found)
 
     def _cte(self) -> exp.CTE:
-        name = self._name()
-        if self._kind() == _OPEN and not begins_query(self._tokens, self._at):
-            self._at += 1
-            self._name()
-            while self._take_kind(_COMMA):
-                self._name()
-            self._close()
-        self._take("AS")
-        if self._kind() != _OPEN:
+        name = self.name()
+        if self.kind() == _OPEN and not begins_query(self.tokens, self.at):
+            self.at += 1
+            self.name()
+            while self.take_kind(_COMMA):
+                self.name()
+            self.close()
+        self.take("AS")
+        if self.kind() != _OPEN:
             raise self.refusal()
         return exp.CTE(this=self._bracketed_query(), alias=exp.TableAlias(this=name))
 
     def _bracketed_query(self) -> exp.Select:
-        self._at += 1
+        self.at += 1
         found = self.query()
-        self._close()
+        self.close()
         return found
 
     def _term(self, found: exp.Select) -> None:
         """One SELECT, TABLE, VALUES or FROM .. SELECT, or a query in brackets."""
-        if self._kind() == _OPEN:
+        if self.kind() == _OPEN:
             _add_source(found, exp.Subquery(this=self._bracketed_query()))
-        elif self._take("TABLE"):
+        elif self.take("TABLE"):
             _add_source(found, self._table())
-        elif self._take("VALUES"):
+        elif self.take("VALUES"):
             self._check_row()
             self._expressions(found)
-        elif self._take("SELECT"):
+        elif self.take("SELECT"):
             self._selected(found)
-            if self._take("FROM"):
+            if self.take("FROM"):
                 self._from(found)
-        elif self._take("FROM"):
+        elif self.take("FROM"):
             self._from(found)
-            if self._peek() != "SELECT":
+            if self.peek() != "SELECT":
                 raise self.refusal()
-            while self._take("SELECT"):
+            while self.take("SELECT"):
                 self._selected(found)
         else:
             raise self.refusal()
@@ -145,13 +112,13 @@ class _Reader:
         Something is named in any case: in `SELECT FROM t` a column called from, and t is its alias.
         In `SELECT DISTINCT FROM t` it may also be a column called distinct.
         """
-        start = self._at
-        if self._peek() in ("ALL", "DISTINCT") and self._peek(1) == "FROM":
+        start = self.at
+        if self.peek() in ("ALL", "DISTINCT") and self.peek(1) == "FROM":
             raise self.refusal()
-        self._take("FROM")
-        start += self._peek() in ("ALL", "DISTINCT")
+        self.take("FROM")
+        start += self.peek() in ("ALL", "DISTINCT")
         self._expressions(found, frozenset({"JOIN", "TABLE"}))
-        if self._at == start:
+        if self.at == start:
             raise self.refusal()
 
     # FROM
@@ -160,27 +127,27 @@ class _Reader:
         """Relations, and the clauses after them. After LATERAL VIEW and pipes commas are theirs."""
         self._relation(found)
         listed = False
-        while not self._ends():
-            word = self._peek()
-            if word in _SETS or word == "SELECT":
+        while not self.ends():
+            word = self.peek()
+            if word in SETS or word == "SELECT":
                 return
             if word in _CLAUSES and (word != "WINDOW" or self._opens_window()):
                 self._clauses(found)
-            elif (word, self._peek(1)) in (("LATERAL", "VIEW"), ("|", ">")):
+            elif (word, self.peek(1)) in (("LATERAL", "VIEW"), ("|", ">")):
                 listed = True
-                self._at += 2
-            elif (word == "JOIN" or self._kind() == _COMMA) and not listed:
-                self._at += 1
+                self.at += 2
+            elif (word == "JOIN" or self.kind() == _COMMA) and not listed:
+                self.at += 1
                 self._relation(found)
             else:
                 self._step(found)
 
     def _relation(self, found: exp.Select) -> None:
-        if self._take("LATERAL") and "(" not in (self._peek(), self._peek(1)):
+        if self.take("LATERAL") and "(" not in (self.peek(), self.peek(1)):
             raise self.refusal()  # a table called lateral, or after it a table that Spark refuses
-        if self._kind() == _OPEN:
+        if self.kind() == _OPEN:
             self._bracketed(found)
-        elif self._take("VALUES"):
+        elif self.take("VALUES"):
             self._check_row()
             self._rows(found)
         else:
@@ -188,20 +155,20 @@ class _Reader:
 
     def _bracketed(self, found: exp.Select) -> None:
         """`(query)`, `(t JOIN u)`, or both: `((SELECT ..) x JOIN t)`."""
-        if self._query_opens():
+        if self.query_opens():
             _add_source(found, exp.Subquery(this=self._bracketed_query()))
             return
-        self._at += 1
+        self.at += 1
         self._from(found)
         self._more_terms(found)
-        self._close()
+        self.close()
 
     def _table(self, caller: exp.Select | None = None) -> exp.Table:
         """A table by its name; in FROM also a call of a table function."""
-        parts = [self._name()]
-        while self._take_kind(TokenType.DOT):
-            parts.append(self._name())
-        if self._kind() == _OPEN and caller is not None:
+        parts = [self.name()]
+        while self.take_kind(TokenType.DOT):
+            parts.append(self.name())
+        if self.kind() == _OPEN and caller is not None:
             if len(parts) > 1:
                 raise NotUnderstood("a table function of another database")
             texts = self._arguments(caller)
@@ -212,9 +179,9 @@ class _Reader:
 
     def _arguments(self, found: exp.Select) -> list[exp.Expr]:
         """A table function's arguments as far as they may name a table: its texts."""
-        start = self._at
+        start = self.at
         self._group(found, of_table_function=True)
-        inner = self._tokens[start + 1 : self._at - 1]
+        inner = self.tokens[start + 1 : self.at - 1]
         return [
             exp.Literal.string(token.text) if token.token_type == TokenType.STRING else exp.Null()
             for token in inner
@@ -227,17 +194,17 @@ class _Reader:
         The row before is `plain` when it is one literal or bracket. After another one a bracket may
         be a table: `VALUES 1 + 2 v(x), (t)`.
         """
-        is_row = begins_rows(self._tokens, self._at)
-        if not is_row or (self._kind() == _OPEN and not plain):
+        is_row = begins_rows(self.tokens, self.at)
+        if not is_row or (self.kind() == _OPEN and not plain):
             raise self.refusal()
 
     def _rows(self, found: exp.Select) -> None:
         """The rows of VALUES in FROM, up to an alias, a join or a clause."""
         ended = False
         steps = 0
-        while not self._ends():
-            kind, word = self._kind(), self._peek()
-            if word == "AS" or (ended and is_name(self._tokens[self._at])):
+        while not self.ends():
+            kind, word = self.kind(), self.peek()
+            if word == "AS" or (ended and is_name(self.tokens[self.at])):
                 return
             ended = kind in (_OPEN, TokenType.NUMBER, TokenType.STRING)
             self._step(found)
@@ -251,160 +218,87 @@ class _Reader:
     def _clauses(self, found: exp.Select) -> None:
         """WHERE, GROUP BY and the others up to a set operation, SELECT, a bracket or the end."""
         single = False
-        if self._peek() not in _CLAUSES:
+        if self.peek() not in _CLAUSES:
             raise self.refusal()
-        while not self._ends():
-            word = self._peek()
-            if word == "SELECT" or (word in _SETS and self._opens_term()):
+        while not self.ends():
+            word = self.peek()
+            if word == "SELECT" or (word in SETS and self.opens_term()):
                 return
             if word in _CLAUSES:
-                single = word in _SINGLE
+                single = word in SINGLE
             if word == "WINDOW" and not self._opens_window():
                 raise self.refusal()
-            if single and self._kind() == _COMMA:
+            if single and self.kind() == _COMMA:
                 raise self.refusal()
             self._step(found)
 
     def _opens_window(self) -> bool:
         """`WINDOW w AS`; else it is an alias."""
-        return self._kind() == TokenType.WINDOW
+        return self.kind() == TokenType.WINDOW
 
     def _expressions(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
         """Expressions up to FROM, SELECT, a set operation, a closing bracket or the end."""
-        while not self._ends():
-            word = self._peek()
-            if word == "FROM" and not self._after_distinct():
-                if self._may_compare():
+        while not self.ends():
+            word = self.peek()
+            if word == "FROM" and not self.after_distinct():
+                if self.may_compare():
                     raise self.refusal()
                 return
-            if word == "SELECT" or (word in _SETS and self._opens_term()):
+            if word == "SELECT" or (word in SETS and self.opens_term()):
                 return
             self._step(found, allowed)
 
     def _step(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
         """One token of an expression, or all that stands in brackets."""
-        if self._kind() == _OPEN:
+        if self.kind() == _OPEN:
             self._group(found)
             return
-        word = self._peek()
-        harmless = word in allowed or self._is_field() or self._after_distinct()
+        word = self.peek()
+        harmless = word in allowed or self.is_field() or self.after_distinct()
         if word in _REFUSED and not harmless:
             raise self.refusal()
-        self._at += 1
+        self.at += 1
 
     def _group(self, found: exp.Select, of_table_function: bool = False) -> None:
         """What stands in brackets: a query, or expressions with queries among them. TABLE may
         only be an argument of a table function; elsewhere it is refused as a name."""
-        function = self._peek(-1) if self._at else ""
-        if self._query_opens() and not (function in WITH_FROM and self._peek(1) == "FROM"):
+        function = self.peek(-1) if self.at else ""
+        if self.query_opens() and not (function in WITH_FROM and self.peek(1) == "FROM"):
             _add_query(found, self._bracketed_query())
             return
-        self._at += 1
+        self.at += 1
         with_from = frozenset({"FROM"}) if function in WITH_FROM else frozenset[str]()
-        while not self._ends():
-            word = self._peek()
+        while not self.ends():
+            word = self.peek()
             if of_table_function and self._at_table_argument():
                 self._table_argument(found)
-            elif word in _SETS and self._opens_term():
-                self._take_set_operation()
+            elif word in SETS and self.opens_term():
+                self.take_set_operation()
                 nested = _select()
                 self._term(nested)
                 _add_query(found, nested)
             else:
                 self._step(found, with_from)
-        self._close()
+        self.close()
 
     def _at_table_argument(self) -> bool:
         """`TABLE (` where an argument begins; inside an expression it calls a function."""
-        before = self._tokens[self._at - 1].token_type
-        return self._peek() == "TABLE" and self._peek(1) == "(" and before in _BEFORE_ARGUMENTS
+        before = self.tokens[self.at - 1].token_type
+        return self.peek() == "TABLE" and self.peek(1) == "(" and before in _BEFORE_ARGUMENTS
 
     def _table_argument(self, found: exp.Select) -> None:
         """`TABLE(t)` or `TABLE(query)`, and nothing of an expression after it."""
-        self._at += 1
-        if begins_query(self._tokens, self._at):
+        self.at += 1
+        if begins_query(self.tokens, self.at):
             _add_query(found, self._bracketed_query())
         else:
-            self._at += 1
+            self.at += 1
             nested = _select()
             _add_source(nested, self._table())
             _add_query(found, nested)
-            self._close()
-        if not self._ends() and self._kind() != _COMMA and self._peek() not in _PARTITIONING:
+            self.close()
+        if not self.ends() and self.kind() != _COMMA and self.peek() not in _PARTITIONING:
             raise self.refusal()
-
-    # Words
-
-    def _kind(self) -> TokenType | None:
-        return None if self.done else self._tokens[self._at].token_type
-
-    def _peek(self, ahead: int = 0) -> str:
-        at = self._at + ahead
-        return word_of(self._tokens[at]) if at < len(self._tokens) else ""
-
-    def _ends(self) -> bool:
-        return self.done or self._kind() == _CLOSE
-
-    def _take(self, word: str) -> bool:
-        found = self._peek() == word
-        self._at += found
-        return found
-
-    def _take_kind(self, kind: TokenType) -> bool:
-        found = self._kind() == kind
-        self._at += found
-        return found
-
-    def _close(self) -> None:
-        if not self._take_kind(_CLOSE):
-            raise self.refusal()
-
-    def _name(self) -> exp.Identifier:
-        """One part of a name."""
-        token = None if self.done else self._tokens[self._at]
-        if token is None or not is_name(token) or word_of(token) in _STRUCTURE:
-            raise self.refusal()
-        self._at += 1
-        return exp.Identifier(this=token.text, quoted=token.token_type == TokenType.IDENTIFIER)
-
-    def _is_field(self) -> bool:
-        """`x.select`: a word after a name and a dot is a name."""
-        before = self._tokens[max(self._at - 2, 0) : self._at]
-        return len(before) == 2 and before[1].token_type == TokenType.DOT and is_name(before[0])
-
-    def _after_distinct(self) -> bool:
-        """`x IS [NOT] DISTINCT FROM`, a comparison. Without x, IS and DISTINCT may be names."""
-        if self._peek(-1) != "DISTINCT" or self._at < 3:
-            return False
-        start = self._at - (3 if self._peek(-2) == "NOT" else 2)
-        return (
-            start > 0
-            and word_of(self._tokens[start]) == "IS"
-            and self._tokens[start - 1].token_type in _OPERANDS
-        )
-
-    def _may_compare(self) -> bool:
-        """Whether FROM here may be that of `drop IS DISTINCT FROM x`, of a column called drop."""
-        if self._peek(-1) != "DISTINCT" or self._at < 3:
-            return False
-        start = self._at - (3 if self._peek(-2) == "NOT" else 2)
-        before = self._tokens[start - 1]
-        is_column = is_name(before) and word_of(before) not in ("SELECT", "ALL", "DISTINCT")
-        return word_of(self._tokens[start]) == "IS" and is_column
-
-    def _query_opens(self) -> bool:
-        """Whether the bracket here holds a query."""
-        return self._at + 1 < len(self._tokens) and is_query_word(self._tokens, self._at + 1)
-
-    def _opens_term(self) -> bool:
-        ahead = 2 if self._peek(1) in ("ALL", "DISTINCT") else 1
-        return begins_query(self._tokens, self._at + ahead)
-
-    def _take_set_operation(self) -> bool:
-        if self._peek() not in _SETS:
-            return False
-        self._at += 2 if self._peek(1) in ("ALL", "DISTINCT") else 1
-        return True
 
 
 def _select() -> exp.Select:
