@@ -22,7 +22,7 @@ from conf.names import TableRef
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
-from pipeline.falcon.model import EntityKey, Kind
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.processes.commands import Programs
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.cluster_actions import ClusterActions

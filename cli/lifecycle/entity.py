@@ -31,9 +31,10 @@ from cli.lifecycle.work_observer import environment_observer
 from pipeline.falcon import expression, rules
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.documents import document, tree
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, Problem
-from pipeline.falcon.model import Entity, EntityKey, Kind
 from pipeline.falcon.warnings import warnings_of
 from pipeline.scheduler import entity_service
 

@@ -29,7 +29,7 @@ from cli.lifecycle.lifecycle_options import (
 )
 from cli.lifecycle.work_observer import environment_observer
 from pipeline.falcon.calendar import format_time
-from pipeline.falcon.model import Process
+from pipeline.falcon.entities.process import Process
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.errors import UnknownEntity

@@ -54,7 +54,8 @@ from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, ma
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.eviction_plans import eviction_plans
 from pipeline.scheduler.instances import plan as planning
-from pipeline.scheduler.instances.plan import Change, Create, Look, Run, Step
+from pipeline.scheduler.instances.changes import Change
+from pipeline.scheduler.instances.plan import Create, Look, Run, Step
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
 from proxy.operations.audit.audit_events import Caller

@@ -13,9 +13,11 @@ from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.errors import MetastoreError
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.identity import EntityKey, Kind
+from pipeline.falcon.entities.process import Engine
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Engine, Entity, EntityKey, Kind
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.catalog_service import CatalogService, load_catalog_service
 from pipeline.scheduler.clock import SystemClock
@@ -23,7 +25,7 @@ from pipeline.scheduler.errors import CannotSchedule
 from pipeline.scheduler.instances.work_records import OnChange, no_record
 
 if TYPE_CHECKING:
-    from pipeline.scheduler.store.store import Store
+    from pipeline.scheduler.store.store import Store  # SQLAlchemy is an extra
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 

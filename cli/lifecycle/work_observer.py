@@ -10,7 +10,7 @@ from cli.lifecycle.lifecycle_options import named_settings
 from conf.errors import BadSetting
 from conf.settings.settings import Settings
 from database.history.work import WorkRecord
-from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.work_records import record_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from html import escape
 
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document, tree
+from pipeline.falcon.entities.identity import Kind
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
-from pipeline.falcon.model import Kind
 from pipeline.falcon.warnings import warnings_of
 
 Values = Mapping[str, str]

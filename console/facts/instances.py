@@ -6,7 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console.drawing.grid import Cell, Row, worst
-from pipeline.falcon.model import Entity, Feed, Process, Sla
+from pipeline.falcon.entities.agreements import Sla
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.process import Process
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _NAMED = 3  # instances of a cell that are named under the pointer

@@ -11,7 +11,9 @@ from conf.copies import TableCopies, copy_states
 from console import shown
 from console.drawing.graph import Edge, Node
 from console.facts.instances import entity_path
-from pipeline.falcon.model import Entity, Feed, Paths, Process, Role, Table
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed, Paths, Role, Table
+from pipeline.falcon.entities.process import Process
 
 MAX_NODES = 150
 UPSTREAM, DOWNSTREAM, BOTH = "upstream", "downstream", "both"

@@ -12,8 +12,8 @@ from conf.roles import Role
 from console.facts.entity_forms import FORMS, defaults, document_of, judge
 from console.rendering import page
 from console.roles import needs
+from pipeline.falcon.entities.identity import Kind
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Kind
 
 
 @needs(Role.VIEWER)

@@ -16,7 +16,7 @@ from console.facts import instances as shown
 from console.paging import changed, links
 from console.rendering import page
 from console.roles import needs
-from pipeline.falcon.model import Entity
+from pipeline.falcon.entities.entity import Entity
 
 DAYS = (7, 14, 31)
 LISTED = 50  # instances of a page

@@ -15,7 +15,8 @@ from console.facts import instances as shown
 from console.paging import links
 from console.rendering import page
 from console.roles import needs
-from pipeline.falcon.model import Entity, Kind
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.identity import Kind
 
 _RUNNING = (Kind.FEED.value, Kind.PROCESS.value)
 HOURS = 48  # that the grid shows

@@ -20,7 +20,8 @@ from console.shown import seconds
 from console.sources.metastore_client import TableList
 from console.sources.optional import optional
 from console.sources.proxies_client import Answers
-from pipeline.falcon.model import Entity, Feed
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed
 
 HOURS = (24, 72, 168)
 _LISTED = 50  # lines of each table

@@ -16,7 +16,7 @@ from console.rendering import page
 from console.roles import needs
 from console.sources.metastore_client import TableList
 from console.sources.optional import optional
-from pipeline.falcon.model import Entity
+from pipeline.falcon.entities.entity import Entity
 
 DAYS = (1, 7, 30)
 _EDGES = "1000"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.errors import BadDocument
-from pipeline.falcon.model import Entity
 
 
 class EntityReader:

@@ -10,7 +10,7 @@ from console.errors import NotSetUp
 from console.sources.cached import Cached, within
 from console.sources.entity_reader import EntityReader
 from console.sources.http_client import Api, call
-from pipeline.falcon.model import Entity
+from pipeline.falcon.entities.entity import Entity
 from proxy.auth.thread_pool import DaemonThreads
 
 SOURCE = "the lifecycle"

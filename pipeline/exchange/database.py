@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conf.secrets import SecretFile
 from pipeline.errors import ActionFailed
-from pipeline.falcon.model import DatasourceInterface
+from pipeline.falcon.entities.datasource import DatasourceInterface
 from pipeline.lease import WorkLease
 
 _JDBC = "org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions"

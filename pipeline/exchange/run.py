@@ -10,8 +10,9 @@ from pipeline.exchange import rows as shapes
 from pipeline.exchange.database import Database, stopped_on_loss
 from pipeline.exchange.rows import Columns
 from pipeline.exchange.sql import Merge, Window
+from pipeline.falcon.entities.datasource import DatasourceInterface
+from pipeline.falcon.entities.feed import Exchange
 from pipeline.falcon.exchange_rules import FETCH_SIZE, MAPPERS, SPLIT_BY, keys_of
-from pipeline.falcon.model import DatasourceInterface, Exchange
 from pipeline.lease import WorkLease
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.falcon.model import Cluster, Datasource, Entity, Feed
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.datasource import Datasource
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ rerun of an export changes the same rows, which it knows by their keys.
 import re
 from collections.abc import Callable, Iterator
 
+from pipeline.falcon.entities.datasource import Datasource
+from pipeline.falcon.entities.feed import Direction, Exchange, FeedCluster
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Datasource, Direction, Exchange, FeedCluster
 
 SPLIT_BY, MAPPERS, FETCH_SIZE, UPDATE_KEY = (
     "--split-by", "--num-mappers", "--fetch-size", "--update-key",

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pipeline.falcon import catalog_uri, validators
 from pipeline.falcon.calendar import Frequency
 from pipeline.falcon.catalog_uri import TableUri
+from pipeline.falcon.entities.feed import Feed, Paths
+from pipeline.falcon.entities.process import Policy, Retry
 from pipeline.falcon.errors import BadCatalogUri, Problem
-from pipeline.falcon.model import Feed, Paths, Policy, Retry
 from pipeline.falcon.partition_paths import date_variables
 from pipeline.falcon.validators import Check
 

@@ -13,8 +13,9 @@ from itertools import islice
 
 from conf.names import ClusterName
 from pipeline.falcon.calendar import Calendar, format_time, parse_time
+from pipeline.falcon.entities.feed import Feed, FeedCluster, Paths, Storage
+from pipeline.falcon.entities.process import Input, Output, Process
 from pipeline.falcon.expression import At, Future, Latest
-from pipeline.falcon.model import Feed, FeedCluster, Input, Output, Paths, Process, Storage
 
 MAX_WINDOW = 10_000
 MAX_CANDIDATES = 1000  # instances among which `latest` and `future` count

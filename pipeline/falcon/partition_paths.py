@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import combinations
 
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed, FeedCluster, Paths, Role, Storage
+from pipeline.falcon.entities.process import Input
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Cluster, Feed, FeedCluster, Input, Paths, Role, Storage
 
 Part = tuple[str, ...]
 """Names of directories or patterns, one a level; empty: the whole instance."""

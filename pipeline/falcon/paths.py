@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from pipeline.falcon.model import Cluster
+from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.partition_paths import with_cluster
 
 # As in HadoopFileStore.java. A directory cannot be renamed there in one step.

@@ -11,26 +11,14 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from pipeline.falcon import exchange_rules, feed_properties, partition_paths
+from pipeline.falcon.entities.agreements import Sla
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.datasource import Datasource
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Direction, Feed, FeedCluster, Paths, Role, Storage, Table
+from pipeline.falcon.entities.process import Engine, Input, Output, Process, ProcessCluster
 from pipeline.falcon.errors import BadExpression, Problem
 from pipeline.falcon.expression import At, Expression, Future, Latest
-from pipeline.falcon.model import (
-    Cluster,
-    Datasource,
-    Direction,
-    Engine,
-    Entity,
-    Feed,
-    FeedCluster,
-    Input,
-    Output,
-    Paths,
-    Process,
-    ProcessCluster,
-    Role,
-    Sla,
-    Storage,
-    Table,
-)
 from pipeline.falcon.partition_paths import DATE_VARIABLES, date_variables
 from pipeline.falcon.paths import is_object_store, path_at, unpublishable
 

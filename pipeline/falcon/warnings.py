@@ -4,17 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from pipeline.falcon.calendar import Calendar
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.datasource import Datasource
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed, FeedCluster, Role, Table
+from pipeline.falcon.entities.process import Process
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import (
-    Cluster,
-    Datasource,
-    Entity,
-    Feed,
-    FeedCluster,
-    Process,
-    Role,
-    Table,
-)
 
 _MANY = 1000  # instances
 _LONG = timedelta(days=366)  # a validity that begins so long ago may be a mistake

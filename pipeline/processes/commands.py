@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline.falcon.model import Cluster, Process
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.process import Process
 from pipeline.processes.errors import CannotRun
 from pipeline.processes.script import located
 

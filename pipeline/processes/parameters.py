@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.entities.feed import Paths, Table
+from pipeline.falcon.entities.process import Engine, Process
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need, inputs_of, outputs_of, read
-from pipeline.falcon.model import Engine, Paths, Process, Table
 from pipeline.falcon.partition_paths import Part, part_of
 from pipeline.falcon.paths import path_at
 

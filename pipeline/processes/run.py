@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.process import Engine, Process
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster, Engine, Process
 from pipeline.lease import WorkLease
 from pipeline.processes.commands import Programs, pig_command, spark_command
 from pipeline.processes.errors import CannotRun

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from pipeline.falcon.model import Cluster
+from pipeline.falcon.entities.cluster import Cluster
 from pipeline.processes.errors import NoScript
 
 MAX_BYTES = 4 << 20

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from pipeline.copy.files import Files
 from pipeline.errors import ActionFailed
-from pipeline.falcon.model import Cluster, Paths
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Paths
 from pipeline.falcon.partition_paths import with_cluster
 from pipeline.falcon.paths import is_object_store, path_at
 from pipeline.lease import WorkLease

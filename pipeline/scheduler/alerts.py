@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from pipeline.falcon.calendar import format_time
-from pipeline.falcon.model import Notification
+from pipeline.falcon.entities.agreements import Notification
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.plan import Change
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.store.schema import Alert
 

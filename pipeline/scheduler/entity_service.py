@@ -11,18 +11,14 @@ from datetime import datetime
 from pipeline.falcon import rules
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.identity import EntityKey, Kind
+from pipeline.falcon.entities.process import Engine, Process
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
-from pipeline.falcon.model import (
-    Engine,
-    Entity,
-    EntityKey,
-    Feed,
-    Kind,
-    Process,
-)
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
-from pipeline.scheduler.instances import plan
+from pipeline.scheduler.instances import changes
 from pipeline.scheduler.instances.instance import Action, Instance
 from pipeline.scheduler.instances.schedule import Schedule, of_feed, of_process
 from pipeline.scheduler.instances.states import Event, NoTransition, State
@@ -295,15 +291,15 @@ def change_instances(
     return done, refused
 
 
-def _changed(instance: Instance, event: Event, now: datetime) -> plan.Change:
+def _changed(instance: Instance, event: Event, now: datetime) -> changes.Change:
     """Raises states.NoTransition."""
     match event:
         case Event.RERUN:
-            return plan.rerun(instance, now)
+            return changes.rerun(instance, now)
         case Event.RESUME:
-            return plan.resume(instance, now)
+            return changes.resume(instance, now)
         case _:
-            return plan.move(instance, event, now)
+            return changes.move(instance, event, now)
 
 
 def rerunnable(instance: Instance, force: bool) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from pipeline.falcon.model import EntityKey
+from pipeline.falcon.entities.identity import EntityKey
 from pipeline.retention.plan import RetentionPlan
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Task

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
 from pipeline.falcon.calendar import format_time
-from pipeline.falcon.model import EntityKey, Notification
+from pipeline.falcon.entities.agreements import Notification
+from pipeline.falcon.entities.identity import EntityKey
 from pipeline.scheduler.alerts import is_alert, notification_channel
 from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Action, Instance
-from pipeline.scheduler.instances.plan import Change
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import Store
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipeline.falcon.model import Feed, Table
+from pipeline.falcon.entities.feed import Feed, Table
 from pipeline.scheduler.entity_service import EntityCatalog
 from pipeline.scheduler.instances.instance import Action, ScheduleKey
 from pipeline.scheduler.instances.schedule import Schedule

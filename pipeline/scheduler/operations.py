@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import format_time, parse_time
-from pipeline.falcon.model import EntityKey, Kind
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.retention.plan import RetentionPlan
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import Clock
@@ -24,7 +24,8 @@ from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey,
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.server import SchedulerServer
-from pipeline.scheduler.store.store import Search, Store
+from pipeline.scheduler.store.instance_search import InstanceSearch
+from pipeline.scheduler.store.store import Store
 
 Query = Mapping[str, Sequence[str]]
 """The parameters of a request, each with its values."""
@@ -222,7 +223,7 @@ class Operations:
         if search.start is None:
             raise BadRequest("start=TIME (and end=TIME) name the instances.")
         end = search.end or search.start + timedelta(minutes=1)
-        search = Search(search.equal, search.states, search.start, end, limit=_CHANGED)
+        search = InstanceSearch(search.equal, search.states, search.start, end, limit=_CHANGED)
         found = self.store.search(search)
         if not found:
             raise UnknownEntity(f"{key} has no such instance.")
@@ -253,7 +254,7 @@ def entity_key(kind: str, name: str) -> EntityKey:
         raise UnknownEntity(f"there is no kind {kind!r}") from None
 
 
-def _search(query: Query) -> Search:
+def _search(query: Query) -> InstanceSearch:
     """Raises BadRequest."""
     known = {*_COLUMNS, "state", "start", "end", "after", "limit", "force"}
     if unknown := sorted(set(query) - known):
@@ -263,7 +264,7 @@ def _search(query: Query) -> Search:
         limit = int(_one(query, "limit") or _PAGE)
         if not 1 <= limit <= _LARGEST_PAGE:
             raise ValueError(f"limit is from 1 to {_LARGEST_PAGE}")
-        return Search(
+        return InstanceSearch(
             equal={
                 name: parse(value)
                 for name, parse in _COLUMNS.items()

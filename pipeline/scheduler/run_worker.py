@@ -16,10 +16,10 @@ from pipeline.scheduler.actions.work import Actions, Done, Result, Task
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
-from pipeline.scheduler.instances.plan import (
+from pipeline.scheduler.instances.outcomes import (
     Blocked,
-    Change,
     Failed,
     Interrupted,
     Outcome,

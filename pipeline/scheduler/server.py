@@ -15,24 +15,20 @@ from datetime import datetime
 
 from conf.errors import CausewayError
 from database.errors import StoreUnavailable
-from pipeline.falcon.model import Entity, EntityKey, Feed, Notification, Order, Process
+from pipeline.falcon.entities.agreements import Notification
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.identity import EntityKey
+from pipeline.falcon.entities.process import Order, Process
 from pipeline.scheduler.actions.work import Actions, Task
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Action, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.plan import (
-    MAX_LOOKS,
-    Change,
-    Create,
-    Look,
-    Run,
-    after_look,
-    plan,
-    recover,
-    runs_alone,
-)
+from pipeline.scheduler.instances.outcomes import after_look, recover
+from pipeline.scheduler.instances.plan import MAX_LOOKS, Create, Look, Run, plan, runs_alone
 from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.open_work import needed_by_open_work

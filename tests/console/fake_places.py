@@ -15,7 +15,7 @@ from console.sources.entity_reader import EntityReader
 from console.sources.hudi_client import HudiClient, HudiTimeline
 from console.sources.metastore_client import NoSuchTable, TableDetails, TableList
 from console.sources.partition_states import clusters_in_order, partition_states
-from pipeline.falcon.model import Entity
+from pipeline.falcon.entities.entity import Entity
 from pipeline.hudi.plan import Plan
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 

@@ -1,15 +1,9 @@
 """Reads the elements about other databases: datasources, and the exchanges of feeds with them."""
 
 from pipeline.falcon.documents.tree import Element
-from pipeline.falcon.model import (
-    Acl,
-    Credential,
-    Datasource,
-    DatasourceInterface,
-    Direction,
-    Driver,
-    Exchange,
-)
+from pipeline.falcon.entities.datasource import Credential, Datasource, DatasourceInterface, Driver
+from pipeline.falcon.entities.feed import Direction, Exchange
+from pipeline.falcon.entities.identity import Acl
 
 
 def read(root: Element, acl: Acl) -> Datasource:

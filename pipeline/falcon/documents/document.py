@@ -9,33 +9,25 @@ from pipeline.falcon import catalog_uri, expression
 from pipeline.falcon.calendar import Frequency, parse_time, parse_zone
 from pipeline.falcon.documents import datasources, grammar, tree
 from pipeline.falcon.documents.tree import Element
-from pipeline.falcon.errors import BadDocument, Problem
-from pipeline.falcon.model import (
-    Acl,
-    Cluster,
+from pipeline.falcon.entities.agreements import Notification, Sla, Validity
+from pipeline.falcon.entities.cluster import Cluster, Interface
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed, FeedCluster, Paths, Role, Storage, Table
+from pipeline.falcon.entities.identity import Acl
+from pipeline.falcon.entities.process import (
     Engine,
-    Entity,
-    Feed,
-    FeedCluster,
     Input,
-    Interface,
     LateProcess,
-    Notification,
     Order,
     Output,
-    Paths,
     Policy,
     Process,
     ProcessCluster,
     Retry,
-    Role,
-    Sla,
     SparkAttributes,
-    Storage,
-    Table,
-    Validity,
     Workflow,
 )
+from pipeline.falcon.errors import BadDocument, Problem
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.changes.notifying_client import Notify
 from metastore.placement.placement_store import no_views
-from pipeline.falcon.model import Cluster
+from pipeline.falcon.entities.cluster import Cluster
 from pipeline.scheduler.errors import BadCatalogService
 
 TIMEOUT = 20.0  # seconds of a call

@@ -33,9 +33,10 @@ from pipeline.errors import (
     SparkLost,
     UnsafeSchemaChange,
 )
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
-from pipeline.falcon.model import Cluster, Feed
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica

@@ -18,7 +18,8 @@ from pipeline.copy.runs.lease import open_markers, run_markers
 from pipeline.copy.runs.staging import staging_of
 from pipeline.copy.runs.sweep import Used, sweep_staging
 from pipeline.errors import ActionFailed
-from pipeline.falcon.model import Cluster, Feed
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
 from pipeline.hudi.feeds import Storages
 from pipeline.lease import WorkLease
 from pipeline.partition_values import kinds_of

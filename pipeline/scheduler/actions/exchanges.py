@@ -26,9 +26,10 @@ from pipeline.errors import ActionFailed, InputsGone
 from pipeline.exchange.sql import Window
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.catalog_uri import TableUri
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Direction
+from pipeline.falcon.entities.feed import Table as TableStorage
 from pipeline.falcon.exchange_rules import NO_RENAME
-from pipeline.falcon.model import Cluster, Direction
-from pipeline.falcon.model import Table as TableStorage
 from pipeline.falcon.paths import is_object_store, path_at
 from pipeline.lease import WorkLease
 from pipeline.partition_values import kinds_of, spellings

@@ -15,7 +15,8 @@ from metastore.client.metastore_client import batches
 from metastore.client.types import Table
 from pipeline.copy.copy_catalog import data_location
 from pipeline.errors import ActionFailed
-from pipeline.falcon.model import Cluster, Feed
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
 from pipeline.hudi.feeds import Storages
 from pipeline.hudi.table.table import open_table
 from pipeline.lease import WorkLease

@@ -17,8 +17,9 @@ from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.catalog_uri import TableUri
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.feed_properties import catalog_table
-from pipeline.falcon.model import Cluster, Feed
 from pipeline.partition_values import Spec, canonical_spec, kinds_of, spellings
 
 _STATISTICS = frozenset(

@@ -25,19 +25,14 @@ from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
 from pipeline.falcon.catalog_uri import is_numeric
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed, FeedCluster, Paths, Role
+from pipeline.falcon.entities.feed import Table as TableStorage
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.feed_properties import catalog_table
 from pipeline.falcon.inputs import Need
-from pipeline.falcon.model import (
-    Cluster,
-    Entity,
-    Feed,
-    FeedCluster,
-    Paths,
-    Role,
-)
-from pipeline.falcon.model import Table as TableStorage
 from pipeline.falcon.paths import path_at
 from pipeline.partition_values import Spec, is_number, kinds_of, matches, spellings
 from pipeline.replication.plan import fingerprint

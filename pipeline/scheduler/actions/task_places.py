@@ -8,21 +8,21 @@ from conf.names import ClusterName, TableRef, partition_name
 from pipeline.copy.runs.staging import default_root
 from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import format_time
-from pipeline.falcon.exchange_rules import interface_of
-from pipeline.falcon.inputs import Need, outputs_of, read
-from pipeline.falcon.model import (
-    Cluster,
-    DatasourceInterface,
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.datasource import DatasourceInterface
+from pipeline.falcon.entities.feed import (
     Direction,
     Exchange,
     Feed,
     FeedCluster,
     Paths,
-    Process,
     Role,
     Storage,
     Table,
 )
+from pipeline.falcon.entities.process import Process
+from pipeline.falcon.exchange_rules import interface_of
+from pipeline.falcon.inputs import Need, outputs_of, read
 from pipeline.falcon.partition_paths import Part, copied_part
 from pipeline.falcon.paths import path_at
 from pipeline.partition_values import Spec

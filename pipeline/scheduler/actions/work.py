@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Protocol
 
 from conf.errors import CausewayError
+from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
-from pipeline.falcon.model import Entity
 from pipeline.lease import WorkLease
 from pipeline.scheduler.instances.instance import Instance
 from pipeline.scheduler.instances.schedule import Schedule

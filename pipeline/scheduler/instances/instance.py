@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import Enum
 
 from pipeline.falcon.calendar import format_time
-from pipeline.falcon.model import EntityKey
+from pipeline.falcon.entities.identity import EntityKey
 from pipeline.scheduler.instances.states import State
 
 

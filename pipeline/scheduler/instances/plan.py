@@ -1,27 +1,25 @@
 """Decides the next steps: `plan(schedule, situation, now)`. Pure; `now` is aware UTC.
 
-`after_look`, `after_run` and `recover` decide about the results of steps. Each returns the instance
-in its new state, so that a step is a row to write.
+`outcomes` decides about the results of steps.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from pipeline.falcon.inputs import Need, Seen, fingerprint
-from pipeline.falcon.model import Order
+from pipeline.falcon.entities.process import Order
+from pipeline.falcon.inputs import Need
+from pipeline.scheduler.instances.changes import Change, move
 from pipeline.scheduler.instances.instance import Action, Instance
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import Event, State, after
+from pipeline.scheduler.instances.states import Event, State
 
 BATCH = 1000  # instances created in one go
 MAX_OPEN = 5000  # a FIFO schedule gets no more instances while so many have their data
 MAX_WAITING = 20_000  # .. or so many wait for it: data of long ago may not exist at all
 MAX_LOOKS = 500  # instances with inputs to check in one round
-MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
-MAX_SHARED_DEATHS = 1  # .. after which it runs alone: it may be what kills them
+MAX_SHARED_DEATHS = 1  # of servers, or of Spark, after which an instance runs alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +54,6 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """Replace `before` by `after`; `what` and `message` go to the log. Of the end of an attempt
-    `bytes` is the size of what it copied, None if that is not known; `inputs` and `outputs` are the
-    tables and URIs that it read and wrote.
-    """
-
-    before: Instance
-    after: Instance
-    what: str
-    message: str = ""
-    bytes: int | None = None
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """Claim these instances and do their work in one run, unless `limit` runs of their schedule
     are under way.
@@ -102,7 +84,7 @@ def plan(
         if instance.state in (State.RUNNING, State.SUSPENDED):
             continue
         if schedule.order is Order.LAST_ONLY and instance.nominal < newest:
-            steps.append(_move(instance, Event.SUPERSEDE, now))
+            steps.append(move(instance, Event.SUPERSEDE, now))
         elif instance.state is State.READY:
             ready.append(instance)
         elif _timed_out(schedule, instance, now):
@@ -158,7 +140,7 @@ def _timed_out(schedule: Schedule, instance: Instance, now: datetime) -> bool:
 
 def _time_out(schedule: Schedule, instance: Instance, now: datetime) -> Change:
     again = schedule.retries.gap(instance.attempt + 1) if schedule.retries.on_timeout else None
-    change = _move(instance, Event.TIME_OUT, now, "the inputs did not appear")
+    change = move(instance, Event.TIME_OUT, now, "the inputs did not appear")
     if again is None:
         return change
     return replace(change, after=replace(change.after, not_before=now + again))
@@ -170,7 +152,7 @@ def _looks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterat
         if needs:
             yield Look(instance, needs)
         else:
-            yield _move(instance, Event.FOUND, now, "there is nothing to wait for")
+            yield move(instance, Event.FOUND, now, "there is nothing to wait for")
 
 
 def _runs(
@@ -194,7 +176,7 @@ def runs_alone(instance: Instance) -> bool:
 
 
 def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change:
-    change = _move(instance, Event.CLAIM, now)
+    change = move(instance, Event.CLAIM, now)
     claimed = replace(
         change.after,
         attempt=instance.attempt + 1,
@@ -208,7 +190,7 @@ def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change
 def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Step]:
     if instance.state is State.TIMEDOUT:
         if instance.not_before is not None and instance.not_before <= now:
-            waiting = _move(instance, Event.RETRY, now, "waits for its inputs once more")
+            waiting = move(instance, Event.RETRY, now, "waits for its inputs once more")
             after_wait = replace(
                 waiting.after, attempt=instance.attempt + 1, created=now, not_before=None
             )
@@ -243,164 +225,3 @@ def _alerts(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[C
 
 
 _LIMITS = {False: ("slaLow", "slaHigh"), True: ("shouldStartIn", "shouldEndIn")}
-
-
-def move(instance: Instance, event: Event, now: datetime, message: str = "") -> Change:
-    """The instance after `event`. Raises states.NoTransition."""
-    state = after(instance.state, event)
-    ended = None if state.open else now
-    changed = replace(instance, state=state, ended=ended, fence=instance.fence + 1)
-    if message:
-        changed = replace(changed, detail=message)
-    return Change(instance, changed, event.value, message)
-
-
-_move = move
-
-
-def resume(instance: Instance, now: datetime) -> Change:
-    """The change of a SUSPENDED instance, whose wait for its inputs begins again. Raises
-    states.NoTransition.
-    """
-    change = move(instance, Event.RESUME, now)
-    return replace(change, after=replace(change.after, created=now))
-
-
-def rerun(instance: Instance, now: datetime) -> Change:
-    """The next run of an ended instance. Raises states.NoTransition."""
-    change = move(instance, Event.RERUN, now)
-    fresh = replace(
-        change.after,
-        run=instance.run + 1,
-        attempt=0,
-        recoveries=0,
-        created=now,
-        started=None,
-        not_before=None,
-        checks=0,
-        late="",
-        detail="",
-    )
-    return replace(change, after=fresh)
-
-
-def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Change | None:
-    """The change after a look; None: the instance continues to wait."""
-    instance, print_now = look.instance, fingerprint(look.needs, seen)
-    if instance.state is State.WAITING:
-        if print_now is None:
-            return None
-        return move(instance, Event.FOUND, now)
-    changed = _changed(schedule, instance.fingerprint, print_now)
-    assert schedule.late is not None  # only instances that may get late data are looked at again
-    checks = schedule.late.after(instance.nominal, instance.checks, now)
-    if not changed:
-        return Change(instance, replace(instance, checks=checks), "checked")
-    names = ",".join(changed)
-    late = move(instance, Event.LATE, now, f"late data: {names} changed after run {instance.run}")
-    fresh = replace(
-        late.after,
-        run=instance.run + 1,
-        attempt=0,
-        checks=checks,
-        late=names,
-    )
-    return replace(late, after=fresh)
-
-
-def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
-    """The names of inputs that differ. Evicted data is not late data."""
-    if now is None or not before:
-        return []
-    old, new = json.loads(before), json.loads(now)
-    wanted = schedule.late.inputs if schedule.late else None
-    return [
-        name
-        for name, look in new.items()
-        if old.get(name) != look and (wanted is None or name in wanted)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Succeeded:
-    """`bytes` is the size of what was copied, None if that is not known."""
-
-    detail: str = ""
-    bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """`final`: another attempt would fail in the same way."""
-
-    reason: str
-    final: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Vanished:
-    """The inputs were dropped during the work: another attempt has to wait for them."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupted:
-    """What did the work ended, and the work is not to blame: the attempt does not count."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """Another program works on the same data: the attempt does not count, and is made later."""
-
-    reason: str
-
-
-Outcome = Succeeded | Failed | Vanished | Interrupted | Blocked
-
-
-def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
-    """The change of a RUNNING instance after its work has ended."""
-    if isinstance(outcome, Succeeded):
-        change = move(running, Event.SUCCEED, now, outcome.detail)
-        checks = running.checks if schedule.late else -1
-        done = replace(change.after, detail=outcome.detail, checks=checks)
-        return replace(change, after=done, bytes=outcome.bytes)
-    if isinstance(outcome, Interrupted):
-        return recover(running, now, outcome.reason)
-    if isinstance(outcome, Blocked):
-        return hand_back(running, now, outcome.reason)
-    final = isinstance(outcome, Failed) and outcome.final
-    gap = None if final else schedule.retries.gap(running.attempt)
-    if gap is None:
-        return move(running, Event.FAIL, now, outcome.reason)
-    if isinstance(outcome, Vanished):
-        waits = move(running, Event.VANISH, now, outcome.reason)
-        return replace(waits, after=replace(waits.after, created=now))
-    change = move(running, Event.RETRY, now, outcome.reason)
-    return replace(change, after=replace(change.after, not_before=now + gap))
-
-
-def recover(
-    running: Instance, now: datetime, why: str = "the server that ran it is gone"
-) -> Change:
-    """The change of a RUNNING instance after what ran it died; the attempt does not count."""
-    if running.recoveries >= MAX_RECOVERIES:
-        return move(running, Event.FAIL, now, f"{why}, as each time before")
-    change = move(running, Event.RETRY, now, why)
-    recovered = replace(
-        change.after,
-        attempt=max(0, running.attempt - 1),
-        recoveries=running.recoveries + 1,
-        not_before=None,
-    )
-    return replace(change, after=recovered)
-
-
-def hand_back(running: Instance, now: datetime, why: str) -> Change:
-    """The change of a RUNNING instance that a server stops; neither counts."""
-    change = recover(replace(running, recoveries=0), now, why)
-    kept = replace(change.after, recoveries=running.recoveries)
-    return replace(change, before=running, after=kept)

@@ -5,22 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from pipeline.falcon.calendar import Calendar, Frequency, Unit
+from pipeline.falcon.entities.agreements import Sla
+from pipeline.falcon.entities.feed import Direction, Exchange, Feed, FeedCluster, Role, Table
+from pipeline.falcon.entities.process import Order, Policy, Process, ProcessCluster, Retry
 from pipeline.falcon.feed_properties import MAX_TOGETHER, retry_of
 from pipeline.falcon.inputs import Need, inputs_of, need_of, time_of
-from pipeline.falcon.model import (
-    Direction,
-    Exchange,
-    Feed,
-    FeedCluster,
-    Order,
-    Policy,
-    Process,
-    ProcessCluster,
-    Retry,
-    Role,
-    Sla,
-    Table,
-)
 from pipeline.scheduler.instances.instance import Action, InstanceKey, ScheduleKey
 
 _LEAST_TIMEOUT = timedelta(minutes=30)

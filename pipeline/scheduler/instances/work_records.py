@@ -4,8 +4,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from database.history.work import InstanceRecord, instance_id
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Instance
-from pipeline.scheduler.instances.plan import Change
 from pipeline.scheduler.instances.states import State
 
 RETRIED = "RETRIED"  # the state of an attempt after which the instance is open

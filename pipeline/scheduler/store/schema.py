@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-from pipeline.falcon.model import EntityKey, Kind
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.instances.states import State
 

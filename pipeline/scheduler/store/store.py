@@ -7,7 +7,7 @@ common clock.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -15,21 +15,19 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Select,
-    bindparam,
-    select,
-    tuple_,
 )
 
 from database.database import open_database
-from pipeline.falcon.model import EntityKey
+from pipeline.falcon.entities.identity import EntityKey
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.plan import MAX_OPEN, MAX_WAITING, Change, Create, Run, Situation
+from pipeline.scheduler.instances.plan import MAX_OPEN, MAX_WAITING, Create, Run, Situation
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.instances.work_records import OnChange, no_record
 from pipeline.scheduler.store import queries
+from pipeline.scheduler.store.instance_search import InstanceSearch
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import (
-    INSTANCE_COLUMNS,
     MAX_TEXT,
     SCHEDULE,
     Alert,
@@ -57,20 +55,6 @@ from pipeline.scheduler.store.schema import (
 MAX_LOG = 2000  # entries kept of one instance
 MAX_ENDED = 1000  # ended instances read in one go
 _FIRST = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A page of instances. `equal` has columns (kind, name, action, cluster, source) and their
-    values; `after` is the last instance of the page before.
-    """
-
-    equal: Mapping[str, object] = field(default_factory=dict)
-    states: Sequence[State] = ()
-    start: datetime | None = None
-    end: datetime | None = None
-    after: InstanceKey | None = None
-    limit: int = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,25 +287,10 @@ class Store:
         with self._transaction() as connection:
             return tuple(map(any_instance_of, connection.execute(query, of_entity(key))))
 
-    def search(self, search: Search) -> tuple[Instance, ...]:
+    def search(self, search: InstanceSearch) -> tuple[Instance, ...]:
         """Instances of all entities, the newest nominal time first."""
-        query = select(*INSTANCE_COLUMNS).order_by(
-            *(each.desc() for each in queries.PLACE_IN_LIST.clauses)
-        )
-        for name, value in search.equal.items():
-            query = query.where(instances.c[name] == value)
-        if search.states:
-            query = query.where(instances.c.state.in_(search.states))
-        if search.start is not None:
-            query = query.where(instances.c.nominal >= search.start)
-        if search.end is not None:
-            query = query.where(instances.c.nominal < search.end)
-        if search.after is not None:
-            place = {"nominal": search.after.nominal, **schedule_values(search.after.schedule)}
-            literals = [bindparam(None, v, type_=instances.c[n].type) for n, v in place.items()]
-            query = query.where(queries.PLACE_IN_LIST.__lt__(tuple_(*literals)))
         with self._transaction() as connection:
-            return tuple(map(any_instance_of, connection.execute(query.limit(search.limit))))
+            return tuple(map(any_instance_of, connection.execute(search.statement())))
 
     def counts(self) -> Mapping[ScheduleKey, Mapping[State, StateCount]]:
         """Of each schedule and state the number of instances and the oldest."""

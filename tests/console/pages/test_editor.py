@@ -8,8 +8,9 @@ import pytest
 from console.facts.entity_forms import FORMS, defaults, document_of, judge
 from console.sources.entity_reader import EntityReader
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.feed import Feed, Role
+from pipeline.falcon.entities.identity import Kind
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Feed, Kind, Role
 from tests.console.browser import Browser, opened
 from tests.console.fake_places import entities
 from tests.console.fake_sources import fake_sources, open_app

@@ -14,7 +14,7 @@ from cli.stack.stack import spark_home
 from conf.names import TableRef
 from metastore.client.types import Table, text_storage
 from pipeline.falcon.calendar import parse_time
-from pipeline.falcon.model import EntityKey, Kind
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions

@@ -4,18 +4,10 @@ import pytest
 
 from pipeline.falcon.calendar import Frequency, parse_time
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed, Role, Table
+from pipeline.falcon.entities.process import Engine, Order, Policy, Process, Retry
 from pipeline.falcon.errors import BadDocument
-from pipeline.falcon.model import (
-    Cluster,
-    Engine,
-    Feed,
-    Order,
-    Policy,
-    Process,
-    Retry,
-    Role,
-    Table,
-)
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 

@@ -4,8 +4,10 @@ import pytest
 
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.datasource import Datasource
+from pipeline.falcon.entities.feed import Direction, Exchange, Feed
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster, Datasource, Direction, Exchange, Feed
 from tests.pipeline.exchange.documents import DATASOURCE, DELTA, FULL, PATH, exporting, importing
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, needs_documents
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from pipeline.falcon.calendar import format_time, parse_time
+from pipeline.falcon.entities.identity import Kind
+from pipeline.falcon.entities.process import Process
 from pipeline.falcon.inputs import Need, fingerprint, inputs_of, missing, read
-from pipeline.falcon.model import Kind, Process
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock

@@ -7,8 +7,12 @@ import pytest
 
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.datasource import Datasource
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.process import Process
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Cluster, Datasource, Entity, Feed, Process
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.falcon.model import Cluster
+from pipeline.falcon.entities.cluster import Cluster
 from pipeline.processes.commands import (
     Programs,
     find_spark_submit,

@@ -4,8 +4,10 @@ import pytest
 
 from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.process import Process
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.parameters import filter_text, parameters_of
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.falcon.documents import document
-from pipeline.falcon.model import Cluster
+from pipeline.falcon.entities.cluster import Cluster
 from pipeline.processes.errors import NoScript
 from pipeline.processes.script import MAX_BYTES, fill_in, read_script, statements
 from tests.pipeline.falcon.documents import CLUSTER

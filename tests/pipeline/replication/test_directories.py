@@ -12,9 +12,11 @@ from pipeline.copy.files import CopyOptions, FileListing
 from pipeline.errors import ActionFailed
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.process import Process
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument
-from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.commands import Programs
 from pipeline.processes.parameters import parameters_of
 from pipeline.replication.directories import PathCopy, replicate_path

@@ -10,7 +10,8 @@ import pytest
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.documents import document
-from pipeline.falcon.model import Cluster, Paths
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Paths
 from pipeline.replication import flagged_directories
 from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.flagged_directories import SENT

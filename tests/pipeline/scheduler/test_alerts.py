@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pipeline.scheduler.alerts import as_json, body, is_alert, subject
+from pipeline.scheduler.instances.changes import Change, move
 from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.plan import Change, move
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.store.schema import Alert
 from tests.pipeline.scheduler.worlds import FEED_KEY, START

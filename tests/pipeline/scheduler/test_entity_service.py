@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.entity import Entity
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.errors import BadDocument, Problem
-from pipeline.falcon.model import Entity, EntityKey, Kind
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState

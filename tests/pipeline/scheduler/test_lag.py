@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog
+from pipeline.scheduler.instances.changes import rerun
 from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.plan import rerun
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.operations import Operations

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
-from pipeline.falcon.model import EntityKey, Kind
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Result, Task

@@ -12,8 +12,8 @@ from conf.settings.settings import Settings, settings_from
 from conf.topology import Endpoint
 from metastore.placement.placement_store import no_views
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.catalog_service import load_catalog_service

@@ -23,8 +23,10 @@ from pipeline.copy.link_files import Links
 from pipeline.copy.runs.staging import is_run
 from pipeline.errors import ActionFailed, SparkFailed
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster, EntityKey, Feed, Kind
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions

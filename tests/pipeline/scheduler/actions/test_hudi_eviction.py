@@ -12,7 +12,8 @@ from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from pipeline.errors import ActionFailed
 from pipeline.falcon.documents import document
-from pipeline.falcon.model import Cluster, Feed, Interface
+from pipeline.falcon.entities.cluster import Cluster, Interface
+from pipeline.falcon.entities.feed import Feed
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.replication.plan import FROM
 from pipeline.retention.partition_dates import read_date_pattern

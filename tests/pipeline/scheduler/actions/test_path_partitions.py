@@ -14,8 +14,9 @@ from metastore.client.types import Table
 from metastore.errors import MetastoreDown
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster, Feed
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions

@@ -7,57 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.falcon.calendar import Calendar, Frequency, parse_time
-from pipeline.falcon.documents import document
-from pipeline.falcon.inputs import Need
-from pipeline.falcon.model import EntityKey, Kind, Order, Policy
+from pipeline.falcon.calendar import Calendar, Frequency
+from pipeline.falcon.entities.identity import EntityKey, Kind
+from pipeline.falcon.entities.process import Order, Policy
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
-from pipeline.scheduler.instances.plan import (
-    BATCH,
-    MAX_LOOKS,
-    MAX_RECOVERIES,
-    Change,
-    Create,
-    Failed,
-    Interrupted,
-    Look,
-    Run,
-    Situation,
-    Succeeded,
+from pipeline.scheduler.instances.outcomes import (
     Vanished,
     after_look,
     after_run,
-    plan,
-    recover,
-    rerun,
 )
-from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule
+from pipeline.scheduler.instances.plan import BATCH, MAX_LOOKS, Create, Look, Run, Situation, plan
+from pipeline.scheduler.instances.schedule import LateChecks, Retries
 from pipeline.scheduler.instances.states import State
-from tests.pipeline.falcon.documents import FEED
-
-HOUR = timedelta(hours=1)
-T0 = parse_time("2013-09-24T00:00Z")
-FEED_ENTITY = document.read(FEED.encode())
-
-
-def need(time: object) -> tuple[Need, ...]:
-    return (Need("in", "clicks", "c1", FEED_ENTITY.storage, time),)  # type: ignore[union-attr,arg-type]
-
-
-def schedule(**changes: object) -> Schedule:
-    base = Schedule(
-        key=ScheduleKey(EntityKey(Kind.PROCESS, "p"), Action.PROCESS, "c1"),
-        calendar=Calendar(T0, Frequency.parse("hours(1)")),
-        end=T0 + 768 * HOUR,
-        needs=need,
-    )
-    return replace(base, **changes)  # type: ignore[arg-type]
-
-
-def instance(hours: int, state: State, **changes: object) -> Instance:
-    nominal = T0 + hours * HOUR
-    made = Instance(key=schedule().instance(nominal), state=state, created=nominal)
-    return replace(made, **changes)  # type: ignore[arg-type]
+from tests.pipeline.scheduler.instances.schedules import HOUR, T0, instance, schedule
 
 
 def creations(found: tuple[object, ...]) -> list[Create]:
@@ -199,31 +162,6 @@ def test_a_time_out_may_be_retried() -> None:
     assert out.after.not_before is None
 
 
-def test_a_look_finds_or_waits() -> None:
-    waiting = instance(0, State.WAITING)
-    look = Look(waiting, need(T0))
-    assert after_look(schedule(), look, {look.needs[0]: None}, T0) is None
-    found = after_look(schedule(), look, {look.needs[0]: "v1"}, T0)
-    assert found is not None
-    assert found.after.state is State.READY
-
-
-def test_an_absent_optional_input_is_no_obstacle() -> None:
-    (one,) = need(T0)
-    look = Look(instance(0, State.WAITING), (replace(one, optional=True),))
-    assert after_look(schedule(), look, {}, T0) is not None
-
-
-def test_an_attempt_that_was_interrupted_does_not_count() -> None:
-    tried = schedule(retries=Retries(Policy.FINAL))
-    running = instance(0, State.RUNNING, attempt=1, started=T0)
-    again = after_run(tried, running, Interrupted("Spark is gone"), T0).after
-    assert (again.state, again.attempt, again.recoveries) == (State.READY, 0, 1)
-    often = replace(running, recoveries=MAX_RECOVERIES)
-    last = after_run(tried, often, Interrupted("Spark is gone"), T0).after
-    assert (last.state, last.detail) == (State.FAILED, "Spark is gone, as each time before")
-
-
 def test_inputs_that_vanish_are_waited_for_while_there_are_attempts() -> None:
     tried = schedule(retries=Retries(Policy.PERIODIC, HOUR, 2), timeout=3 * HOUR)
     running = instance(0, State.RUNNING, attempt=2, started=T0)
@@ -284,33 +222,3 @@ def test_an_alert_and_a_claim_in_one_round_keep_each_other() -> None:
     assert isinstance(alert, Change)
     assert isinstance(run, Run)
     assert all(each.after.alerts == 1 for each in (alert, *run.claims))
-
-
-def test_ends_and_retries() -> None:
-    running = instance(0, State.RUNNING, attempt=1)
-    retrying = schedule(retries=Retries(Policy.EXP_BACKOFF, HOUR, 2))
-    assert after_run(retrying, running, Succeeded("ok"), T0).after.state is State.SUCCEEDED
-    first = after_run(retrying, running, Failed("no"), T0).after
-    assert (first.state, first.not_before) == (State.READY, T0 + HOUR)
-    second = after_run(retrying, replace(running, attempt=2), Failed("no"), T0).after
-    assert second.not_before == T0 + 2 * HOUR
-    third = after_run(retrying, replace(running, attempt=3), Failed("no"), T0).after
-    assert (third.state, third.detail) == (State.FAILED, "no")
-    final = after_run(retrying, running, Failed("never", final=True), T0).after
-    assert final.state is State.FAILED
-
-
-def test_a_dead_server_costs_no_attempt_but_not_for_ever() -> None:
-    running = instance(0, State.RUNNING, attempt=1)
-    for count in range(MAX_RECOVERIES):
-        after = recover(running, T0).after
-        assert (after.state, after.attempt, after.recoveries) == (State.READY, 0, count + 1)
-        running = replace(after, state=State.RUNNING, attempt=1)
-    assert recover(running, T0).after.state is State.FAILED
-
-
-def test_a_rerun_begins_afresh() -> None:
-    failed = instance(0, State.FAILED, attempt=4, run=2, detail="no", recoveries=2)
-    after = rerun(failed, T0 + 9 * HOUR).after
-    assert (after.state, after.run, after.attempt, after.detail) == (State.WAITING, 3, 0, "")
-    assert after.created == T0 + 9 * HOUR

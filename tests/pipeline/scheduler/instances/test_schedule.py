@@ -6,8 +6,9 @@ import pytest
 
 from pipeline.falcon.calendar import Frequency, format_time, parse_time
 from pipeline.falcon.documents import document
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.process import Order, Policy, Process
 from pipeline.falcon.inputs import inputs_of, outputs_of
-from pipeline.falcon.model import Feed, Order, Policy, Process
 from pipeline.scheduler.instances.instance import Action
 from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule, of_feed, of_process
 from tests.pipeline.exchange.documents import DELTA, exporting, importing

@@ -11,7 +11,7 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Done, Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.plan import Change
+from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.states import Event
 from pipeline.scheduler.instances.work_records import record_of
 from pipeline.scheduler.server import Limits, SchedulerServer

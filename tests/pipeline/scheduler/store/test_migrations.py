@@ -14,7 +14,7 @@ from sqlalchemy import text
 from database.database import open_database
 from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
-from pipeline.scheduler.instances.plan import recover
+from pipeline.scheduler.instances.outcomes import recover
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import TABLES

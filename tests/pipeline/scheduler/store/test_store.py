@@ -11,17 +11,10 @@ from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
+from pipeline.scheduler.instances.changes import move
 from pipeline.scheduler.instances.instance import Action, Instance
-from pipeline.scheduler.instances.plan import (
-    Create,
-    Run,
-    Situation,
-    Succeeded,
-    after_run,
-    move,
-    plan,
-    recover,
-)
+from pipeline.scheduler.instances.outcomes import Succeeded, after_run, recover
+from pipeline.scheduler.instances.plan import Create, Run, Situation, plan
 from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer

@@ -1,0 +1,61 @@
+"""Changes of an instance's state. Each has the instance in its new state, so that it is a row to
+write. Pure; `now` is aware UTC.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pipeline.scheduler.instances.instance import Instance
+from pipeline.scheduler.instances.states import Event, after
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Replace `before` by `after`; `what` and `message` go to the log. Of the end of an attempt
+    `bytes` is the size of what it copied, None if that is not known; `inputs` and `outputs` are the
+    tables and URIs that it read and wrote.
+    """
+
+    before: Instance
+    after: Instance
+    what: str
+    message: str = ""
+    bytes: int | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+def move(instance: Instance, event: Event, now: datetime, message: str = "") -> Change:
+    """The instance after `event`. Raises states.NoTransition."""
+    state = after(instance.state, event)
+    ended = None if state.open else now
+    changed = replace(instance, state=state, ended=ended, fence=instance.fence + 1)
+    if message:
+        changed = replace(changed, detail=message)
+    return Change(instance, changed, event.value, message)
+
+
+def resume(instance: Instance, now: datetime) -> Change:
+    """The change of a SUSPENDED instance, whose wait for its inputs begins again. Raises
+    states.NoTransition.
+    """
+    change = move(instance, Event.RESUME, now)
+    return replace(change, after=replace(change.after, created=now))
+
+
+def rerun(instance: Instance, now: datetime) -> Change:
+    """The next run of an ended instance. Raises states.NoTransition."""
+    change = move(instance, Event.RERUN, now)
+    fresh = replace(
+        change.after,
+        run=instance.run + 1,
+        attempt=0,
+        recoveries=0,
+        created=now,
+        started=None,
+        not_before=None,
+        checks=0,
+        late="",
+        detail="",
+    )
+    return replace(change, after=fresh)

@@ -1,0 +1,138 @@
+"""Decides about the results of steps: of a look at the inputs, of a run, of the death of what ran
+an instance. Pure; `now` is aware UTC.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pipeline.falcon.inputs import Seen, fingerprint
+from pipeline.scheduler.instances.changes import Change, move
+from pipeline.scheduler.instances.instance import Instance
+from pipeline.scheduler.instances.plan import Look
+from pipeline.scheduler.instances.schedule import Schedule
+from pipeline.scheduler.instances.states import Event, State
+
+MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
+
+
+def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Change | None:
+    """The change after a look; None: the instance continues to wait."""
+    instance, print_now = look.instance, fingerprint(look.needs, seen)
+    if instance.state is State.WAITING:
+        if print_now is None:
+            return None
+        return move(instance, Event.FOUND, now)
+    changed = _changed(schedule, instance.fingerprint, print_now)
+    assert schedule.late is not None  # only instances that may get late data are looked at again
+    checks = schedule.late.after(instance.nominal, instance.checks, now)
+    if not changed:
+        return Change(instance, replace(instance, checks=checks), "checked")
+    names = ",".join(changed)
+    late = move(instance, Event.LATE, now, f"late data: {names} changed after run {instance.run}")
+    fresh = replace(
+        late.after,
+        run=instance.run + 1,
+        attempt=0,
+        checks=checks,
+        late=names,
+    )
+    return replace(late, after=fresh)
+
+
+def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
+    """The names of inputs that differ. Evicted data is not late data."""
+    if now is None or not before:
+        return []
+    old, new = json.loads(before), json.loads(now)
+    wanted = schedule.late.inputs if schedule.late else None
+    return [
+        name
+        for name, look in new.items()
+        if old.get(name) != look and (wanted is None or name in wanted)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """`bytes` is the size of what was copied, None if that is not known."""
+
+    detail: str = ""
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """`final`: another attempt would fail in the same way."""
+
+    reason: str
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """The inputs were dropped during the work: another attempt has to wait for them."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """What did the work ended, and the work is not to blame: the attempt does not count."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Another program works on the same data: the attempt does not count, and is made later."""
+
+    reason: str
+
+
+Outcome = Succeeded | Failed | Vanished | Interrupted | Blocked
+
+
+def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
+    """The change of a RUNNING instance after its work has ended."""
+    if isinstance(outcome, Succeeded):
+        change = move(running, Event.SUCCEED, now, outcome.detail)
+        checks = running.checks if schedule.late else -1
+        done = replace(change.after, detail=outcome.detail, checks=checks)
+        return replace(change, after=done, bytes=outcome.bytes)
+    if isinstance(outcome, Interrupted):
+        return recover(running, now, outcome.reason)
+    if isinstance(outcome, Blocked):
+        return hand_back(running, now, outcome.reason)
+    final = isinstance(outcome, Failed) and outcome.final
+    gap = None if final else schedule.retries.gap(running.attempt)
+    if gap is None:
+        return move(running, Event.FAIL, now, outcome.reason)
+    if isinstance(outcome, Vanished):
+        waits = move(running, Event.VANISH, now, outcome.reason)
+        return replace(waits, after=replace(waits.after, created=now))
+    change = move(running, Event.RETRY, now, outcome.reason)
+    return replace(change, after=replace(change.after, not_before=now + gap))
+
+
+def recover(
+    running: Instance, now: datetime, why: str = "the server that ran it is gone"
+) -> Change:
+    """The change of a RUNNING instance after what ran it died; the attempt does not count."""
+    if running.recoveries >= MAX_RECOVERIES:
+        return move(running, Event.FAIL, now, f"{why}, as each time before")
+    change = move(running, Event.RETRY, now, why)
+    recovered = replace(
+        change.after,
+        attempt=max(0, running.attempt - 1),
+        recoveries=running.recoveries + 1,
+        not_before=None,
+    )
+    return replace(change, after=recovered)
+
+
+def hand_back(running: Instance, now: datetime, why: str) -> Change:
+    """The change of a RUNNING instance that a server stops; neither counts."""
+    change = recover(replace(running, recoveries=0), now, why)
+    kept = replace(change.after, recoveries=running.recoveries)
+    return replace(change, before=running, after=kept)
