@@ -22,7 +22,7 @@ from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.protocol.status import failure_of
 from proxy.server.admission import Admission
 from proxy.server.peers import ALONE, Peers, WorkerGroup
-from proxy.session.handles import Registry
+from proxy.session.handles import Registry, new_handle
 from proxy.session.operation import Operation, close_remote, nothing_runs
 from proxy.session.quota import Bounds, Quota
 from proxy.session.replay.function_changes import FunctionChanges
@@ -213,6 +213,13 @@ class ServerState:
                 self.observer.ended(operation)
         operation.record.mark("queue")
         return not operation.ended
+
+    def new_operation(self, session: UserSession, owner: str, kind: int) -> Operation:
+        """A new operation of the session, whose handle `owner` may use. Raises TooMany."""
+        operation = Operation(new_handle(self.peers.number), kind)
+        self.operations.add(operation.handle, owner, OwnedOperation(session, operation))
+        session.operations[operation.handle.guid] = operation
+        return operation
 
     def clusters(self) -> list[Cluster]:
         """The clusters that statements may be sent to."""

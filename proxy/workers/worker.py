@@ -26,9 +26,9 @@ from proxy.operations.audit.audit_store import Audit
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.record.incidents import internal_error
+from proxy.server.calls.handler import HiveServer2Handler
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
-from proxy.server.handler import HiveServer2Handler
 from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.login import authenticate
 from proxy.server.peers import ALONE, WorkerGroup

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, PartitionRef, TableRef
-from dialect.statement import Action, ChangeFunction, Known, Unknown, Write
-from proxy.errors import Rejected, SessionGone
+from dialect.statement import Action, ChangeFunction, Known, ResetVariables, Unknown, Write
+from proxy.errors import ClusterLost, Rejected, SessionGone
 from proxy.protocol.replies import Status
 from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
 from proxy.protocol.types import OperationState
 from proxy.session.replay.objects import after_error
+from proxy.session.settings.time_zone import with_zone
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.claims import claim_overlay
 from proxy.statement.machine.commands import Command
@@ -102,6 +103,17 @@ class Attempt:
         if failure is None or not is_metastore_lost(failure):
             return status
         return replace(status, failure=failure_of(metastore_lost(self.cluster, failure)))
+
+    def with_zone(self, zone: str | None) -> Known:
+        """The statement, a SET or RESET, with the time zone that the server has afterwards. A RESET
+        stays as it is where the server does not say its zone; for a SET ClusterLost is raised."""
+        statement = self.statement
+        assert isinstance(statement, Known)
+        if zone is not None:
+            return replace(statement, effect=with_zone(statement.effect, zone))
+        if isinstance(statement.changes, ResetVariables):
+            return statement
+        raise ClusterLost(f"Cluster {self.cluster} does not say which time zone it has set.")
 
     def effects(self, statement: Known | Unknown, end: Status | None) -> list[Command]:
         """The commands for what the statement changed in metastore and session when it ended with

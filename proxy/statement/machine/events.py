@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from conf.errors import CausewayError
-from conf.names import PartitionRef, TableRef
+from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import Coverage
+from dialect.catalog_commands import CatalogCommand
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure, Rejected
@@ -19,7 +20,7 @@ from proxy.protocol.results import Table
 from router.access.restrictions import UNRESTRICTED, Restrictions
 from router.claim import Changes
 from router.costs import Costs
-from router.decision import Decision
+from router.decision import Decision, RunIn
 from router.request import Facts
 
 
@@ -91,6 +92,18 @@ class Routed:
     changes: Changes = field(default_factory=dict)
     costs: Costs | None = None
     restricted: Restrictions = UNRESTRICTED
+
+    @property
+    def cluster(self) -> ClusterName:
+        """The cluster of a decision to run the statement."""
+        assert isinstance(self.decision, RunIn)
+        return self.decision.cluster
+
+    @property
+    def catalog(self) -> CatalogCommand | None:
+        """The statement, if it may be answered from memory; None for any other statement."""
+        statement = self.statement
+        return statement.catalog if isinstance(statement, Known) and not statement.explain else None
 
 
 @dataclass(frozen=True, slots=True)

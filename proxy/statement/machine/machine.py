@@ -6,13 +6,12 @@ machine reads and changes the user's `SessionState`, which does no I/O either.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import ClusterCommand
-from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
+from dialect.statement import Known, Unknown, UseDatabase
 from proxy.errors import ClusterDown, ClusterLost, Rejected, Unsettled, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
@@ -20,13 +19,13 @@ from proxy.protocol.status import failure_of, is_cluster_stopped
 from proxy.protocol.types import OperationState
 from proxy.session import own_settings
 from proxy.session.session import SessionState
-from proxy.session.settings.restrictions import check_statement, is_ignored
-from proxy.session.settings.time_zone import is_left_to_server, with_zone
+from proxy.session.settings.restrictions import check_statement
+from proxy.session.settings.time_zone import is_left_to_server
 from proxy.session.states import BadTransition
-from proxy.statement.machine import cluster_commands
+from proxy.statement.machine import cluster_commands, session_statements
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine import events as ev
-from proxy.statement.machine.access_checks import check_command, check_database, check_list
+from proxy.statement.machine.access_checks import check_command, check_list
 from proxy.statement.machine.attempt import Attempt
 from proxy.statement.machine.claims import check_unguarded, is_outdated
 from proxy.statement.machine.commands import Command
@@ -79,12 +78,6 @@ class StatementMachine:
         """The last decision; there is one from ROUTING on."""
         assert self._decided_last is not None
         return self._decided_last
-
-    @property
-    def _cluster(self) -> ClusterName:
-        """The cluster of a decision to run the statement."""
-        assert isinstance(self._routed.decision, decision.RunIn)
-        return self._routed.decision.cluster
 
     @property
     def _attempt(self) -> Attempt:
@@ -187,21 +180,13 @@ class StatementMachine:
         return self._answer(begun) if isinstance(begun, Table) else [begun]
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:
-        state = self._state
-        if isinstance(statement, Known):
-            check_statement(statement, state.restrictions)
-            if is_ignored(statement, state.restrictions):
-                return self._answer(own_settings.answer(statement.changes))
-            if statement.changes is not None:
-                state.check(statement.changes, self._sql)
-            match statement.changes:
-                case UseDatabase(database) if statement.immediate is None:
-                    check_database(database, state)
-                    self._database = database
-                    return [cmd.CheckDatabase(database)]
-                case SetVariable(key, value) if own_settings.is_ours(key):
-                    return self._answer(own_settings.change(state, key, value))
-        return [self._route(statement)]
+        begun = session_statements.begin(statement, self._state, self._sql)
+        if isinstance(begun, Table):
+            return self._answer(begun)
+        if begun is None:
+            return [self._route(statement)]
+        self._database = begun.name
+        return [begun]
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
@@ -217,7 +202,9 @@ class StatementMachine:
         match routed.decision:
             case decision.RunIn():
                 check_statement(routed.statement, self._state.restrictions)
-                return self._recall(routed) or self._queue(routed.in_turn)
+                if routed.catalog is not None:
+                    return [cmd.Recall(routed.catalog, routed.cluster)]
+                return self._queue(routed.in_turn)
             case decision.Refuse() if isinstance(routed.statement, Unknown):
                 return [cmd.CheckSyntax(routed.statement)]
             case decision.Refuse(copies=copies) if copies and not self._has_fetched:
@@ -247,17 +234,9 @@ class StatementMachine:
         self._turn = tables
         return [cmd.AwaitTurn(tables)]
 
-    def _recall(self, routed: Routed) -> list[Command]:
-        """The way to an answer from memory; none for any other statement."""
-        statement = routed.statement
-        if not isinstance(statement, Known) or statement.catalog is None or statement.explain:
-            return []
-        return [cmd.Recall(statement.catalog, self._cluster)]
-
     def _not_recalled(self) -> list[Command]:
         """The cluster answers, but not a list of which the user may see only a part."""
-        statement = self._routed.statement
-        if isinstance(statement, Known) and isinstance(statement.catalog, LISTS):
+        if isinstance(self._routed.catalog, LISTS):
             check_list(self._state)
         return self._enter()
 
@@ -267,13 +246,13 @@ class StatementMachine:
         if self._stopped:
             return self._conclude()
         routed = self._routed
-        return [cmd.EnterCluster(self._cluster, routed.statement, routed.versions)]
+        return [cmd.EnterCluster(routed.cluster, routed.statement, routed.versions)]
 
     def _entered(self, event: ev.Entered) -> list[Command]:
         if not event.checked:
-            check_unguarded(self._cluster, self._routed)
+            check_unguarded(self._routed.cluster, self._routed)
         number = self._state.journal.reserve()
-        self._started = attempt = Attempt(self._routed, self._cluster, event.checked, number)
+        self._started = attempt = Attempt(self._routed, self._routed.cluster, event.checked, number)
         if event.lacks:
             return self._answer(NO_ROWS, *attempt.apply(attempt.statement))
         if self._stopped:
@@ -322,16 +301,11 @@ class StatementMachine:
         return marks + self._settle(statement)
 
     def _zone_read(self, zone: str | None) -> list[Command]:
-        """RESET where the server does not say its zone is as before; SET has to know it."""
-        attempt = self._attempt
-        statement = attempt.statement
-        assert isinstance(statement, Known)
-        if zone is not None:
-            return self._settle(replace(statement, effect=with_zone(statement.effect, zone)))
-        if isinstance(statement.changes, ResetVariables):
-            return self._settle(statement)
-        text = f"Cluster {attempt.cluster} does not say which time zone it has set."
-        return self._failed(ClusterLost(text))
+        try:
+            statement = self._attempt.with_zone(zone)
+        except ClusterLost as error:
+            return self._failed(error)
+        return self._settle(statement)
 
     def _settle(self, statement: Known | Unknown) -> list[Command]:
         """After a known end: the journal, and then another decision or the client's answer."""
@@ -380,7 +354,7 @@ class StatementMachine:
 
     def _may_decide_without(self, error: ClusterDown) -> bool:
         """Whether another cluster may run the statement, since this one opened no session."""
-        return self.step is Step.ENTERING and self._retries.opened_none(self._cluster, error)
+        return self.step is Step.ENTERING and self._retries.opened_none(self._routed.cluster, error)
 
     def _may_move(self) -> bool:
         """Whether a read whose cluster was lost may run in another one: its client has no row."""
@@ -389,7 +363,7 @@ class StatementMachine:
         return self._retries.may_move(self._routed, self._state)
 
     def _move(self, error: ClusterLost | Rejected) -> list[Command]:
-        self._retries.lost = self._cluster, error
+        self._retries.lost = self._routed.cluster, error
         return [cmd.DiscardResult(), self._route(self._routed.statement)]
 
     def _send_again(self, attempt: Attempt) -> list[Command]:

@@ -62,7 +62,7 @@ def test_an_internal_error_of_a_call_keeps_the_connection(
             raise RuntimeError("a fault")
 
         with monkeypatch.context() as patch:
-            patch.setattr("proxy.server.handler.new_handle", broken)
+            patch.setattr("proxy.server.calls.session_calls.new_handle", broken)
             failure = error_of(await client.open())
         assert failure is not None
         assert failure.vendor == 224

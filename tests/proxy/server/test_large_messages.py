@@ -11,7 +11,7 @@ from proxy.protocol.framing import Frame, SaslInbound, client_negotiation
 from proxy.protocol.requests import decoded
 from proxy.record import statement_text
 from proxy.record.statement_text import StatementText
-from proxy.server import handler
+from proxy.server.calls import handler
 from proxy.statement.analysis import analyzer_pool
 from tests.proxy.fakes import Client, World, error_of, play
 

@@ -1,6 +1,6 @@
 """Answers calls about one operation: its status, its schema, its rows, its cancelling and closing.
 
-Rows that a cluster has are relayed (`proxy.server.row_relay`), others are encoded here.
+Rows that a cluster has are relayed (`proxy.server.calls.row_relay`), others are encoded here.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from proxy.protocol.requests import (
 )
 from proxy.protocol.row_count import rows_in
 from proxy.protocol.types import FETCH_LOG, OperationState
+from proxy.server.calls.row_relay import relay_rows
 from proxy.server.client_connection import ClientConnection
-from proxy.server.row_relay import relay_rows
 from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import no_such_operation
 from proxy.session.local_result import LocalResult

@@ -1,0 +1,1 @@
+"""The calls of a client's connection, by subject."""
