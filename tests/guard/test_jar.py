@@ -44,7 +44,7 @@ def test_the_guard_runs_on_java_8_and_the_rest_on_java_11(built: Path) -> None:
 
 def test_each_jar_is_for_its_spark(built: Path) -> None:
     with ZipFile(built) as packed:
-        plans = packed.read("causeway/guard/claim/Plans.class")
+        plans = packed.read("causeway/guard/plans/Plans.class")
     immutable = b"()Lscala/collection/immutable/Seq;"  # LogicalPlan.children() of Scala 2.13
     assert (immutable in plans) == ("spark4" in built.name)
 

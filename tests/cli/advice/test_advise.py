@@ -17,7 +17,7 @@ from cli.advice.record import held
 from cli.main import SUBCOMMANDS, build_parser, main
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
-from pipeline.falcon.model import Feed
+from pipeline.falcon.entities.feed import Feed
 from tests.advice.samples import DATED, outcome
 from tests.cli.advice.test_assess import TABLES
 

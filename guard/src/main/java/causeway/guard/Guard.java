@@ -2,9 +2,9 @@ package causeway.guard;
 
 import causeway.guard.access.RestrictedRead;
 import causeway.guard.access.RestrictedScan;
-import causeway.guard.claim.ClaimCheck;
+import causeway.guard.check.ClaimCheck;
+import causeway.guard.check.PartitionCheck;
 import causeway.guard.claim.ClaimParser;
-import causeway.guard.claim.PartitionCheck;
 import causeway.guard.files.StorageAgent;
 import causeway.guard.incremental.IncrementalRead;
 import causeway.guard.storage.ServerStorage;

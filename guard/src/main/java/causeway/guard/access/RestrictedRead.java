@@ -1,8 +1,8 @@
 package causeway.guard.access;
 
 import causeway.guard.claim.Claim;
-import causeway.guard.claim.Claims;
-import causeway.guard.claim.Plans;
+import causeway.guard.claim.SessionClaims;
+import causeway.guard.plans.Plans;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
@@ -25,16 +25,16 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
     private static final String CACHE_MANAGER = "org.apache.spark.sql.execution.CacheManager";
 
     private final SparkSession session;
-    private final boolean hasClaims;
+    private final SessionClaims claims;
 
     public RestrictedRead(SparkSession session) {
         this.session = session;
-        hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+        claims = new SessionClaims(session);
     }
 
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
-        Claim claim = hasClaims ? Claims.of(session) : null;
+        Claim claim = claims.current();
         return claim == null || !claim.restricts() || isOfCache()
                 ? plan : new Replacing(new RestrictedRelations(session, claim)).apply(plan);
     }
@@ -102,16 +102,16 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
     /** For SparkSessionExtensions.injectCheckRule: Spark's own plan is the judge. */
     public static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         private final SparkSession session;
-        private final boolean hasClaims;
+        private final SessionClaims claims;
 
         public Check(SparkSession session) {
             this.session = session;
-            hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+            claims = new SessionClaims(session);
         }
 
         @Override
         public BoxedUnit apply(LogicalPlan plan) {
-            Claim claim = hasClaims ? Claims.of(session) : null;
+            Claim claim = claims.current();
             if (claim != null && claim.restricts() && !isOfCache()) {
                 RestrictedRelations relations = new RestrictedRelations(session, claim);
                 LogicalPlan alone = alone(plan, relations);

@@ -1,7 +1,7 @@
 package causeway.guard.access;
 
 import causeway.guard.claim.Claim;
-import causeway.guard.claim.Plans;
+import causeway.guard.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;

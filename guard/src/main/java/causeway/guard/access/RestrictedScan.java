@@ -1,8 +1,8 @@
 package causeway.guard.access;
 
 import causeway.guard.claim.Claim;
-import causeway.guard.claim.Claims;
-import causeway.guard.claim.Plans;
+import causeway.guard.claim.SessionClaims;
+import causeway.guard.plans.Plans;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -22,18 +22,16 @@ import scala.collection.Iterator;
 public final class RestrictedScan extends SparkStrategy {
     private static final String DENIED = "[" + AccessException.CODE + "]";
 
-    private final SparkSession session;
-    private final boolean hasClaims;
+    private final SessionClaims claims;
 
     public RestrictedScan(SparkSession session) {
-        this.session = session;
-        hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+        claims = new SessionClaims(session);
     }
 
     @Override
     public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
         // The planner begins with this, and goes on with parts of the same plan.
-        Claim claim = hasClaims && plan instanceof ReturnAnswer ? Claims.of(session) : null;
+        Claim claim = plan instanceof ReturnAnswer ? claims.current() : null;
         if (claim != null && claim.restricts() && !RestrictedRead.isOfCache()) {
             check(plan, claim);
         }

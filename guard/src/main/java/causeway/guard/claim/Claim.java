@@ -30,7 +30,7 @@ public final class Claim {
     private static final String EVERY_TABLE = "*";
 
     /** The kinds of claims. */
-    enum Mode {
+    public enum Mode {
         /** Read and write what the claim names. */
         RUN,
         /** Read anything, write nothing: a pinned session's statement that was not analysed. */
@@ -45,7 +45,7 @@ public final class Claim {
         PROBE
     }
 
-    final Mode mode;
+    public final Mode mode;
     private final boolean explain;
     private final boolean idle;
     private final Map<String, Selection> reads = new HashMap<>();
@@ -119,18 +119,18 @@ public final class Claim {
     }
 
     /** Whether the statement ends before it runs, at the latest when it has been analysed. */
-    boolean runsNothing() {
+    public boolean runsNothing() {
         return mode == Mode.PARSE || mode == Mode.ANALYZE || mode == Mode.PROBE;
     }
 
     /** Returns the partitions that may be read; null when the claim does not have the table. */
-    Selection read(String table) {
+    public Selection read(String table) {
         Selection selection = reads.get(table);
         return selection == null && writes.containsKey(table) ? Selection.WRITTEN : selection;
     }
 
     /** Returns the partitions that may be written; null when the claim does not have the table. */
-    Selection written(String table) {
+    public Selection written(String table) {
         return writes.get(table);
     }
 
@@ -180,35 +180,35 @@ public final class Claim {
     }
 
     /** Returns the tables that the statement may read or write. */
-    Set<String> tables() {
+    public Set<String> tables() {
         Set<String> all = new TreeSet<>(reads.keySet());
         all.addAll(writes.keySet());
         return all;
     }
 
-    Set<String> tablesWritten() {
+    public Set<String> tablesWritten() {
         return writes.keySet();
     }
 
-    boolean opens(String view) {
+    public boolean opens(String view) {
         return opened.contains(view);
     }
 
-    Set<String> opened() {
+    public Set<String> opened() {
         return opened;
     }
 
     /** Whether the statement only changes or drops views: plans may be analysed, and none reads data. */
-    boolean readsNoData() {
+    public boolean readsNoData() {
         return idle;
     }
 
-    boolean writesDatabase(String database) {
+    public boolean writesDatabase(String database) {
         return databases.contains(database.toLowerCase(Locale.ROOT));
     }
 
     /** Whether `id` is that of the mark of this statement's own write, {@code causeway.open.id}. */
-    boolean hasMark(String id) {
+    public boolean hasMark(String id) {
         return marks.contains(id);
     }
 
@@ -216,51 +216,51 @@ public final class Claim {
         return marks;
     }
 
-    List<String> pathsRead() {
+    public List<String> pathsRead() {
         return pathsRead;
     }
 
-    List<String> pathsWritten() {
+    public List<String> pathsWritten() {
         return pathsWritten;
     }
 
     /** Allows writes to a folder: a command within the claim writes it in a plan of its own. */
-    void alsoWrites(String path) {
+    public void alsoWrites(String path) {
         pathsWritten.add(path);
     }
 
     /** Remembers the folder of a claimed table, whose files its format reads by path. */
-    void addTableFolder(String path) {
+    public void addTableFolder(String path) {
         tableFolders.add(path);
     }
 
-    List<String> tableFolders() {
+    public List<String> tableFolders() {
         return tableFolders;
     }
 
     /** Allows a temporary view: a command within the claim creates it and reads through it. */
-    void alsoOpens(String view) {
+    public void alsoOpens(String view) {
         opened.add(view);
     }
 
     /** Records that Spark explains a statement and does not run it. */
-    void beginExplain() {
+    public void beginExplain() {
         explaining = true;
     }
 
     /** Whether the claim is of an EXPLAIN and Spark has not begun to explain a statement. */
-    boolean isOnlyExplained() {
+    public boolean isOnlyExplained() {
         return explain && !explaining;
     }
 
     /** Whether the statement may only read descriptions of tables, and write nothing. */
-    boolean isDescription() {
+    public boolean isDescription() {
         return !reads.isEmpty() && writes.isEmpty()
                 && reads.values().stream().allMatch(Selection::isNone);
     }
 
     /** Returns the tables that may be read and written, for messages. */
-    String describe() {
+    public String describe() {
         return "it reads " + names(reads) + " and writes " + names(writes);
     }
 

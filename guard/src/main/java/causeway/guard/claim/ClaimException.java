@@ -9,16 +9,16 @@ import org.apache.spark.SparkThrowable;
  */
 public final class ClaimException extends RuntimeException implements SparkThrowable {
     static final String UNREADABLE = "CW360";
-    static final String NOT_READ = "CW361";
-    static final String PARTITION_NOT_READ = "CW362";
-    static final String CHANGED = "CW363";
-    static final String NOT_WRITTEN = "CW364";
-    static final String UNKNOWN_COMMAND = "CW365";
+    public static final String NOT_READ = "CW361";
+    public static final String PARTITION_NOT_READ = "CW362";
+    public static final String CHANGED = "CW363";
+    public static final String NOT_WRITTEN = "CW364";
+    public static final String UNKNOWN_COMMAND = "CW365";
 
     private static final long serialVersionUID = 1L;
     private final String code;
 
-    ClaimException(String code, String text) {
+    public ClaimException(String code, String text) {
         super("[" + code + "] " + text);
         this.code = code;
     }

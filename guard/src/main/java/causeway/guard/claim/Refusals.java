@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * as a line of JSON, also where Spark shows the refusal as a row (EXPLAIN) or hides it. Each is a
  * fault of the analysis. CW363 is none: the proxy decides such a statement again.
  */
-final class Refusals {
+public final class Refusals {
     private static final Logger LOG = LoggerFactory.getLogger(Refusals.class);
     private static final String FILE = "spark.causeway.refusals.file";
     private static final int LONGEST_TEXT = 10_000;
@@ -29,7 +29,7 @@ final class Refusals {
     private Refusals() {}
 
     /** Returns the exception to throw. */
-    static ClaimException reported(SparkSession session, ClaimException refused) {
+    public static ClaimException reported(SparkSession session, ClaimException refused) {
         SparkContext context = session.sparkContext();
         SparkConf conf = context.getConf();
         String file = conf.get(FILE, "");

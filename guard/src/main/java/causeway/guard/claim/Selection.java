@@ -11,17 +11,17 @@ import java.util.Set;
  * The part of a claim for one table: its partitions, and the ids by which its copy was fresh. A
  * partition is the list of its values in the order of the table's columns.
  */
-final class Selection {
+public final class Selection {
     /** A table that is written may be read, in its primary. */
-    static final Selection WRITTEN = new Selection(JsonNodeFactory.instance.objectNode());
+    public static final Selection WRITTEN = new Selection(JsonNodeFactory.instance.objectNode());
 
     /** Everything that this cluster may read now: a repeated statement has no decision. */
-    static final Selection READABLE =
+    public static final Selection READABLE =
             new Selection(JsonNodeFactory.instance.objectNode().put("write", "").put("facts", ""));
 
     /** The table's `causeway.write` and `causeway.facts`; null where no copy is read. */
-    final String write;
-    final String facts;
+    public final String write;
+    public final String facts;
 
     private final Set<List<String>> values; // null: every partition
     private final boolean except;
@@ -33,25 +33,25 @@ final class Selection {
         facts = json.hasNonNull("facts") ? json.get("facts").asText() : null;
     }
 
-    boolean isAll() {
+    public boolean isAll() {
         return values == null;
     }
 
     /** Whether the statement uses only the table's description. */
-    boolean isNone() {
+    public boolean isNone() {
         return values != null && !except && values.isEmpty();
     }
 
     /** Whether the values are the partitions that may not be used. */
-    boolean isExcept() {
+    public boolean isExcept() {
         return except;
     }
 
-    boolean readsCopy() {
+    public boolean readsCopy() {
         return write != null;
     }
 
-    boolean contains(List<String> partition) {
+    public boolean contains(List<String> partition) {
         return values == null || values.contains(partition) != except;
     }
 

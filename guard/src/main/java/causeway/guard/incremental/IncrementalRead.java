@@ -2,8 +2,8 @@ package causeway.guard.incremental;
 
 import causeway.guard.claim.ChangeRange;
 import causeway.guard.claim.Claim;
-import causeway.guard.claim.Claims;
-import causeway.guard.claim.Plans;
+import causeway.guard.claim.SessionClaims;
+import causeway.guard.plans.Plans;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.Map;
@@ -51,16 +51,16 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
             Collections.synchronizedMap(new WeakHashMap<>());
 
     private final SparkSession session;
-    private final boolean hasClaims;
+    private final SessionClaims claims;
 
     public IncrementalRead(SparkSession session) {
         this.session = session;
-        hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+        claims = new SessionClaims(session);
     }
 
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
-        Claim claim = hasClaims ? Claims.of(session) : null;
+        Claim claim = claims.current();
         return claim == null || !claim.hasRanges() ? plan
                 : plan.resolveOperatorsUp(new Replacing(claim));
     }
@@ -243,16 +243,16 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
     /** For SparkSessionExtensions.injectCheckRule: Spark's own plan is the judge. */
     public static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         private final SparkSession session;
-        private final boolean hasClaims;
+        private final SessionClaims claims;
 
         public Check(SparkSession session) {
             this.session = session;
-            hasClaims = session.sparkContext().getConf().contains("spark.causeway.cluster");
+            claims = new SessionClaims(session);
         }
 
         @Override
         public BoxedUnit apply(LogicalPlan plan) {
-            Claim claim = hasClaims ? Claims.of(session) : null;
+            Claim claim = claims.current();
             if (claim != null && claim.hasRanges()) {
                 check(plan, claim);
             }

@@ -1,6 +1,6 @@
 package causeway.guard.writes;
 
-import causeway.guard.claim.V2Tables;
+import causeway.guard.plans.V2Tables;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;

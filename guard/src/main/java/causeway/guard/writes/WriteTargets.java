@@ -1,6 +1,6 @@
 package causeway.guard.writes;
 
-import causeway.guard.claim.V2Tables;
+import causeway.guard.plans.V2Tables;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URI;

@@ -1,4 +1,4 @@
-package causeway.guard.claim;
+package causeway.guard.check;
 
 import java.util.Arrays;
 import java.util.HashSet;

@@ -1,4 +1,4 @@
-package causeway.guard.claim;
+package causeway.guard.plans;
 
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,5 +1,7 @@
-package causeway.guard.claim;
+package causeway.guard.check;
 
+import causeway.guard.claim.Claim;
+import causeway.guard.claim.Selection;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;

@@ -1,5 +1,11 @@
-package causeway.guard.claim;
+package causeway.guard.check;
 
+import causeway.guard.claim.Claim;
+import causeway.guard.claim.ClaimException;
+import causeway.guard.claim.Selection;
+import causeway.guard.plans.Paths;
+import causeway.guard.plans.Plans;
+import causeway.guard.plans.V2Tables;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,6 +1,15 @@
-package causeway.guard.claim;
+package causeway.guard.check;
 
+import causeway.guard.claim.Claim;
+import causeway.guard.claim.ClaimException;
+import causeway.guard.claim.Claims;
+import causeway.guard.claim.NotRunException;
+import causeway.guard.claim.Refusals;
+import causeway.guard.claim.Selection;
 import causeway.guard.facts.TableFacts;
+import causeway.guard.plans.Paths;
+import causeway.guard.plans.Plans;
+import causeway.guard.plans.V2Tables;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkConf;

@@ -1,4 +1,4 @@
-package causeway.guard.claim;
+package causeway.guard.plans;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -48,7 +48,7 @@ public final class Plans {
      * directly or through each other. Spark analyses the other queries too, but the optimizer drops
      * them: they read nothing.
      */
-    static void forEachUsed(WithCTE plan, Consumer<LogicalPlan> each) {
+    public static void forEachUsed(WithCTE plan, Consumer<LogicalPlan> each) {
         Set<Long> used = new HashSet<>();
         each.accept(plan.plan());
         addReferences(plan.plan(), used);
@@ -113,7 +113,7 @@ public final class Plans {
     }
 
     /** Returns the folders that a relation without a table reads; null where they are not known. */
-    static List<String> folders(LogicalRelation relation) {
+    public static List<String> folders(LogicalRelation relation) {
         if (!(relation.relation() instanceof HadoopFsRelation)) {
             return null;
         }
@@ -127,14 +127,14 @@ public final class Plans {
     }
 
     /** Whether a relation without a table reads the log of a table of Delta, which is no data. */
-    static boolean isLog(LogicalRelation relation) {
+    public static boolean isLog(LogicalRelation relation) {
         List<String> folders = folders(relation);
         return folders != null && !folders.isEmpty()
                 && folders.stream().allMatch(each -> each.contains("/_delta_log/"));
     }
 
     /** Returns the first table at or below the plan, the target of a command with that plan. */
-    static String firstTable(LogicalPlan plan) {
+    public static String firstTable(LogicalPlan plan) {
         CatalogTable table = table(plan);
         if (table != null) {
             return name(table.identifier());
@@ -147,7 +147,7 @@ public final class Plans {
     }
 
     /** Returns the parts of a temporary view's name, as an argument for the session's catalog. */
-    static scala.collection.immutable.Seq<String> temporaryParts(String name) {
+    public static scala.collection.immutable.Seq<String> temporaryParts(String name) {
         List<String> parts = name.startsWith(GLOBAL_TEMP)
                 ? Arrays.asList("global_temp", name.substring(GLOBAL_TEMP.length()))
                 : Arrays.asList(name);
@@ -166,16 +166,16 @@ public final class Plans {
     }
 
     /** Returns the text of a name that is a string or, in Spark 4, a literal. */
-    static String text(Object name) {
+    public static String text(Object name) {
         return String.valueOf(name instanceof Literal ? ((Literal) name).value() : name);
     }
 
-    static String lower(String name) {
+    public static String lower(String name) {
         return name.toLowerCase(Locale.ROOT);
     }
 
     /** Returns the arguments of a case class: of an Option its value, or null. */
-    static List<Object> arguments(Product product) {
+    public static List<Object> arguments(Product product) {
         List<Object> found = new ArrayList<>();
         for (int i = 0; i < product.productArity(); i++) {
             Object value = product.productElement(i);

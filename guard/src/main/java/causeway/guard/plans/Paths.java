@@ -1,4 +1,4 @@
-package causeway.guard.claim;
+package causeway.guard.plans;
 
 import java.io.IOException;
 import java.util.List;
@@ -6,15 +6,15 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
 /** Compares paths as a statement spells them with paths as Spark resolved them. */
-final class Paths {
+public final class Paths {
     private final Configuration settings;
 
-    Paths(Configuration settings) {
+    public Paths(Configuration settings) {
         this.settings = settings;
     }
 
     /** Whether the path is one of these, or lies in one of them. */
-    boolean isIn(String path, List<String> claimed) {
+    public boolean isIn(String path, List<String> claimed) {
         String place = qualified(path) + "/";
         for (String each : claimed) {
             if (place.startsWith(beforePattern(qualified(each)))) {

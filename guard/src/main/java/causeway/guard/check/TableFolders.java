@@ -1,5 +1,8 @@
-package causeway.guard.claim;
+package causeway.guard.check;
 
+import causeway.guard.claim.Claim;
+import causeway.guard.plans.Paths;
+import causeway.guard.plans.V2Tables;
 import java.util.Collections;
 import java.util.function.Consumer;
 import org.apache.hadoop.fs.Path;
