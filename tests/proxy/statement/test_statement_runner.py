@@ -525,13 +525,14 @@ def test_a_write_whose_cluster_stays_away_is_recovered_when_it_answers(
         world.west.sleeping.add("INSERT INTO w SELECT 1")
         client = await world.client()
         world.west.dies_at = lost_at
+        world.west.hangs_at = "CloseSession"  # until it is stopped
         operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
         await until(lambda: ("ann", lost_at, "") in [(*each[:2], "") for each in world.west.log])
         await world.west.stop()
         await until(lambda: "forget default.w" in world.metastore.log)
         await asyncio.sleep(0.2)
         assert "close default.w" not in world.metastore.log
-        world.west.dies_at = ""
+        world.west.dies_at = world.west.hangs_at = ""
         world.west.log.clear()
         await world.west.start()
         await until(lambda: "close default.w" in world.metastore.log)
