@@ -16,7 +16,7 @@ from conf.topology import Endpoint
 from metastore.client.changes.notifying_client import notifying_client
 from metastore.placement.assign import Assignment, assign
 from metastore.placement.placement_store import PlacementStore
-from pipeline.falcon.model import EntityKey, Kind
+from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.scheduler.clock import SystemClock
 
 DATABASE = "sample"

@@ -15,7 +15,9 @@ from conf.names import ClusterName
 from conf.settings.load import load
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from pipeline.falcon.model import Cluster, EntityKey, Kind, Process
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.identity import EntityKey, Kind
+from pipeline.falcon.entities.process import Process
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.store.store import Store
 
