@@ -12,7 +12,7 @@ from database.history.history_store import HistoryStore
 from database.history.work import CopyRecord, WorkRecord
 
 _log = logging.getLogger(__name__)
-_DELAY = 0.25  # seconds in which entries gather
+_DELAY = 0.5  # seconds in which entries gather
 _RETRY = 1.0  # seconds between tries to use a database that does not answer
 _TIDY = 300.0  # seconds between looks for rows that are too old
 _CHUNKS = 20  # of old rows that are deleted before new ones are written again
