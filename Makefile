@@ -12,7 +12,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test test-clients shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -48,8 +48,8 @@ else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
-test: install $(GUARD) $(GUARD4) ## the whole suite, three parts at the same time, the longest first (SPARK=4: the part for Spark 4)
-	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target shared apart lint serverless spark4
+test: install $(GUARD) $(GUARD4) ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target shared apart feeds lint serverless spark4
 endif
 
 spark4: install ## the tests for Spark 4; skipped where it cannot be installed
@@ -65,7 +65,10 @@ serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need n
 	$(BIN)/pytest -m "not e2e" --durations=15
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
-	$(BIN)/pytest -m "e2e and not shared and not clients" --durations=15
+	$(BIN)/pytest -m "e2e and not shared and not clients" --ignore=tests/e2e/lifecycle --durations=15
+
+feeds: install $(GUARD) ## of the tests that have their own, those of feeds and Hudi tables
+	$(BIN)/pytest -m "e2e and not shared and not clients" --durations=15 tests/e2e/lifecycle
 
 test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in environments of their own (minutes)
 	$(BIN)/pytest -m clients --durations=15 tests/e2e
