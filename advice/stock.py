@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from advice.partition_days import partition_days
+from conf.catalog.tables import NotLoaded, TableInfo
 from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
-from conf.tables import NotLoaded, TableInfo
 
 DAY = 86_400.0  # seconds
 # Ages in days at which bands begin: the partitions of the newest day, the day before, and so on.
@@ -228,7 +228,7 @@ class Stock:
     complete: bool = True
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """As `conf.tables.Catalog`. Raises NotLoaded."""
+        """As `conf.catalog.tables.Catalog`. Raises NotLoaded."""
         found = self.stock_of(ref)
         return None if found is None else found.info
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.names import TableRef, partition_name
 from conf.partitions import PartitionKey, PartitionSet
-from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze as analyze_statement
 from dialect.pruning.predicate import Matching
 from dialect.statement import CreateTempTable, Known, Namespace, PartitionPredicate, Write

@@ -8,8 +8,8 @@ from threading import Lock
 from cachetools import LRUCache
 from sqlglot.tokenizer_core import Token, TokenType
 
+from conf.catalog.tables import Catalog, NotLoaded, TableInfo
 from conf.names import TableRef
-from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.statements import statement

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from conf.catalog.tables import ViewText
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from conf.settings.security.restrictions import Code
-from conf.tables import ViewText
 from dialect.catalog_commands import CatalogCommand
 
 

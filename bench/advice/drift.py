@@ -17,9 +17,9 @@ from advice.policy import Policy
 from advice.replay import Option
 from advice.solvers.exact import cheapest
 from advice.stock import WHOLE, Part, Stock, TableStock
+from conf.catalog.tables import TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
-from conf.tables import TableInfo, TableKind
 
 CLUSTERS = tuple(map(ClusterName, ("east", "west", "north")))
 HALF_LIFE = 2.0  # weeks

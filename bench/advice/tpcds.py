@@ -16,9 +16,9 @@ from advice.solvers.exact import solve
 from advice.solvers.problem import Problem
 from advice.solvers.search import search
 from advice.stock import Stock, TableStock
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
-from conf.tables import Column, TableInfo, TableKind
 from dialect.statement import Namespace, Needs
 from tests.e2e.support import tpcds
 

@@ -12,9 +12,9 @@ from datetime import date, timedelta
 from functools import cache
 from random import Random
 
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey
-from conf.tables import Column, TableInfo, TableKind
 
 CLUSTERS = tuple(ClusterName(f"c{number}") for number in range(10))
 AREA = 1_000  # tables of a database
@@ -131,7 +131,7 @@ class Fleet:
         return TableInfo(self.ref(table), TableKind.TABLE, columns, keys)
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """As `conf.tables.Catalog`."""
+        """As `conf.catalog.tables.Catalog`."""
         return self.info(self.number(ref))
 
     def ages(self, table: int) -> range:

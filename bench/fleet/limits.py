@@ -22,11 +22,11 @@ from advice.copies import candidates
 from advice.stock import Stock, TableStock
 from bench.fleet.fleet import AREA, CLUSTERS, DAILY, HOURLY
 from bench.fleet.shapes import popular
+from conf.catalog.tables import TableInfo, TableKind
 from conf.names import TableRef
 from conf.partitions import PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.placement import COPY_PREFIX, PARTITIONS, PRIMARY, Placement, read_placement
 from conf.settings.settings import Coverage
-from conf.tables import TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
 from metastore.catalog.describe import describe

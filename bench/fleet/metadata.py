@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from bench.fleet.fleet import CLUSTERS, WHOLE, Fleet, day_of
+from conf.catalog.tables import NotLoaded
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.placement import (
@@ -21,7 +22,6 @@ from conf.placement import (
     Placement,
     bounded_names,
 )
-from conf.tables import NotLoaded
 from metastore.snapshot.partitions_client import PartitionLoader
 from metastore.snapshot.slices import Selector, Slice
 from metastore.snapshot.snapshot import Snapshot, TableRecord

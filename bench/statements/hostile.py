@@ -21,7 +21,7 @@ import uvloop
 
 from cli.server.garbage import shorten_pauses
 from cli.server.serve import SWITCH
-from conf.tables import Catalog
+from conf.catalog.tables import Catalog
 from conf.topology import Endpoint
 from dialect.statement import Analysis, Namespace
 from proxy.limits import Limits

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token
 
+from conf.catalog.tables import TableInfo, TableKind, ViewText
 from conf.names import TableRef
-from conf.tables import TableInfo, TableKind, ViewText
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.lexing.token_cursor import Spec, TokenCursor, table_ref
 from dialect.lineage.analysis_context import AnalysisContext

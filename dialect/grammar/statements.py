@@ -6,8 +6,8 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from conf.catalog.tables import TableKind
 from conf.names import TableRef
-from conf.tables import TableKind
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.grammar import delta, utility
 from dialect.grammar.definitions import ddl

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token
 
+from conf.catalog.tables import Catalog, NotLoaded, TableInfo, ViewText
 from conf.names import TableRef
 from conf.settings.security.restrictions import Code
-from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
 from dialect.errors import NotUnderstood
 from dialect.lexing.tokens import names_in
 from dialect.lineage.temporary import temporary_name, variable_name

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from conf.catalog.tables import TableKind, ViewText
 from conf.names import TableRef
-from conf.tables import TableKind, ViewText
 from dialect.errors import NotUnderstood
 from dialect.lexing.token_cursor import is_path, table_ref
 from dialect.lexing.tokenize import tokenize

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.plan import Node

@@ -10,8 +10,8 @@ from enum import Enum
 
 from sqlglot import exp
 
+from conf.catalog.tables import TableInfo
 from conf.names import TableRef
-from conf.tables import TableInfo
 
 
 class JoinKind(Enum):

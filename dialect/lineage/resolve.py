@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from conf.tables import TableInfo
+from conf.catalog.tables import TableInfo
 from dialect.lineage.expressions import Translator
 from dialect.lineage.plan import (
     Block,

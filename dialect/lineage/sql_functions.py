@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import COMPUTED, calls_of

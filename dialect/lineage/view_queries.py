@@ -6,7 +6,7 @@ from threading import Lock
 from cachetools import LRUCache, cached
 from sqlglot import exp
 
-from conf.tables import TableInfo, ViewText
+from conf.catalog.tables import TableInfo, ViewText
 from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import Calls, calls_of
 from dialect.parsing.identifier_clause import with_names

@@ -1,11 +1,11 @@
-"""Turns a table of the metastore into a `conf.tables.TableInfo`."""
+"""Turns a table of the metastore into a `conf.catalog.tables.TableInfo`."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
+from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.partitions import PartitionKey
-from conf.tables import Column, TableInfo, TableKind, ViewText
 from metastore.catalog.hudi_tables import is_hudi
 from metastore.client.types import Table
 

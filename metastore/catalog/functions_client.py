@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.async_client import ClientPool
 from metastore.client.single_flight import SingleFlight

@@ -1,6 +1,6 @@
-"""A metastore table as the Thrift Server lists it (`conf.listing`)."""
+"""A metastore table as the Thrift Server lists it (`conf.catalog.listing`)."""
 
-from conf.listing import ListedColumn, ListedTable
+from conf.catalog.listing import ListedColumn, ListedTable
 from metastore.catalog.spark_columns import spark_fields
 from metastore.client.types import Table
 

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from conf.listing import ListedTable
+from conf.catalog.listing import ListedTable
+from conf.catalog.spark_table import SparkTable
 from conf.names import TableRef
-from conf.spark_table import SparkTable
 from metastore.catalog.listing import listed
 from metastore.catalog.spark_table import spark_table
 from metastore.client.async_client import ClientPool

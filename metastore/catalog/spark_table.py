@@ -1,4 +1,4 @@
-"""Turns a metastore table into a `conf.spark_table.SparkTable`, as Spark's own catalog does.
+"""Turns a metastore table into a `conf.catalog.spark_table.SparkTable`, as Spark's own catalog does.
 
 What is not certain gives None, for the whole table or for a part of it. The rules were compared
 with Spark 3.5 (`tests/e2e/clients/test_catalog_statements.py`).
@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from zlib import compress, decompress
 
-from conf.placement import COPY_PREFIX, RESERVED_PREFIX
-from conf.spark_table import (
+from conf.catalog.spark_table import (
     Buckets,
     SparkColumn,
     SparkDatabase,
@@ -17,6 +16,7 @@ from conf.spark_table import (
     SparkTable,
     SparkView,
 )
+from conf.placement import COPY_PREFIX, RESERVED_PREFIX
 from metastore.catalog.spark_columns import (
     PROVIDER,
     SCHEMA,

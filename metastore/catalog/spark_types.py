@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from conf.listing import ColumnType
+from conf.catalog.listing import ColumnType
 
 
 class UnknownType(ValueError):

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from thriftcodec.values import Struct
 
 _CLASS = "sqlFunction."

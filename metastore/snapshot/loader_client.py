@@ -16,13 +16,13 @@ from dataclasses import replace
 from time import time
 from typing import TypeVar
 
+from conf.catalog.listing import ListedTable
+from conf.catalog.spark_table import SparkDatabase, SparkTable
+from conf.catalog.tables import NotLoaded
 from conf.copies import TableCopies
-from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
 from conf.settings.settings import Metadata, Settings, Writers
-from conf.spark_table import SparkDatabase, SparkTable
-from conf.tables import NotLoaded
 from conf.write_ids import new_id
 from metastore.catalog.describe import describe
 from metastore.catalog.functions_client import SqlFunctions, Texts

@@ -7,10 +7,10 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
+from conf.catalog.tables import NotLoaded
 from conf.names import TableRef
 from conf.partitions import PartitionSet
 from conf.placement import BadPlacement
-from conf.tables import NotLoaded
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import UnreadableFacts

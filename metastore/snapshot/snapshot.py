@@ -10,11 +10,11 @@ from time import monotonic
 
 from cachetools import LRUCache, TTLCache
 
+from conf.catalog.tables import NotLoaded, TableInfo
 from conf.copies import copy_states
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.placement import Placement
-from conf.tables import NotLoaded, TableInfo
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.snapshot.slices import Selector
 
@@ -112,7 +112,7 @@ class Snapshot:
     # reading; each method raises NotLoaded if memory has no fact
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """The table, or None if it does not exist (`conf.tables.Catalog`)."""
+        """The table, or None if it does not exist (`conf.catalog.tables.Catalog`)."""
         record = self.record(ref)
         return None if record is None else record.info
 

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from conf.catalog.spark_table import SparkTable
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef, partition_name
-from conf.spark_table import SparkTable
 from dialect.catalog_commands import (
     CatalogCommand,
     DescribeColumn,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from conf.spark_table import SparkColumn, SparkDatabase, SparkStorage, SparkTable, SparkView
+from conf.catalog.spark_table import SparkColumn, SparkDatabase, SparkStorage, SparkTable, SparkView
 from proxy.catalog import table_ddl
 from proxy.catalog.java_dates import java_date
 from proxy.catalog.spark_texts import (

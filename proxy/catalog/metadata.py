@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from conf.listing import ListedTable
+from conf.catalog.listing import ListedTable
 from proxy.protocol.results import TYPE_IDS, Cell, Table
 from proxy.protocol.types import OperationType
 from thriftcodec.values import BYTE, I16, I32, LIST, STRING, Items, Struct

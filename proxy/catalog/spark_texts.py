@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from conf.spark_table import SparkTable
+from conf.catalog.spark_table import SparkTable
 
 # Properties that SHOW TBLPROPERTIES and SHOW CREATE TABLE leave out, if another program set them.
 RESERVED = frozenset(

@@ -7,7 +7,7 @@ and a view has the names of its columns.
 
 from collections.abc import Iterable
 
-from conf.spark_table import SparkColumn, SparkTable, SparkView
+from conf.catalog.spark_table import SparkColumn, SparkTable, SparkView
 from proxy.catalog.spark_texts import (
     RESERVED,
     is_plain,

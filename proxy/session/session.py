@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName
 from conf.settings.names import SERVER_PREFIXES, canonical_name
 from conf.settings.security.restrictions import Restrictions
-from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.lineage.temporary import bare_variable, is_variable
 from dialect.statement import (

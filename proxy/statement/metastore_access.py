@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from conf.catalog.listing import ListedTable
+from conf.catalog.spark_table import SparkDatabase, SparkTable
+from conf.catalog.tables import Catalog, ViewText
 from conf.copies import TableCopies
-from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
-from conf.spark_table import SparkDatabase, SparkTable
-from conf.tables import Catalog, ViewText
 from dialect.statement import PartitionPredicate
 
 

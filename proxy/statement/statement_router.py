@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
+from conf.catalog.tables import NotLoaded, TableKind
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import Settings, Writes
-from conf.tables import NotLoaded, TableKind
 from dialect.parsing.fingerprint import quick_template
 from dialect.statement import Action, Known, Read, Unknown, Write
 from proxy.errors import Unsettled

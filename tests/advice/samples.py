@@ -8,9 +8,9 @@ from advice.replay import Outcome, replay
 from advice.solvers.problem import Problem
 from advice.stock import Stock, TableStock
 from advice.stock_document import read_stock
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
-from conf.tables import Column, TableInfo, TableKind
 from dialect.statement import Namespace, Needs
 
 CLUSTERS = tuple(map(ClusterName, ("east", "west", "north")))

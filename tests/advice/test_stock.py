@@ -3,6 +3,7 @@
 import pytest
 
 from advice.stock import TableStock
+from conf.catalog.tables import TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.partitions import (
     PartitionKey,
@@ -11,7 +12,6 @@ from conf.partitions import (
     Replicas,
     TableFacts,
 )
-from conf.tables import TableInfo, TableKind
 
 CLUSTERS = tuple(map(ClusterName, ("east", "west", "north")))
 EAST, WEST = (Replicas(each, frozenset()) for each in CLUSTERS[:2])

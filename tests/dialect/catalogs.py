@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from conf.catalog.tables import Column, NotLoaded, TableInfo, TableKind, ViewText
 from conf.names import TableRef, partition_name
 from conf.partitions import PartitionKey, PartitionSet
-from conf.tables import Column, NotLoaded, TableInfo, TableKind, ViewText
 from dialect.statement import Analysis, Known, Needs, PartitionPredicate, Unknown
 
 DS, HR = PartitionKey("ds", "string"), PartitionKey("hr", "int")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
-from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
 from dialect.grammar.cluster_statements import parse
 from dialect.statement import Known, Namespace, Unknown

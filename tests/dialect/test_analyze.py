@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from conf.catalog.tables import TableInfo, ViewText
 from conf.names import TableRef
-from conf.tables import TableInfo, ViewText
 from dialect.analyze import FAILED, analyze
 from dialect.statement import Known, Namespace, Needs, Unknown
 from tests.dialect.catalogs import TABLES, TestCatalog, written

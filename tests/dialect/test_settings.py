@@ -2,7 +2,7 @@
 
 import pytest
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.analyze import analyze
 from dialect.statement import Namespace
 from tests.dialect.catalogs import TestCatalog, written

@@ -9,6 +9,7 @@ from typing import Any
 import uvloop
 
 from conf.access.rules import AccessRules
+from conf.catalog.tables import NotLoaded, TableInfo, TableKind, ViewText
 from conf.copies import TableCopies
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
@@ -19,7 +20,6 @@ from conf.settings.security.restrictions import Restrictions
 from conf.settings.security.transports import Transport, Transports
 from conf.settings.security.upstream_auth import Login
 from conf.settings.settings import ClusterChoice, Settings
-from conf.tables import NotLoaded, TableInfo, TableKind, ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits

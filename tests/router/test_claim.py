@@ -7,10 +7,10 @@ from zlib import decompress
 
 import pytest
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
-from conf.tables import ViewText
 from dialect.statement import (
     ALL,
     NONE,

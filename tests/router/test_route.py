@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
-from conf.tables import ViewText
 from dialect.statement import (
     ALL,
     NONE,

@@ -2,7 +2,7 @@
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor, table_ref

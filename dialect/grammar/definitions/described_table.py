@@ -1,8 +1,8 @@
 """The table or view that a CREATE statement describes, without a metastore."""
 
+from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.names import TableRef
 from conf.partitions import PartitionKey
-from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.errors import NotUnderstood
 from dialect.lexing.token_cursor import QUERY_WORDS, TokenCursor, table_ref
 from dialect.lexing.tokenize import check_length, tokenize

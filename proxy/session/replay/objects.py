@@ -9,8 +9,8 @@ in the cluster that ran the query.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName
-from conf.tables import ViewText
 from dialect.lineage.temporary import bare_variable
 from dialect.statement import (
     AssignVariables,

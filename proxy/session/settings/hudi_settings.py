@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from conf.catalog.tables import TableInfo
 from conf.names import TableRef
 from conf.settings.names import canonical_name
-from conf.tables import TableInfo
 from dialect.statement import NONE, Known, Unknown
 from metastore.catalog.hudi_tables import PROVIDER
 from proxy.errors import NotIncremental

@@ -16,8 +16,8 @@ from time import thread_time
 
 from cachetools import LRUCache
 
+from conf.catalog.tables import Catalog, NotLoaded, TableInfo
 from conf.names import TableRef
-from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.analyze import attempt, remembered, too_long
 from dialect.grammar import cluster_statements
 from dialect.grammar.cluster_statements import ClusterCommand

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import process_time
 
+from conf.catalog.tables import NotLoaded, TableInfo
 from conf.names import TableRef
-from conf.tables import NotLoaded, TableInfo
 from dialect.analyze import analyze
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.grammar.cluster_statements import parse as parse_command

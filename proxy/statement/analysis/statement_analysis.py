@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
 from dialect.parsing.function_calls import COMPUTED

@@ -13,8 +13,8 @@ table, a view, ALTER and DROP.
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from conf.catalog.tables import TableInfo
 from conf.names import TableRef
-from conf.tables import TableInfo
 from dialect.statement import Action, Known, Unknown
 from proxy.errors import TableBusy
 

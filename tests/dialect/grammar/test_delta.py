@@ -2,8 +2,8 @@
 
 import pytest
 
+from conf.catalog.tables import TableInfo
 from conf.names import TableRef
-from conf.tables import TableInfo
 from dialect.analyze import analyze
 from dialect.statement import Namespace, Unknown
 from tests.dialect.catalogs import TABLES, TestCatalog, written

@@ -2,8 +2,8 @@
 
 import pytest
 
+from conf.catalog.tables import TableInfo, ViewText
 from conf.names import TableRef
-from conf.tables import TableInfo, ViewText
 from dialect.analyze import analyze
 from dialect.catalog_commands import (
     CatalogCommand,

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
-from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
 

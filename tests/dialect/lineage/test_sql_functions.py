@@ -2,7 +2,7 @@
 
 import pytest
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.analyze import analyze
 from dialect.lineage import sql_functions
 from dialect.lineage.sql_functions import MOST_STEPS

@@ -2,9 +2,9 @@
 
 import pytest
 
+from conf.catalog.tables import TableInfo, TableKind, ViewText
 from conf.names import TableRef
 from conf.settings.security.restrictions import Code
-from conf.tables import TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import COMPUTED, calls_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from dialect.analyze import FAILED, analyze
 from dialect.errors import NotUnderstood
 from dialect.lexing.tokenize import tokenize

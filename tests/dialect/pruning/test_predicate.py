@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
-from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.pruning import predicate
 from dialect.pruning.predicate import AnyOf, Matching

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import TableRef
-from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
 from dialect.lexing.token_cursor import is_path
 from dialect.parsing.variables import substitute

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
-from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
 from tests.e2e.support.interpreted import INTERPRETED

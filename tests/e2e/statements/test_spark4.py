@@ -12,7 +12,7 @@ from pyhive.exc import OperationalError
 from TCLIService import ttypes
 
 from cli.stack.stack import Stack
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from metastore.catalog import functions_client
 from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.metastore_client import HmsClient

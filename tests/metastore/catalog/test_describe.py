@@ -2,9 +2,9 @@
 
 import json
 
+from conf.catalog.tables import Column, TableKind, ViewText
 from conf.names import TableRef
 from conf.partitions import PartitionKey
-from conf.tables import Column, TableKind, ViewText
 from metastore.catalog.describe import describe
 from metastore.client.types import Table
 

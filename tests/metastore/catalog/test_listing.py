@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conf.listing import ListedTable
+from conf.catalog.listing import ListedTable
 from conf.names import TableRef
 from metastore.catalog.listing import listed
 from metastore.client.types import Table

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from conf.catalog.spark_table import SparkDatabase
 from conf.names import TableRef
 from conf.settings.security.upstream_auth import Login, Proof
 from conf.settings.settings import Metadata, Settings
-from conf.spark_table import SparkDatabase
 from metastore.catalog import listing_client
 from metastore.catalog.listing_client import TableListing
 from metastore.catalog.spark_table import spark_database

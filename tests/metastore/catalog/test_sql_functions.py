@@ -2,7 +2,7 @@
 
 import json
 
-from conf.tables import ViewText
+from conf.catalog.tables import ViewText
 from metastore.catalog.sql_functions import sql_function_texts
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct
 

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
+from conf.catalog.tables import NotLoaded, TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.placement import Placement
 from conf.settings.settings import Settings
-from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Topology
 from metastore.snapshot.change_follower import follow
 from metastore.snapshot.snapshot import Snapshot, TableRecord

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from conf.catalog.tables import NotLoaded
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from conf.placement import Copy, Placement, read_placement, write_placement
 from conf.settings.settings import Settings
-from conf.tables import NotLoaded
 from conf.topology import Endpoint, Topology
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from conf.catalog.tables import NotLoaded, TableInfo, TableKind
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey
 from conf.placement import Copy, Placement
-from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.write_ids import new_id, with_time
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.snapshot.snapshot import Snapshot, TableRecord

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from conf.access.document import rules_of
+from conf.catalog.spark_table import SparkDatabase, SparkTable
 from conf.names import ClusterName, TableRef
-from conf.spark_table import SparkDatabase, SparkTable
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.catalog_commands import (
     CatalogCommand,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conf.spark_table import SparkTable
+from conf.catalog.spark_table import SparkTable
 from metastore.catalog.spark_table import spark_table, unpacked
 from proxy.catalog import descriptions
 from proxy.protocol.results import Table

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conf.listing import ColumnType, ListedColumn, ListedTable
+from conf.catalog.listing import ColumnType, ListedColumn, ListedTable
 from metastore.catalog.listing import listed
 from proxy.catalog import metadata
 from proxy.catalog.metadata import NO_DATABASE, MetadataQuestion, question, scala_order, usual

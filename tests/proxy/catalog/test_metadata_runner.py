@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from conf.access.document import rules_of
-from conf.listing import ColumnType, ListedColumn, ListedTable
+from conf.catalog.listing import ColumnType, ListedColumn, ListedTable
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName
-from conf.tables import ViewText
 from conf.topology import Endpoint, Topology
 from dialect.statement import CreateTempTable, CreateTempView
 from proxy.catalog.metadata import Row, question

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conf.spark_table import SparkDatabase, SparkTable
+from conf.catalog.spark_table import SparkDatabase, SparkTable
 from metastore.catalog.spark_table import spark_table, unpacked
 from proxy.catalog import descriptions, table_ddl
 from thriftcodec.values import LIST, strings

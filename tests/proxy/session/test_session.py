@@ -2,8 +2,8 @@
 
 import pytest
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName
-from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
     AssignVariables,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from conf.catalog.tables import NotLoaded
 from conf.names import TableRef
 from conf.placement import Copy, Placement
-from conf.tables import NotLoaded
 from conf.write_ids import new_id, with_time
 from metastore.errors import MetastoreDown
 from proxy.limits import Limits

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from conf.access.rules import Right
+from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.names import TableRef
-from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace, Needs, SessionVariable, Unknown
 from router.access.statement_access import denial_of, refused, table_denial, with_cluster

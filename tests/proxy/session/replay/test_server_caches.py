@@ -1,8 +1,8 @@
 """What is cached in a server, as all processes of the proxy see it."""
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName, TableRef
 from conf.placement import OpenWrite, Placement
-from conf.tables import ViewText
 from conf.topology import Endpoint
 from dialect.statement import CacheTable, CreateTempTable, UncacheTable
 from proxy.session.replay.function_changes import FunctionChanges, shared_size

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from conf.catalog.tables import ViewText
 from conf.names import ClusterName, TableRef
-from conf.tables import ViewText
 from conf.topology import Endpoint
 from dialect.statement import (
     AssignVariables,

@@ -1,7 +1,7 @@
 import pytest
 
+from conf.catalog.tables import TableInfo, TableKind
 from conf.names import TableRef
-from conf.tables import TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.statement import Namespace, Unknown
 from proxy.errors import NotIncremental

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from conf.catalog.tables import TableInfo, TableKind
 from conf.names import TableRef
-from conf.tables import TableInfo, TableKind
 from dialect.grammar.cluster_statements import ExplainCluster, UseCluster
 from dialect.statement import Known, Namespace, Needs
 from proxy.errors import TooMany

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 import uvloop
 
+from conf.catalog.tables import Column, TableInfo, TableKind
 from conf.names import TableRef
-from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.grammar.cluster_statements import ExplainCluster
 from dialect.statement import ALL, Known, Namespace, Needs, Unknown

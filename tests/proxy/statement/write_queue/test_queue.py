@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from conf.catalog.tables import TableInfo, TableKind
 from conf.names import TableRef
-from conf.tables import TableInfo, TableKind
 from dialect.statement import Action, Known, Unknown, Write
 from proxy.errors import TableBusy
 from proxy.statement.write_queue.queue import WriteQueue, tables_in_turn

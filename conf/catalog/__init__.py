@@ -1,0 +1,1 @@
+"""Tables as catalogs describe them: the metastore, Spark, and lists of names."""
