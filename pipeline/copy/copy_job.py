@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from conf.formats import size_text
@@ -44,9 +44,10 @@ from pipeline.copy.plan import (
     Verify,
 )
 from pipeline.copy.runs.lease import Clock, Lease
+from pipeline.copy.runs.object_files import Earlier, ObjectFiles
 from pipeline.copy.runs.staging import RunMarker, object_path
 from pipeline.copy.runs.sweep import sweep_staging
-from pipeline.copy.runs.takeover import retire, take_over
+from pipeline.copy.runs.takeover import retire, take_over, take_over_objects
 from pipeline.errors import (
     CopyError,
     CopyTooLarge,
@@ -56,6 +57,7 @@ from pipeline.errors import (
     VerifyFailed,
     WriteOpen,
 )
+from pipeline.falcon.paths import is_object_store
 
 Emit = Callable[[Mapping[str, object]], None]
 
@@ -152,6 +154,13 @@ class CopyJob:
     options: CopyOptions
     limits: CopyLimits
     report: CopyReport
+    earlier: Earlier = field(default_factory=dict, init=False)
+    objects: ObjectFiles | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if is_object_store(self.staging):
+            run = f"{self.staging}/{self.marker.run}"
+            self.objects = ObjectFiles(self.context.files, run)
 
     def run(self, steps: Sequence[Step]) -> CopyReport:
         """Executes the steps. The error of an object that could not be copied is in `failed` of
@@ -238,9 +247,7 @@ class CopyJob:
         items = self._current(left)
         files = self.context.files
         targets = {i.name: object_path(self.staging, self.marker.run, i.name) for i in items}
-        taken = take_over(
-            files, self.staging, self.marker, targets, self.catalog.used, self.context.clock
-        )
+        taken = self._take_over(targets)
         copies, missing = [], {}
         listings = files.listings([item.source for item in items])
         for item, listing in zip(items, listings, strict=True):
@@ -255,6 +262,14 @@ class CopyJob:
         self._event("staged", objects=len(copies), taken_over=taken)
         self._fail(left, missing, NotCopyable)
         return copies
+
+    def _take_over(self, targets: Mapping[str, str]) -> int:
+        """The number of directories that interrupted runs have of these objects."""
+        place = self.context.files, self.staging, self.marker, targets
+        if self.objects is None:
+            return take_over(*place, self.catalog.used, self.context.clock)
+        self.earlier = take_over_objects(*place, self.catalog.used, self.context.clock)
+        return len(self.earlier)
 
     def _check_bytes(self, copies: Sequence[ObjectCopy]) -> None:
         """Before any of their bytes is sent. Raises CopyTooLarge."""
@@ -285,9 +300,12 @@ class CopyJob:
     def _copy_files(self, copies: Sequence[ObjectCopy]) -> dict[str, str]:
         """The reason of each object whose files could not all be copied."""
         names = {copy.target: copy.name for copy in copies}
-        results = self.context.files.copy_files(
-            [file for copy in copies for file in copy.files()], self.options, self.context.progress
-        )
+        wanted = [file for copy in copies for file in copy.files()]
+        options, progress = self.options, self.context.progress
+        if self.objects is None:
+            results = self.context.files.copy_files(wanted, options, progress)
+        else:
+            results = self.objects.copy(wanted, self.earlier, options, progress)
         count = Counter(result.status for result in results)
         for result in results:
             self.report.sent[names[result.file.target]] += result.sent

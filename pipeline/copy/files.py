@@ -104,6 +104,12 @@ class Files(Protocol):
         """Renames directories. Returns the sources that existed and were moved."""
         ...
 
+    def move_files(self, moves: Mapping[str, str]) -> frozenset[str]:
+        """Renames files, in an object store by a copy within it and a deletion. Returns the sources
+        that existed and were moved.
+        """
+        ...
+
     def delete(self, locations: Sequence[str]) -> None:
         """Deletes each with all below it; no error when it does not exist."""
         ...

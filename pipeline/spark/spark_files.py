@@ -150,10 +150,16 @@ class SparkFiles:
             self._call("mkdirs", "\n".join(pairs), keep_owner)
 
     def move(self, moves: Mapping[str, str]) -> frozenset[str]:
+        return self._moved("move", moves)
+
+    def move_files(self, moves: Mapping[str, str]) -> frozenset[str]:
+        return self._moved("moveFiles", moves)
+
+    def _moved(self, method: str, moves: Mapping[str, str]) -> frozenset[str]:
         if not moves:
             return frozenset()
         pairs = (f"{quote(each)}\t{quote(to)}" for each, to in moves.items())
-        moved: str = self._call("move", "\n".join(pairs))
+        moved: str = self._call(method, "\n".join(pairs))
         return frozenset(unquote_plus(line) for line in moved.splitlines())
 
     def delete(self, locations: Sequence[str]) -> None:

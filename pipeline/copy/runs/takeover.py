@@ -1,6 +1,7 @@
 """What a run leaves to the next one: finished files of an interrupted run, and replaced copies."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pipeline.copy.files import Files
 from pipeline.copy.runs.lease import Clock, open_markers
@@ -15,6 +16,15 @@ from pipeline.copy.runs.staging import (
 from pipeline.copy.runs.sweep import Used
 
 
+@dataclass(frozen=True, slots=True)
+class _Interrupted:
+    """Runs that were interrupted: their markers, and their directories by the new directory of
+    their object, the newest first."""
+
+    markers: Mapping[str, RunMarker]
+    directories: Mapping[str, Sequence[str]]
+
+
 def take_over(
     files: Files, staging: str, own: RunMarker, targets: Mapping[str, str], used: Used, clock: Clock
 ) -> int:
@@ -24,6 +34,26 @@ def take_over(
     The marker of an interrupted run is changed first, so that a run that only seemed interrupted
     publishes nothing. Directories that are in use, or that a reader may still use, stay.
     """
+    found = _interrupted(files, staging, own, targets, used, clock)
+    newest = {sources[0]: target for target, sources in found.directories.items()}
+    _mark(files, staging, own, found.markers, newest)
+    return len(files.move(newest))
+
+
+def take_over_objects(
+    files: Files, staging: str, own: RunMarker, targets: Mapping[str, str], used: Used, clock: Clock
+) -> Mapping[str, Sequence[str]]:
+    """`take_over` in an object store, where a directory cannot be moved in one step: returns the
+    directories, the newest first, by the new directory of their object."""
+    found = _interrupted(files, staging, own, targets, used, clock)
+    taken = [source for sources in found.directories.values() for source in sources]
+    _mark(files, staging, own, found.markers, taken)
+    return found.directories
+
+
+def _interrupted(
+    files: Files, staging: str, own: RunMarker, targets: Mapping[str, str], used: Used, clock: Clock
+) -> _Interrupted:
     machine, now = this_machine(), clock()
     interrupted = {
         name: marker
@@ -31,22 +61,31 @@ def take_over(
         if name != own.run and marker is not None and not marker.is_alive(now, machine)
     }
     folders = files.folders([f"{staging}/{name}" for name in interrupted])
-    moves: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = []
     for name, children in zip(interrupted, folders, strict=True):
         wanted = {object_path(staging, name, each): target for each, target in targets.items()}
         present = {f"{staging}/{name}/{child}" for child in children}
-        moves += [(source, target) for source, target in wanted.items() if source in present]
-    retired = files.read_markers([_retired_path(staging, source) for source, _ in moves])
-    moves = [move for move, text in zip(moves, retired, strict=True) if text is None]
-    if not moves:
-        return 0
-    in_use = used(own)
-    newest = {target: source for source, target in reversed(moves) if source not in in_use}
-    for name in {source.removeprefix(f"{staging}/").split("/")[0] for source in newest.values()}:
-        files.write_marker(
-            marker_path(staging, name), interrupted[name].as_taken(own.run).to_text()
-        )
-    return len(files.move({source: target for target, source in newest.items()}))
+        found += [(source, target) for source, target in wanted.items() if source in present]
+    retired = files.read_markers([_retired_path(staging, source) for source, _ in found])
+    found = [each for each, text in zip(found, retired, strict=True) if text is None]
+    in_use = used(own) if found else frozenset()
+    directories: dict[str, list[str]] = {}
+    for source, target in found:
+        if source not in in_use:
+            directories.setdefault(target, []).append(source)
+    return _Interrupted(interrupted, directories)
+
+
+def _mark(
+    files: Files,
+    staging: str,
+    own: RunMarker,
+    markers: Mapping[str, RunMarker],
+    taken: Iterable[str],
+) -> None:
+    """Records in the markers of the runs that their directories `taken` belong to this run."""
+    for name in {source.removeprefix(f"{staging}/").split("/")[0] for source in taken}:
+        files.write_marker(marker_path(staging, name), markers[name].as_taken(own.run).to_text())
 
 
 def retire(files: Files, staging: str, locations: Iterable[str | None]) -> None:

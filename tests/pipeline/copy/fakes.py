@@ -19,6 +19,8 @@ from pipeline.copy.files import (
     Progress,
     no_progress,
 )
+from pipeline.errors import CopyError
+from pipeline.falcon.paths import is_object_store
 from thriftcodec.values import I32
 
 
@@ -155,6 +157,7 @@ class FakeFiles:
         self.kept: list[str] = []
         self.tick = 0
         self.broken: set[str] = set()
+        self.cannot_move = False
         self.during: Callable[[str], None] = lambda path: None
 
     def write(self, path: str, body: bytes) -> None:
@@ -210,18 +213,26 @@ class FakeFiles:
         found = self.content.get(source)
         if found is None or (len(found[0]), found[1]) != (order.entry.length, order.entry.modified):
             return FileResult(order, FileStatus.CHANGED, 0)
-        there = self.content.get(target)
+        there = None if is_object_store(target) else self.content.get(target)
         if there is not None and (len(there[0]), there[1]) == (len(found[0]), found[1]):
             self.kept.append(source)
             return FileResult(order, FileStatus.KEPT, 0)
+        self._write_target(target, found)
+        self.sent.append(source)
+        self.effects.happen("file")
+        return FileResult(order, FileStatus.SENT, len(found[0]), "sum")
+
+    def _write_target(self, target: str, found: tuple[bytes, int]) -> None:
+        """An object appears whole, with a time of its own."""
+        if is_object_store(target):
+            self.effects.happen("half a file")
+            self.write(target, found[0])
+            return
         part = f"{target.rpartition('/')[0]}/.part"
         self.content[part] = (found[0][: len(found[0]) // 2], 0)
         self.effects.happen("half a file")
         del self.content[part]
         self.content[target] = found
-        self.sent.append(source)
-        self.effects.happen("file")
-        return FileResult(order, FileStatus.SENT, len(found[0]), "sum")
 
     def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
         self.made |= set(likes)
@@ -230,6 +241,8 @@ class FakeFiles:
     def move(self, moves: Mapping[str, str]) -> frozenset[str]:
         moved = set()
         for source, target in moves.items():
+            if is_object_store(source):
+                continue
             if self.exists(source) and not self.exists(target):
                 self.made = {target + p[len(source) :] if _in(p, source) else p for p in self.made}
                 self.content = {
@@ -238,6 +251,18 @@ class FakeFiles:
                 }
                 moved.add(source)
                 self.effects.happen("moved")
+        return frozenset(moved)
+
+    def move_files(self, moves: Mapping[str, str]) -> frozenset[str]:
+        moved = set()
+        for source, target in moves.items():
+            if self.cannot_move:
+                raise CopyError("this store copies nothing")
+            if source in self.content:
+                self.write(target, self.content[source][0])
+                self.effects.happen("file moved")
+                del self.content[source]
+                moved.add(source)
         return frozenset(moved)
 
     def delete(self, locations: Sequence[str]) -> None:

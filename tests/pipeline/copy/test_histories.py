@@ -10,7 +10,7 @@ from pipeline.copy.runs.staging import LEASE_SECONDS
 from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import candidates, run_retention
-from tests.pipeline.copy.world import GRACE, T, World
+from tests.pipeline.copy.world import GRACE, S3_STAGING, STAGING, T, World
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,17 @@ DAYS = ("20240101", "20240102", "20240103")
 DATING = read_date_pattern((("ds", "${YEAR}${MONTH}${DAY}"),))
 # Where another client's write can fall into a copy. Between our read and our alter of the same
 # object lies the race that docs/internals/copy.md describes; it has a test of its own.
-BETWEEN = ("half a file", "file", "made", "marker", "noted", "moved", "deleted", "listed")
+BETWEEN = (
+    "half a file",
+    "file",
+    "made",
+    "marker",
+    "noted",
+    "moved",
+    "file moved",
+    "deleted",
+    "listed",
+)
 
 days = st.sampled_from(DAYS)
 steps = st.one_of(
@@ -36,8 +46,8 @@ steps = st.one_of(
 
 
 class History:
-    def __init__(self) -> None:
-        self.world = World()
+    def __init__(self, staging: str) -> None:
+        self.world = World(staging=staging)
         self.world.effects.watch = self.world.check
         self.opened: set[str] = set()
         self.count = 0
@@ -125,14 +135,14 @@ class History:
 
 
 @settings(
-    max_examples=60,
+    max_examples=120,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-@given(st.lists(steps, max_size=14))
-def test_random_histories(history: list[tuple[str, object]]) -> None:
-    reported = History()
+@given(st.lists(steps, max_size=14), st.sampled_from([STAGING, S3_STAGING]))
+def test_random_histories(history: list[tuple[str, object]], staging: str) -> None:
+    reported = History(staging)
     for step, what in history:
         reported.do(step, what)
     reported.settle()

@@ -21,12 +21,14 @@ from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 C1, C2 = ClusterName("C1"), ClusterName("C2")
 T = TableRef("db", "t")
 STAGING = staging_of("file:///c2/causeway-copies", T)
+S3_STAGING = staging_of("s3a://c2/causeway-copies", T)
 GRACE = 1000.0
 
 
 @dataclass
 class World:
     partitioned: bool = True
+    staging: str = STAGING
     now: float = 1_000_000.0
     effects: Effects = field(default_factory=Effects)
     events: list[dict[str, object]] = field(default_factory=list)
@@ -91,7 +93,7 @@ class World:
     def plan(self, *names: str, again: bool = False) -> CopyPlan:
         table = self.objects.table(T)
         chosen = names or self.objects.names(table)
-        return plan_copy(table, self.objects.objects(table, chosen), C2, STAGING, again=again)
+        return plan_copy(table, self.objects.objects(table, chosen), C2, self.staging, again=again)
 
     def copy(self, *names: str, again: bool = False, keep: float | None = None) -> CopyReport:
         plan = self.plan(*names, again=again)
@@ -110,7 +112,7 @@ class World:
 
     def sweep(self) -> SweepResult:
         used = partial(used_by, self.objects, C2)
-        return sweep_staging(self.files, used, STAGING, lambda: self.now, GRACE)
+        return sweep_staging(self.files, used, self.staging, lambda: self.now, GRACE)
 
     def withdraw_expired(self, seconds: float) -> int:
         """As a sweep does so many seconds from now."""
@@ -134,11 +136,12 @@ class World:
 
     def directories(self) -> list[str]:
         """Every object directory in the staging."""
-        runs = filter(is_run, self.files.children(STAGING))
+        staging = self.staging
+        runs = filter(is_run, self.files.children(staging))
         return [
-            f"{STAGING}/{run}/{name}"
+            f"{staging}/{run}/{name}"
             for run in runs
-            for name in self.files.children(f"{STAGING}/{run}")
+            for name in self.files.children(f"{staging}/{run}")
             if not name.startswith(".")
         ]
 

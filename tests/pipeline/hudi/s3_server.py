@@ -33,7 +33,8 @@ _HOP = {"connection", "transfer-encoding", "content-length", "date", "server"}
 
 @dataclass(frozen=True)
 class Request:
-    """One request: `GET`, `PUT`, `HEAD`, `LIST`, .. and its key (of a list call, its prefix)."""
+    """One request: `GET`, `PUT`, `HEAD`, `LIST`, .. and its key (of a list call, its prefix).
+    A `PUT` that copies an object of the store is a `COPY`."""
 
     kind: str
     key: str
@@ -157,7 +158,8 @@ def _handler(server: S3Server) -> type[BaseHTTPRequestHandler]:
 
         def _any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            request = _request(self.command, self.path)
+            copies = "x-amz-copy-source" in self.headers
+            request = _request("COPY" if copies else self.command, self.path)
             if "attempt=1" in self.headers.get("amz-sdk-request", "attempt=1"):
                 server.requests.append(request)
             status = server.fault(request)

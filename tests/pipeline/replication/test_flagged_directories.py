@@ -7,12 +7,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from pipeline.copy import sent_files
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Paths
-from pipeline.replication import flagged_directories
 from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.flagged_directories import SENT
 from pipeline.retention.directories import PathHome, evict_paths
@@ -54,7 +54,7 @@ class ObjectFiles(FakeFiles):
 
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> ObjectFiles:
-    monkeypatch.setattr(flagged_directories, "_MOST_FILES", 2)
+    monkeypatch.setattr(sent_files, "_MOST_FILES", 2)
     return ObjectFiles(Effects())
 
 

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
 from pipeline.copy.verify import verify_copies
 from pipeline.errors import ActionFailed
@@ -87,6 +88,39 @@ def test_a_table_on_s3_is_copied_and_replicated(
     assert (checked.compared, checked.findings) == (2, ())
     assert desk.copy(f"{target}/copies").files_sent == 0
     assert sorted(desk.replicate(f"{target}/replica").published) == sorted(DATA)
+
+
+def test_a_copy_that_was_killed_continues_within_the_store(
+    s3: S3Server, files: SparkFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second run sends no byte of what the first one has sent: S3 copies it."""
+    desk = Desk(f"file://{tmp_path}", files)
+    root = f"{tmp_path.name}/copies"
+
+    def dies(*_: object) -> frozenset[str]:
+        raise ConnectionError("the metastore is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectCatalog, "publish", dies)
+        with pytest.raises(ConnectionError):
+            desk.copy(f"s3a://{BUCKET}/{root}")
+    files.write_marker(f"file://{tmp_path}/t/ds=2/late", "more")
+    s3.requests.clear()
+    report = desk.copy(f"s3a://{BUCKET}/{root}")
+    assert (report.files_sent, report.files_kept, report.bytes_sent) == (1, 3, 4)
+    sent = {request.key for request in s3.requests if request.kind == "PUT"}
+    assert {key for key in sent if "/.causeway/" not in key and not key.endswith("/")} == {
+        key for key in sent if key.endswith("/ds=2/late")
+    }
+    assert s3.count("COPY") == 3
+    table = desk.objects.table(T)
+    for each in desk.objects.objects(table, desk.objects.names(table)):
+        copy = each.placement.copy_in(C2)
+        assert copy is not None
+        late = {"late": b"more"} if each.name == "ds=2" else {}
+        assert desk.read(copy.location) == DATA[each.name] | late
+    s3.requests.clear()
+    assert desk.copy(f"s3a://{BUCKET}/{root}").files_sent == 0
 
 
 def test_a_transfer_of_half_an_object_leaves_none(

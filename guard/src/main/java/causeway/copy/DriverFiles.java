@@ -10,7 +10,9 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -97,6 +99,28 @@ public final class DriverFiles {
             }
         }
         return moved.toString();
+    }
+
+    /**
+     * Renames the file of each "from TAB to", also in object stores, over the target; the sources
+     * that existed and moved, URL-encoded, one a line.
+     */
+    public String moveFiles(String pairs) throws IOException, InterruptedException {
+        Set<Path> made = ConcurrentHashMap.newKeySet();
+        return forEach(pairs, (index, line) -> {
+            String[] fields = line.split("\t", -1);
+            Path from = new Path(FileCopy.decode(fields[0]));
+            Path to = new Path(FileCopy.decode(fields[1]));
+            FileStore store = systems.of(from);
+            if (store.stat(from) == null) {
+                return "";
+            }
+            if (made.add(to.getParent())) {
+                store.mkdirs(to.getParent());
+            }
+            store.rename(from, to);
+            return FileCopy.encode(FileCopy.decode(fields[0])) + "\n";
+        });
     }
 
     /** The text of each marker: index and text, URL-encoded; or the index alone without one. */
