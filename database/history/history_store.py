@@ -4,17 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
+from sqlalchemy import Connection, Table, bindparam, case, delete, func, select, text, update
 
 from database.database import open_database
 from database.history.migrations import MIGRATIONS
 from database.history.questions import answer
+from database.history.refusals import day_counts, last_times
 from database.history.schema import (
     PHASES,
     copies,
     instances,
     lineage,
     obstacles,
+    refused,
+    refused_users,
     statements,
     tables,
 )
@@ -59,6 +62,20 @@ class HistoryStore:
                 "statement": added.excluded.statement,
             },
         )
+        more = insert(refused)
+        self._count_refused = more.on_conflict_do_update(
+            index_elements=["table_name", "cluster", "kind", "day"],
+            set_={
+                "statements": refused.c.statements + more.excluded.statements,
+                "freed": refused.c.freed + more.excluded.freed,
+                "partitions": _larger(refused.c.partitions, more.excluded.partitions),
+            },
+        )
+        seen = insert(refused_users)
+        self._see_users = seen.on_conflict_do_update(
+            index_elements=["table_name", "cluster", "kind", "user_name"],
+            set_={"last": _larger(refused_users.c.last, seen.excluded.last)},
+        )
         self._database.migrate(MIGRATIONS)
 
     def put(self, ended: Sequence[Row], completed: Mapping[str, Row]) -> None:
@@ -68,11 +85,17 @@ class HistoryStore:
             new = _missing(connection, ended)
             self._insert(connection, statements, new)
             self._insert(connection, tables, [each for row in new for each in _tables(row)])
-            self._insert(connection, obstacles, [each for row in new for each in _obstacles(row)])
+            self._put_obstacles(connection, [each for row in new for each in _obstacles(row)])
             if edges := _lineage(new):
                 connection.execute(self._count, edges)
             if completed:
                 connection.execute(_COMPLETE, [_change(*each) for each in completed.items()])
+
+    def _put_obstacles(self, connection: Connection, found: Sequence[Row]) -> None:
+        if found:
+            connection.execute(self._add[obstacles], found)
+            connection.execute(self._count_refused, day_counts(found))
+            connection.execute(self._see_users, last_times(found))
 
     def put_work(self, copied: Sequence[Row], ended: Sequence[Row]) -> None:
         """Adds the rows of copies and of instances. Repeating it changes nothing."""
@@ -108,8 +131,8 @@ class HistoryStore:
 
     def forget(self, before: float, excess: int) -> tuple[int, int]:
         """Deletes a chunk of the oldest rows: those `before` this time, or that go before the row
-        with which `excess` bytes are freed. The number of rows and bytes that were deleted. The
-        lineage loses the days before the oldest statement that is left."""
+        with which `excess` bytes are freed. The number of rows and bytes that were deleted. What
+        is counted by day loses the days before the oldest statement that is left."""
         with self._database.transaction() as connection:
             oldest = sorted(
                 each for kind in range(len(_KEPT)) for each in _oldest(connection, kind)
@@ -126,9 +149,17 @@ class HistoryStore:
                     connection.execute(delete(table).where(table.c[key.name].in_(ids)))
             if old[0]:
                 first = connection.execute(_OLDEST_DAY).scalar_one()
-                day = int((before if first is None else first) // DAY)
-                connection.execute(delete(lineage).where(lineage.c.day < day))
+                oldest_time = before if first is None else float(first)
+                for each in (lineage, refused):
+                    connection.execute(delete(each).where(each.c.day < int(oldest_time // DAY)))
+                gone = refused_users.c.last < oldest_time
+                connection.execute(delete(refused_users).where(gone))
         return sum(map(len, old)), freed
+
+
+def _larger(known: Any, new: Any) -> Any:
+    """The larger of two values in SQL, of which one may be null."""
+    return case((new > known, new), else_=func.coalesce(known, new))
 
 
 def _oldest(connection: Connection, kind: int) -> Iterable[tuple[float, int, str, int]]:

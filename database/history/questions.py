@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from database.history.refusals import refusals
 from database.history.search import (
     PARAMETERS,
     Search,
@@ -15,7 +16,7 @@ from database.history.search import (
     statement_page,
     unreadable,
 )
-from database.history.summaries import refusals, table_lineage, traffic
+from database.history.summaries import table_lineage, traffic
 from database.history.work_search import COPIES, INSTANCES, work_page
 
 Parameters = Mapping[str, str]

@@ -97,6 +97,32 @@ obstacles = Table(
     ),
 )
 
+# The obstacles of a day, counted: so many statements had it, and it was the only one for `freed` of
+# them. `partitions` is the largest number that one lacked.
+refused = Table(
+    "history_refused",
+    TABLES,
+    Column("table_name", Text, primary_key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("day", Integer, primary_key=True),
+    Column("statements", BigInteger, nullable=False),
+    Column("freed", BigInteger, nullable=False),
+    Column("partitions", BigInteger),
+    sqlite_with_rowid=False,  # the days of an obstacle lie side by side
+)
+
+# When a user had an obstacle for the last time.
+refused_users = Table(
+    "history_refused_user",
+    TABLES,
+    Column("table_name", Text, primary_key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("user_name", Text, primary_key=True),
+    Column("last", Double, nullable=False),
+)
+
 # How many statements that finished on a day read `source` and wrote `target`. With an empty target
 # it is the number that read the table, with an empty source the number that wrote it.
 lineage = Table(

@@ -2,4 +2,4 @@
 
 from database.migration import Migrations
 
-MIGRATIONS = Migrations("database.history:migrations", "history_revision", "0003")
+MIGRATIONS = Migrations("database.history:migrations", "history_revision", "0004")

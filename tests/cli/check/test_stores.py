@@ -22,7 +22,7 @@ def test_a_file_that_is_missing_is_not_made(tmp_path: Path) -> None:
 def test_the_schema_of_both_databases(tmp_path: Path) -> None:
     path = str(tmp_path / "db")
     HistoryStore(path)
-    assert stores.history(targets.History(path), 5.0) == ok(f"{path} has schema 0003")
+    assert stores.history(targets.History(path), 5.0) == ok(f"{path} has schema 0004")
     unknown = stores.lifecycle_store(targets.LifecycleStore(path), 5.0)
     assert unknown == ok(f"{path} has no tables yet: they are made at the first start")
     Store(path)

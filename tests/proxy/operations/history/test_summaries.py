@@ -9,7 +9,7 @@ from database.database import open_database
 from database.errors import BadSearch
 from database.history.history_store import DAY, HistoryStore
 from database.history.history_thread import WorkBatch
-from database.history.summaries import refusals
+from database.history.refusals import refusals
 from database.history.work import Row
 from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
