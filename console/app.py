@@ -73,6 +73,7 @@ def make_app(settings: Settings, sources: Sources) -> Starlette:
     )
     app.state.settings = settings
     app.state.sources = sources
+    app.state.live = {}  # console.pages.live: the pictures that viewers share
     app.state.access = access
     app.state.authenticator = authenticator
     app.state.audit = audit

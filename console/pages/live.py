@@ -6,9 +6,11 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
+from starlette.datastructures import State
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -19,9 +21,11 @@ from console.errors import SourceDown
 from console.pages.statements import RUNNING, headline, state_of
 from console.rendering import page, render
 from console.roles import needs
+from console.sources.cached import Cached
 from console.sources.history_client import MINUTE
 
 _STEP = 1.0  # seconds between pictures
+_FRESH = 0.9  # seconds for which a picture is shown to others, too
 _LONGEST = 3600.0  # seconds of a stream; the browser opens the next
 _NOWHERE = "in no cluster"
 
@@ -34,32 +38,48 @@ class Row:
     headline: str
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The body of the page, and the server-sent event that has it."""
+
+    body: str
+    event: bytes
+
+
 @needs(Role.VIEWER)
 async def show(request: Request) -> Response:
-    return page(request, "live.html", body=Markup(await _body(request)))
+    return page(request, "live.html", body=Markup((await _shared(request).get()).body))
 
 
 @needs(Role.VIEWER)
 async def events(request: Request) -> Response:
-    """Server-sent events: the whole body of the page whenever it has changed."""
+    """Server-sent events: the whole body of the page whenever it was drawn again."""
+    shared = _shared(request)
 
-    async def stream() -> AsyncIterator[str]:
-        last, deadline = "", time.monotonic() + _LONGEST
+    async def stream() -> AsyncIterator[bytes]:
+        last, deadline = None, time.monotonic() + _LONGEST
         while time.monotonic() < deadline:
-            body = await _body(request)
-            if body != last:
-                last = body
-                yield f"data: {json.dumps(body)}\n\n"
-            else:
-                yield ": the same\n\n"
+            drawn = await shared.get()
+            yield b": the same\n\n" if drawn is last else drawn.event
+            last = drawn
             await asyncio.sleep(_STEP)
 
     return StreamingResponse(stream(), media_type="text/event-stream")
 
 
-async def _body(request: Request) -> str:
+def _shared(request: Request) -> Cached[Drawn]:
+    """What all viewers who may do the same see. It is drawn once for all of them, so nothing of it
+    is one session's: its buttons send the token that the page around it has."""
+    state, may_kill = request.app.state, request.state.session.role >= Role.OPERATOR
+    if may_kill not in state.live:
+        state.live[may_kill] = Cached(partial(_draw, state, may_kill), _FRESH)
+    found: Cached[Drawn] = state.live[may_kill]
+    return found
+
+
+async def _draw(state: State, may_kill: bool) -> Drawn:
     """The picture and the list. A source that is down is named in its place."""
-    sources, now = request.app.state.sources, time.time()
+    sources, now = state.sources, time.time()
     problems: list[str] = []
     running: list[dict[str, Any]] = []
     ended: list[dict[str, Any]] = []
@@ -73,15 +93,15 @@ async def _body(request: Request) -> str:
         ended = await sources.history.recent()
     except SourceDown as error:
         problems.append(str(error))
-    clusters = tuple(request.app.state.settings.topology.clusters)
-    return render(
+    clusters = tuple(state.settings.topology.clusters)
+    body = render(
         "live_body.html",
         picture=Markup(lanes(lanes_of(running, ended, clusters, now), now, MINUTE)),
         rows=[Row(each, headline(each)) for each in running],
         problems=problems,
-        csrf=request.state.session.csrf,
-        may_kill=request.state.session.role >= Role.OPERATOR,
+        may_kill=may_kill,
     )
+    return Drawn(body, f"data: {json.dumps(body)}\n\n".encode())
 
 
 def lanes_of(

@@ -156,6 +156,24 @@ def test_live_shows_what_it_knows_and_names_what_is_down() -> None:
     assert 'href="/statements/c"' in text
 
 
+def test_viewers_who_may_do_the_same_share_one_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.pages.live._FRESH", 3600.0)
+    sources: Any = fake_sources()
+    app = app_with_passwords(tmp_path, sources)
+    browsers = {user: Browser(app) for user in ("vic", "olga", "ada")}
+    for number, (user, browser) in enumerate(browsers.items()):
+        browser.log_in(user, PASSWORD)
+        sources.proxies.running = [running(f"s{number}")]
+        text = browser.get("/live").text
+        picture = text[text.index('id="live"') :].partition("</main>")[0]
+        assert "/statements/s0" in picture if user == "vic" else "/statements/s1/kill" in picture
+        assert ("/kill" in picture) == (user != "vic")
+        assert browser.csrf not in picture  # it is drawn for others, too
+        assert browser.csrf in text
+
+
 def test_a_statement_that_ended_between_two_answers_is_drawn_once() -> None:
     found = lanes_of([running("a")], [statement("a", **RUNS)], ("east", "west"), 0.0)
     assert [(lane.title, len(lane.bars)) for lane in found] == [("east", 1), ("west", 0)]
