@@ -5,8 +5,8 @@ import hashlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,8 +18,9 @@ import pytest
 from bench.copies.lifecycle_demo import EXAMPLES
 from cli.main import main
 from cli.stack.stack import Stack, free_ports
+from conf.names import ClusterName
 from conf.topology import Endpoint
-from tests.e2e.conftest import C1
+from tests.e2e.conftest import C1, C2
 from tests.secret_files import private
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -106,18 +107,14 @@ def lifecycle(console: Console, stack: Stack, tmp_path: Path) -> Iterator[Path]:
     hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     values = {
         "name": C1,
-        "colo": C1,
-        "filesystem": stack.layout.filesystem(C1),
-        "hiveserver": str(stack.ports.hs2[C1]),
-        "metastore": f"thrift://{stack.ports.metastore}",
         "start": f"{hour - timedelta(hours=1):%Y-%m-%dT%H:%MZ}",
         "end": f"{hour:%Y-%m-%dT%H:%MZ}",
         "script": str(script),
     }
-    sets = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
     (tmp_path / "process.xml").write_text(PROCESS)
-    for document in (EXAMPLES / "cluster.xml", tmp_path / "process.xml"):
-        assert main(["entity", "submit", str(document), *sets, "--store", store]) == 0
+    for cluster in (C1, C2):
+        submit(EXAMPLES / "cluster.xml", store, _addresses(stack, cluster))
+    submit(tmp_path / "process.xml", store, values)
     assert main(["entity", "schedule", "process", "report", "--store", store]) == 0
     command = [sys.executable, "-m", "cli.main", "lifecycle", "serve", "--poll", "0.5"]
     command += ["--conf", str(console.settings), "--store", store, "--default-cluster", C1]
@@ -129,6 +126,22 @@ def lifecycle(console: Console, stack: Stack, tmp_path: Path) -> Iterator[Path]:
     finally:
         process.terminate()
         process.wait(60)
+
+
+def submit(document: Path, store: str, values: Mapping[str, str]) -> None:
+    sets = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    assert main(["entity", "submit", str(document), *sets, "--store", store]) == 0
+
+
+def _addresses(stack: Stack, cluster: ClusterName) -> dict[str, str]:
+    """The placeholders of a cluster's document."""
+    return {
+        "name": cluster,
+        "colo": cluster,
+        "filesystem": stack.layout.filesystem(cluster),
+        "hiveserver": str(stack.ports.hs2[cluster]),
+        "metastore": f"thrift://{stack.ports.metastore}",
+    }
 
 
 @dataclass(slots=True)
@@ -179,6 +192,12 @@ class Watched:
 
 @pytest.fixture
 def chromium(console: Console) -> Iterator[Watched]:
+    with browsing(console.url) as watched:
+        yield watched
+
+
+@contextmanager
+def browsing(url: str) -> Iterator[Watched]:
     """A page of a new browser. Afterwards: nothing failed in it, and it asked the console alone."""
     if not CHROMIUM.exists():
         pytest.skip(f"{CHROMIUM} is not installed")
@@ -190,11 +209,11 @@ def chromium(console: Console) -> Iterator[Watched]:
         )
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(60_000)
-        watched = Watched(page, console.url)
+        watched = Watched(page, url)
         page.on("console", lambda line: watched.lines.append(f"{line.type}: {line.text}"))
         page.on("pageerror", lambda error: watched.lines.append(f"pageerror: {error}"))
         page.on("request", lambda request: watched.asked.append(request.url))
         yield watched
         browser.close()
-    assert [each for each in watched.asked if not each.startswith(f"{console.url}/")] == []
+    assert [each for each in watched.asked if not each.startswith(f"{url}/")] == []
     assert watched.lines == []

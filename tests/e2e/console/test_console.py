@@ -2,6 +2,7 @@
 
 import re
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -9,9 +10,10 @@ import pytest
 from pyhive import hive
 from pyhive.exc import OperationalError
 
+from cli.main import main
 from cli.stack.stack import Stack
 from tests.e2e.conftest import C1, C2, Connect, Sql, server
-from tests.e2e.console.conftest import Watched
+from tests.e2e.console.conftest import Watched, submit
 
 pytestmark = pytest.mark.e2e
 COPIED = 600_000  # milliseconds for a copy, which starts a JVM; usually 20,000
@@ -118,7 +120,9 @@ def test_a_statement_is_looked_at_and_run_as_oneself(chromium: Watched, db: str,
     chromium.lines.clear()  # the browser says that the page was answered by 403
 
 
-def test_a_failed_instance_is_seen_and_rerun(chromium: Watched, lifecycle: Path) -> None:
+def test_a_failed_instance_is_seen_and_rerun(
+    chromium: Watched, lifecycle: Path, db: str, sql: Sql
+) -> None:
     page = chromium.page
     chromium.log_in("ada")
     failed = page.locator("#list tr").filter(has=page.locator(".state.failed"))
@@ -133,6 +137,33 @@ def test_a_failed_instance_is_seen_and_rerun(chromium: Watched, lifecycle: Path)
     failed.get_by_role("button", name="rerun").click()
     chromium.open_until("/feeds/process/report", page.locator("#list").get_by_text("succeeded"))
     chromium.picture("process-rerun")
+    sql(f"USE CLUSTER {C1}", f"CREATE TABLE {db}.clicks USING parquet PARTITIONED BY (ds) AS"
+        f" SELECT id, '{datetime.now(UTC):%Y-%m-%d}' AS ds FROM range(9)")  # fmt: skip
+    make_a_feed(chromium, f"{db}.clicks", lifecycle.parent)
+
+
+def make_a_feed(chromium: Watched, table: str, folder: Path) -> None:
+    """A feed is filled in, submitted as the page says, and copies the table's partition of today;
+    `folder` has the lifecycle's store."""
+    page, today = chromium.page, f"{datetime.now(UTC):%Y-%m-%dT00:00Z}"
+    chromium.open("/new?kind=feed")
+    form = {"Name": "clicks", "Every": "days(1)", "Partition": "ds=${YEAR}-${MONTH}-${DAY}"}
+    for label, value in {**form, "Table": table, "From": today, "Copied to": "nowhere"}.items():
+        page.get_by_label(label, exact=True).fill(value)
+    page.get_by_text("Not valid").wait_for()
+    assert "nowhere" in page.locator("#problems").inner_text()
+    page.get_by_label("Copied to", exact=True).fill(C2)
+    page.get_by_text("Valid", exact=True).wait_for()
+    chromium.picture("new-feed")
+    (folder / "feed.xml").write_text(page.get_by_label("Document").input_value())
+    store = str(folder / "lifecycle.db")
+    submit(folder / "feed.xml", store, {})
+    assert main(["entity", "schedule", "feed", "clicks", "--store", store]) == 0
+    copied = page.locator("#list tr").filter(has_text=today).filter(has_text="replicate")
+    chromium.open_until("/feeds/feed/clicks", copied.filter(has_text="succeeded"))
+    chromium.picture("feed")
+    chromium.open(f"/freshness?search={table}")
+    page.locator("tr").filter(has_text=table).locator(".state.fresh").wait_for()
 
 
 def test_what_runs_is_live_and_can_be_killed(

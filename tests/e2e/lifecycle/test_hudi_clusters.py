@@ -25,6 +25,7 @@ from conf.placement import Copy
 from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database
+from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import PlacementStore
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.plan import plan
@@ -33,6 +34,7 @@ from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import HudiTable, open_for_changes
 from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import rows, run_sql, server
+from tests.e2e.console.conftest import browsing
 from tests.e2e.support.fronts import serving
 from tests.e2e.support.hudi_spark import BUNDLES
 from tests.e2e.support.metastores import MetastoreAlone
@@ -43,8 +45,8 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def hudi_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    proxy = free_ports(1)[0]
-    spec = StackSpec((ClusterName("c1"), ClusterName("c2")), proxy, guard=guard_jar())
+    proxy, console = free_ports(2)
+    spec = StackSpec((ClusterName("c1"), ClusterName("c2")), proxy, console, guard=guard_jar())
     try:
         spec = with_hudi(spec, BUNDLES.parent)
     except StorageFault as fault:
@@ -100,11 +102,15 @@ def _with_commits(stack: Stack, kind: str, version: str) -> HudiTable:
         " 'hoodie.write.auto.upgrade' = 'false')",
         *(each.format(f"inc.{kind}") for each in COMMITS),
     )
-    with HmsClient((stack.ports.metastore,)) as client:
-        location = client.get_table(TableRef("inc", kind)).location
-    table = open_for_changes(unquote(urlsplit(location).path), LocalStorage())
+    table = _opened(stack, kind)
     assert table.version == int(version)
     return table
+
+
+def _opened(stack: Stack, kind: str) -> HudiTable:
+    with HmsClient((stack.ports.metastore,)) as client:
+        location = client.get_table(TableRef("inc", kind)).location
+    return open_for_changes(unquote(urlsplit(location).path), LocalStorage())
 
 
 def _pulled(table: HudiTable, since: str, until: str | None) -> list[tuple[Any, ...]]:
@@ -176,6 +182,37 @@ def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, versio
         assert rows(cursor, f"RESET hoodie.{kind}.consume.mode", seen) == [
             (1, "c"), (2, "b"), (3, "b"), (4, "e"), (5, "c"), (6, "d")
         ]  # fmt: skip
+
+
+def test_the_console_shows_the_timeline_and_what_a_pull_would_read(hudi_stack: Stack) -> None:
+    try:
+        table = _opened(hudi_stack, "mor")
+    except NoSuchObject:  # the test above was left out
+        table = _with_commits(hudi_stack, "mor", "9")
+    since = table.timeline.key(table.timeline.commits[1])
+    expected = plan(table, since, None)
+    with browsing(f"http://{hudi_stack.spec.console}") as watched:
+        page = watched.page
+        watched.open("/hudi")
+        page.get_by_role("link", name="inc.mor", exact=True).click()
+        lines = page.locator("#timeline tbody tr")
+        lines.first.wait_for()
+        requested = sorted((each.requested for each in table.timeline.instants), reverse=True)
+        shown = [text.split()[0] for text in lines.all_inner_texts()]
+        assert shown == requested
+        page.get_by_label("since").fill(since)
+        page.get_by_role("button", name="Show").click()
+        page.locator("dl.facts").wait_for()
+        facts = page.locator("dl.facts dd").all_inner_texts()
+        watched.picture("hudi")
+        numbers = [str(len(each)) for each in (expected.commits, expected.partitions)]
+        assert facts[:2] == numbers
+        assert facts[2].startswith(f"{len(expected.files)}, ")
+        assert facts[3] == "is not read"
+        assert page.locator("svg .mark-read").count() == len(expected.commits) + 1  # and the legend
+        page.get_by_label("since").fill("yesterday")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("alert").wait_for()
 
 
 def test_changed_rows_are_read_from_a_fresh_copy(hudi_stack: Stack) -> None:
