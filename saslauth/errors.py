@@ -1,5 +1,22 @@
-"""What ends a negotiation or a protected connection. Callers turn it into errors of their own."""
+"""What ends a negotiation or a protected connection, and why a log-in is rejected.
+
+Callers turn these into errors of their own.
+"""
+
+from conf.errors import Blame
 
 
 class SaslFailed(Exception):
     """The negotiation, or the protected connection, cannot go on. The text contains no secret."""
+
+
+class BadCredentials(Exception):
+    """The credentials are wrong. The reason is for the log: the client does not receive it."""
+
+
+class AuthBackendUnavailable(Exception):
+    """The credentials could not be checked. The reason is for the log."""
+
+    def __init__(self, reason: str, blame: Blame = Blame.DIRECTORY) -> None:
+        super().__init__(reason)
+        self.blame = blame

@@ -40,6 +40,22 @@ class Mechanism(Protocol):
         ...
 
 
+class GssapiContext(Protocol):
+    """A server's side of GSSAPI."""
+
+    @property
+    def layer(self) -> SecurityLayer | None:
+        """Protects all messages after the negotiation; None: they are sent as they are."""
+        ...
+
+    def step(self, token: bytes) -> tuple[bytes, str | None]:
+        """The next token for the client, and the user's name once it is proved. May block.
+
+        Raises BadCredentials, AuthBackendUnavailable.
+        """
+        ...
+
+
 class ClientNegotiation:
     """The client's side. Give it what arrives and send what it returns, until `done`."""
 
@@ -102,6 +118,14 @@ def read_sasl_reply(data: bytes | bytearray) -> SaslReply | None:
         return None
     ok, last = data[0] in (OK, COMPLETE), data[0] == COMPLETE
     return SaslReply(ok, last, bytes(data[HEAD : HEAD + length]), HEAD + length)
+
+
+def read_head(head: bytes | bytearray) -> tuple[int, int]:
+    """The status of a message, and the length of its payload. Raises SaslFailed."""
+    status, length = head[0], int.from_bytes(head[1:HEAD], "big")
+    if length > MAX_NEGOTIATION or status not in (START, OK, BAD, ERROR, COMPLETE):
+        raise SaslFailed("Not a SASL negotiation.")
+    return status, length
 
 
 def sasl_start(mechanism: str) -> bytes:

@@ -102,7 +102,7 @@ def _clusters(settings: Settings) -> Iterator[Check]:
             server = targets.ThriftServer(each.name, endpoint, login)
             yield Check(f"cluster {each.name} {endpoint}", server)
         for endpoint in settings.views.get(each.name, ()):
-            view = targets.View(each.name, endpoint, topology.filesystems())
+            view = targets.View(each.name, endpoint, topology.filesystems(), settings.view_login)
             yield Check(f"view {each.name} {view.endpoint}", view)
 
 

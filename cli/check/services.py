@@ -49,8 +49,9 @@ def _way_in(login: MetastoreLogin) -> str:
 
 
 def view(target: targets.View, timeout: float) -> Finding:
-    """Whether it is a view, and that of its cluster. Raises MetastoreError."""
-    with HmsClient((target.endpoint,), timeout) as client:
+    """Whether it is a view, and that of its cluster. Raises MetastoreError, BadSetting."""
+    check_files(target.login)
+    with HmsClient((target.endpoint,), timeout, login=target.login) as client:
         location = client.get_database("default").location
         try:
             client.touched(0)

@@ -28,6 +28,7 @@ class View:
     cluster: ClusterName
     endpoint: Endpoint
     filesystems: dict[ClusterName, str]
+    login: MetastoreLogin = field(default_factory=MetastoreLogin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,9 @@ def _views(known: Sequence[Settings]) -> ViewSync:
     if not known:
         _emit({"event": "untold", "message": "without --conf no view is notified of changes"})
     views = [view for each in known for view in each.view_addresses]
-    return ViewSync(views, max((each.metastore_timeout for each in known), default=0.0))
+    logins = {view: login for each in known for view, login in each.view_logins.items()}
+    timeout = max((each.metastore_timeout for each in known), default=0.0)
+    return ViewSync(views, timeout, logins=logins)
 
 
 def _link_bandwidth(text: str) -> tuple[Link, int]:

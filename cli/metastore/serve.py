@@ -15,6 +15,7 @@ from conf.errors import BadSetting
 from conf.logs.logs import configure_logs
 from conf.names import ClusterName
 from conf.settings.security.metastore_login import SASL
+from conf.settings.security.view_access import METHOD
 from conf.settings.settings import CLUSTERS, Settings
 from conf.topology import Endpoint
 from metastore.client.login import check as check_login
@@ -74,8 +75,11 @@ def run(args: argparse.Namespace) -> int:
     configure_logs()
     settings = load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
-    if settings.metastore_login.sasl:
-        raise BadSetting(f"{SASL.name}: the views cannot log in to such a metastore yet.")
+    if settings.metastore_login.sasl and settings.view_access.kerberos is None:
+        raise BadSetting(
+            f"{SASL.name}: the views call such a metastore in the names of their clients, so these"
+            f" have to prove who they are: {METHOD.name} = KERBEROS."
+        )
     check_login(settings.metastore_login)
     server = ViewServer(settings, args.leftovers, args.cache)
     where = endpoints(settings, args.ports, args.cluster, args.host, args.instance)

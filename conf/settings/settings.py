@@ -25,13 +25,21 @@ from conf.settings.fetching import Fetching
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
 from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
-from conf.settings.security import access, authentication, metastore_login, restrictions, transports
+from conf.settings.security import (
+    access,
+    authentication,
+    metastore_login,
+    restrictions,
+    transports,
+    view_access,
+)
 from conf.settings.security.access import Access
 from conf.settings.security.authentication import Identity
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.security.restrictions import Restrictions
 from conf.settings.security.transports import Transports
 from conf.settings.security.upstream_auth import Login, parse_login, parse_logins
+from conf.settings.security.view_access import ViewAccess
 from conf.settings.telemetry import TelemetrySettings
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint, Topology
@@ -186,6 +194,7 @@ class Settings:
     access: Access = group(Access)
     fetching: Fetching = group(Fetching)
     view_limits: ViewLimits = group(ViewLimits)
+    view_access: ViewAccess = group(ViewAccess)
     lifecycle: Lifecycle = group(Lifecycle)
     telemetry: TelemetrySettings = group(TelemetrySettings)
     console: ConsoleSettings = group(ConsoleSettings)
@@ -194,6 +203,19 @@ class Settings:
     def view_addresses(self) -> tuple[Endpoint, ...]:
         """The addresses of all processes of the view, of all clusters."""
         return tuple(dict.fromkeys(each for views in self.views.values() for each in views))
+
+    @property
+    def view_login(self) -> MetastoreLogin:
+        """How Causeway logs in to its own views."""
+        kerberos, own = self.view_access.kerberos, self.metastore_login
+        if kerberos is None:
+            return MetastoreLogin()
+        return MetastoreLogin(True, kerberos.principal, own.user, own.keytab)
+
+    @property
+    def view_logins(self) -> Mapping[Endpoint, MetastoreLogin]:
+        """`view_login` of each of `view_addresses`."""
+        return dict.fromkeys(self.view_addresses, self.view_login)
 
 
 # fmt: on
@@ -215,6 +237,7 @@ def read_settings(values: Mapping[str, str]) -> tuple[Settings, list[Problem]]:
 def _read(reader: Reader) -> Settings:
     topology, views, logins = _clusters(reader)
     operators = operating.read(reader)
+    access_of_views = view_access.read(reader, topology.clusters)
     has_clusters = topology.in_use or reader.is_wrong(CLUSTERS)
     return reader.group(
         Settings,
@@ -223,7 +246,7 @@ def _read(reader: Reader) -> Settings:
         upstream_login=reader.read(LOGIN, lambda text: parse_login(text, reader.shared)),
         logins=logins,
         views=views,
-        metastore_login=metastore_login.read(reader),
+        metastore_login=metastore_login.read(reader, access_of_views.kerberos is not None),
         operating=operators,
         transports=transports.read(reader),
         identity=authentication.read(reader),
@@ -231,6 +254,7 @@ def _read(reader: Reader) -> Settings:
         access=access.read(reader, "" if has_clusters else CLUSTERS.name),
         fetching=reader.group(Fetching),
         view_limits=reader.group(ViewLimits),
+        view_access=access_of_views,
         lifecycle=lifecycle.read(reader),
         telemetry=reader.group(TelemetrySettings),
         console=console.read(reader, operators.access.issuer),

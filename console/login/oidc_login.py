@@ -24,11 +24,11 @@ from joserfc.errors import JoseError
 from conf.logs.printable import escaped
 from conf.roles import Role
 from conf.settings.settings import Settings
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.tokens.bearer_tokens import CLOCK_SKEW
 from proxy.auth.tokens.https_client import ErrorAnswer, fetch
 from proxy.auth.tokens.issuer import Provider, name_of, role_of_claims
 from proxy.auth.tokens.issuer_client import IssuerClient
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 START, CALLBACK, END = "/login/oidc", "/login/oidc/callback", "/login/oidc/end"
 REVOKED = "/login/oidc/backchannel"

@@ -10,10 +10,9 @@ from metastore.client.calls import CALLS
 from metastore.client.connection import Connection
 from metastore.client.login import mechanism, own_name, tls_context
 from metastore.errors import MetastoreRefused
-from saslauth.delegation_token import token_of_text
+from saslauth.delegation_token import DelegationToken, token_of_text
 from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.errors import SaslFailed
-from saslauth.negotiation import Mechanism
 from thriftcodec.values import LIST, STRING, Struct, strings
 
 PLAIN = MetastoreLogin()  # neither SASL nor TLS
@@ -31,13 +30,20 @@ def connect(
         if not login.sasl:
             connection = Connection(endpoint, timeout, None, tls_context(login))
             return connection if user is None else _claiming(connection, user, timeout)
-        connection = Connection(
-            endpoint, timeout, mechanism(login, endpoint.host), tls_context(login)
-        )
-        if user is None or user == own_name(login):
-            return connection
-        proof = _token_of(connection, user, timeout)
-        return Connection(endpoint, timeout, proof, tls_context(login))
+        if user is not None and user != own_name(login):
+            proof = DigestMd5Client(_token_for(endpoint, timeout, login, user))
+            return Connection(endpoint, timeout, proof, tls_context(login))
+        return Connection(endpoint, timeout, mechanism(login, endpoint.host), tls_context(login))
+    except SaslFailed as error:
+        raise PermissionError(f"the log-in to {endpoint} failed: {error}") from error
+
+
+def delegation_token(
+    endpoint: Endpoint, timeout: float, login: MetastoreLogin, user: str
+) -> DelegationToken:
+    """A token of the metastore for the user. Raises OSError, MalformedReply, MetastoreRefused."""
+    try:
+        return _token_for(endpoint, timeout, login, user)
     except SaslFailed as error:
         raise PermissionError(f"the log-in to {endpoint} failed: {error}") from error
 
@@ -52,8 +58,10 @@ def _claiming(connection: Connection, user: str, timeout: float) -> Connection:
     return connection
 
 
-def _token_of(connection: Connection, user: str, timeout: float) -> Mechanism:
-    """A mechanism that proves to be the user. Closes the connection."""
+def _token_for(
+    endpoint: Endpoint, timeout: float, login: MetastoreLogin, user: str
+) -> DelegationToken:
+    connection = Connection(endpoint, timeout, mechanism(login, endpoint.host), tls_context(login))
     try:
         arguments = Struct({1: (STRING, user), 2: (STRING, user)})
         exceptions = CALLS["get_delegation_token"].exceptions
@@ -64,4 +72,4 @@ def _token_of(connection: Connection, user: str, timeout: float) -> Mechanism:
         ) from refused
     finally:
         connection.close()
-    return DigestMd5Client(token_of_text(str(text)))
+    return token_of_text(str(text))

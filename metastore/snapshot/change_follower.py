@@ -10,7 +10,6 @@ from collections.abc import Callable
 from conf.names import TableRef
 from conf.settings.settings import Settings
 from metastore.client.async_client import ClientPool
-from metastore.client.connecting import PLAIN
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Changes
 from metastore.errors import MetastoreDown, MetastoreRefused
@@ -27,7 +26,7 @@ async def follow(settings: Settings, snapshot: Snapshot) -> None:
     """Removes from the snapshot what other writers change, until cancelled."""
     login, timeout = settings.metastore_login, settings.metastore_timeout
     sources = [(_log, settings.metastores, PAUSE, login)] if settings.metastores else []
-    sources += [(_feed, (view,), 0.0, PLAIN) for view in settings.view_addresses]
+    sources += [(_feed, (view,), 0.0, settings.view_login) for view in settings.view_addresses]
     pools = [ClientPool(where, timeout, how) for _, where, _, how in sources]
     try:
         async with asyncio.TaskGroup() as group:

@@ -48,6 +48,13 @@ class MessageTooLarge(MetastoreError):
     code = "CW356"
 
 
+class CallerRefused(MetastoreError):
+    """A principal that may not speak for the cluster, or for the user, that its call names."""
+
+    code = "CW358"
+    hint = "view.callers says who may speak for which cluster."
+
+
 class FormatNotCopied(MetastoreError):
     """A client that names clusters sent a copy of a table whose format cannot be copied."""
 

@@ -11,11 +11,11 @@ from hmac import compare_digest
 from conf.roles import Role
 from conf.secrets import SecretFile
 from conf.settings.security.operator_issuer import OperatorIssuer
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.thread_pool import DaemonThreads
 from proxy.auth.tokens.issuer import name_of, role_of_claims
 from proxy.auth.tokens.issuer_client import IssuerClient
 from proxy.operations.audit.audit_events import Caller
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _log = logging.getLogger(__name__)
 _THREADS = 2  # that verify an issuer's tokens

@@ -2,12 +2,13 @@
 
 from conf.settings.security.authentication import Auth, Identity
 from proxy.auth.authenticator import Authenticator, NoAuthentication
-from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.auth.ldap.ldap_client import LdapPasswords
 from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.passwords.password_client import AnyPassword, CustomPasswords, FilePasswords
 from proxy.auth.throttled_authenticator import PasswordBackend, ThrottledAuthenticator
 from proxy.auth.tokens.token_keys_client import JwtVerifier
+from proxy.auth.user_names import name_of_principal
+from saslauth.gssapi_server import GssapiServer
 from saslauth.negotiation import GSSAPI, PLAIN
 
 _NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
@@ -27,9 +28,20 @@ def build_authenticator(identity: Identity, throttle: LoginThrottle | None = Non
     return ThrottledAuthenticator(
         frozenset(mechanisms),
         passwords,
-        GssapiServer(kerberos, identity.spnego, identity.qop) if kerberos is not None else None,
+        _gssapi(identity) if kerberos is not None else None,
         JwtVerifier(identity.jwt) if identity.jwt is not None else None,
         throttle,
+    )
+
+
+def _gssapi(identity: Identity) -> GssapiServer:
+    kerberos = identity.kerberos
+    assert kerberos is not None
+    return GssapiServer(
+        kerberos,
+        identity.spnego,
+        (identity.qop,),
+        lambda principal: name_of_principal(principal, kerberos.realm, identity.auth_to_local),
     )
 
 

@@ -13,11 +13,12 @@ from typing import NoReturn, Protocol, TypeVar
 from conf.errors import Blame
 from conf.logs.log_fields import extra
 from proxy.auth.authenticator import Acceptor
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.thread_pool import DaemonThreads
 from proxy.auth.user_names import throttle_key
 from proxy.errors import AuthRejected
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
+from saslauth.negotiation import GssapiContext
 from saslauth.security_layer import SecurityLayer
 
 _THREADS = 16
@@ -43,20 +44,6 @@ class PasswordBackend(Protocol):
 class TokenBackend(Protocol):
     def check(self, token: str) -> str:
         """The user's name in a bearer token. May block.
-
-        Raises BadCredentials, AuthBackendUnavailable.
-        """
-        ...
-
-
-class GssapiContext(Protocol):
-    @property
-    def layer(self) -> SecurityLayer | None:
-        """Protects all messages after the negotiation; None: they are sent as they are."""
-        ...
-
-    def step(self, token: bytes) -> tuple[bytes, str | None]:
-        """The next token for the client, and the user's name once it is proved. May block.
 
         Raises BadCredentials, AuthBackendUnavailable.
         """

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 
-from proxy.auth.errors import BadCredentials
+from conf.auth_to_local import AuthToLocal, NoLocalName
+from saslauth.errors import BadCredentials
 
 _MAX_NAME = 256
 # Characters that a directory ignores (RFC 4518, 2.2), beside those that Python does not call
@@ -45,15 +46,13 @@ def throttle_key(user: str) -> str:
     return unicodedata.normalize("NFKC", _IGNORED.sub("", kept)).casefold() or user
 
 
-def name_of_principal(principal: str, realm: str) -> str:
-    """The first component of a principal of our realm, Hadoop's default rule of auth_to_local.
+def name_of_principal(principal: str, realm: str, rules: AuthToLocal | None = None) -> str:
+    """The user's name for a principal; without rules by Hadoop's default one, the first component
+    of a principal of our realm.
 
-    Raises BadCredentials for a principal of another realm or without a usable name.
+    Raises BadCredentials for a principal without a usable name.
     """
-    name, at, principal_realm = principal.rpartition("@")
-    if not at or principal_realm != realm:
-        raise BadCredentials(f"{principal!r} is not of {realm}")
-    first = name.split("/")[0]
-    if not first or "@" in name or "\\" in name:
-        raise BadCredentials(f"{principal!r} has no short name")
-    return login_name(first)
+    try:
+        return login_name((rules or AuthToLocal()).name(principal, realm))
+    except NoLocalName as error:
+        raise BadCredentials(str(error)) from None

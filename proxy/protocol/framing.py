@@ -11,15 +11,16 @@ from typing import Protocol
 
 from proxy.errors import WireError
 from proxy.protocol.messages import MessageEnd
+from saslauth.errors import SaslFailed
 from saslauth.negotiation import (
     BAD,
     COMPLETE,
     ERROR,
     GSSAPI,
-    MAX_NEGOTIATION,
     OK,
     PLAIN,
     START,
+    read_head,
     sasl_message,
     sasl_response,
     sasl_start,
@@ -215,9 +216,10 @@ class SaslInbound:
         negotiation is over."""
         if len(self._buffer) < 5 or self._failed or self._asking:
             return None
-        status, length = self._buffer[0], int.from_bytes(self._buffer[1:5], "big")
-        if length > MAX_NEGOTIATION or status not in (START, OK, BAD, ERROR, COMPLETE):
-            raise WireError("Not a SASL negotiation.")
+        try:
+            status, length = read_head(self._buffer)
+        except SaslFailed as error:
+            raise WireError(str(error)) from None
         if len(self._buffer) < 5 + length:
             return None
         payload = bytes(self._buffer[5 : 5 + length])

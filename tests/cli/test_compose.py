@@ -18,8 +18,8 @@ from conf.secrets import SecretFile
 from conf.settings.load import load, properties
 from conf.settings.settings import Settings
 from proxy.administration.operator_tokens import first_token
-from proxy.auth.errors import BadCredentials
 from proxy.auth.passwords.password_client import FilePasswords
+from saslauth.errors import BadCredentials
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "docker-compose.yml").read_text()

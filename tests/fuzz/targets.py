@@ -16,7 +16,6 @@ from dialect.analyze import FAILED, analyze
 from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace, Unknown
 from proxy.auth.cookies import KEY_BYTES, CookieIdentity, Cookies
-from proxy.auth.errors import BadCredentials
 from proxy.auth.tokens.bearer_tokens import read_keys, user_of
 from proxy.catalog.metadata import question
 from proxy.errors import WireError
@@ -38,7 +37,7 @@ from proxy.protocol.requests import Handle, handle_of, read_operation_call, read
 from proxy.protocol.row_count import rows_in
 from proxy.record.statement_text import StatementText
 from proxy.transport.sasl_transport import SaslTransport
-from saslauth.errors import SaslFailed
+from saslauth.errors import BadCredentials, SaslFailed
 from saslauth.negotiation import read_sasl_reply
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told

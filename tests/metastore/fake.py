@@ -47,6 +47,7 @@ class FakeMetastore:
         self.databases = {"default"}
         self.events: list[tuple[int, str, str]] = []
         self.calls: Counter[str] = Counter()
+        self.users: list[str] = []  # by `set_ugi`
         self.before: Callable[[str], None] = lambda method: None
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.metastore = self
@@ -104,6 +105,10 @@ class FakeMetastore:
         if missing is not None and ref not in self.tables:
             raise Refused(missing, f"{ref} table not found")
         return ref
+
+    def _set_ugi(self, arguments: Struct) -> tuple[int, Any]:
+        self.users.append(str(arguments.get(1)))
+        return LIST, strings(())
 
     def _get_all_databases(self, arguments: Struct) -> tuple[int, Any]:
         return LIST, strings(sorted(self.databases))

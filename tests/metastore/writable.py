@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from conf.auth_to_local import AuthToLocal
 from conf.names import ClusterName, TableRef
+from conf.settings.security.authentication import Identity
 from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.security.view_access import ViewAccess
 from conf.settings.settings import Settings, Writers
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Endpoint, Topology
@@ -158,6 +161,8 @@ def views(
     login: MetastoreLogin | None = None,
     grace: float = 0.0,
     peers: Mapping[ClusterName, tuple[Endpoint, ...]] | None = None,
+    access: ViewAccess | None = None,
+    rules: AuthToLocal | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -180,6 +185,8 @@ def views(
             views=peers or {},
             view_limits=limits or ViewLimits(),
             metastore_login=login or MetastoreLogin(),
+            view_access=access or ViewAccess(),
+            identity=Identity(auth_to_local=rules or AuthToLocal()),
         )
         where = listen or {name: Endpoint("127.0.0.1", 0) for name in names}
         await ViewServer(settings, leftovers, cache, grace).run(where, announce, stop)

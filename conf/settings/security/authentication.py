@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from conf.auth_to_local import AuthToLocal, parse_rules
 from conf.kinds import (
     FILE,
     FLAG,
@@ -243,6 +244,12 @@ class ProxyRule:
 _QOP = Setting("hive.server2.thrift.sasl.qop", choice(Qop), "auth", RESTART,
     "How Kerberos protects the binary transport: `auth` not at all, `auth-int` its integrity,"
     " `auth-conf` its integrity and confidentiality.")
+AUTH_TO_LOCAL: Setting[AuthToLocal] = Setting("hadoop.security.auth_to_local",
+    Kind("rules", parse_rules, empty=AuthToLocal()), "DEFAULT", RESTART,
+    "How principals become user names, for clients of the proxy and of the views:"
+    " Hadoop's rules, with white space between them"
+    " ([several realms](../guide/kerberos.md#names-and-realms)). `DEFAULT`: the first component of"
+    " a principal of the service's own realm.")
 _RULES = tuple(
     Setting(f"hadoop.proxyuser.<user>.{part}", LIST, "", RESTART, sentence, shown="nobody")
     for part, sentence in (
@@ -264,6 +271,7 @@ class Identity:
         _SPNEGO_PRINCIPAL, _SPNEGO_KEYTAB, factory=lambda: None
     )
     qop: Qop = made_of(_QOP, factory=lambda: Qop.AUTH)
+    auth_to_local: AuthToLocal = made_of(AUTH_TO_LOCAL, factory=AuthToLocal)
     jwt: Jwt | None = optional_group(Jwt)
     password_file: SecretFile | None = setting("proxy.password.file",
         SECRET_FILE, "", RESTART,
@@ -285,7 +293,7 @@ def is_rule(name: str) -> bool:
 def read(reader: Reader) -> Identity:
     """Settings of methods that are not in use are not read."""
     methods, qop = reader.read(METHODS), reader.read(_QOP)
-    kerberos = _service(reader, _PRINCIPAL_ROW, _KEYTAB) if Auth.KERBEROS in methods else None
+    kerberos = service(reader, _PRINCIPAL_ROW, _KEYTAB) if Auth.KERBEROS in methods else None
     with_spnego = kerberos is not None and reader.is_set(_SPNEGO_PRINCIPAL)
     if qop is not Qop.AUTH and kerberos is None and not reader.is_wrong(METHODS):
         reader.report(_QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
@@ -296,17 +304,19 @@ def read(reader: Reader) -> Identity:
         methods=methods,
         ldap=_ldap(reader) if Auth.LDAP in methods else None,
         kerberos=kerberos,
-        spnego=_service(reader, _SPNEGO_PRINCIPAL, _SPNEGO_KEYTAB) if with_spnego else None,
+        spnego=service(reader, _SPNEGO_PRINCIPAL, _SPNEGO_KEYTAB) if with_spnego else None,
         qop=qop,
+        auth_to_local=reader.read(AUTH_TO_LOCAL),
         jwt=reader.group(Jwt) if Auth.JWT in methods else None,
         rules=_rules(reader.values),
         **unused,
     )
 
 
-def _service(
+def service(
     reader: Reader, principal: Setting[str], keytab: Setting[SecretFile]
 ) -> KerberosService:
+    """The service that two settings name."""
     return KerberosService(reader.read(principal), reader.read(keytab))
 
 

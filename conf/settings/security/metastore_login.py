@@ -9,6 +9,7 @@ from conf.secrets import SecretFile
 from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
 from conf.settings.security.authentication import SERVICE_PRINCIPAL
 
+VIEWS = "view.authentication = KERBEROS"
 _CLIENT = re.compile(r"[^/@\s]+(/[^/@\s]+)?@[^/@\s]+")
 
 
@@ -26,7 +27,8 @@ SASL = Setting("hive.metastore.sasl.enabled", FLAG, "false", RESTART,
 _SERVER = Setting("hive.metastore.kerberos.principal", SERVICE_PRINCIPAL, "", RESTART,
     "The metastore's service principal, `hive/_HOST@REALM`; `_HOST` is the host of its address.")
 _USER = Setting("metastore.login.principal", Kind("principal", _client, empty=""), "", RESTART,
-    "Causeway's own principal, `causeway@REALM` or `causeway/_HOST@REALM`. For work in the name of"
+    "Causeway's own principal, `causeway@REALM` or `causeway/_HOST@REALM`, at the metastore and at"
+    " views that ask for Kerberos. For work in the name of"
     " others (`lifecycle serve`) the metastore needs it in its `hadoop.proxyuser`.")
 _KEYTAB: Setting[SecretFile | None] = Setting("metastore.login.keytab", SECRET_FILE, "", RESTART,
     "The file with the keys of that principal. A changed file is used at the next log-in.")
@@ -42,7 +44,8 @@ TLS = Setting("hive.metastore.use.SSL", FLAG, "false", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class MetastoreLogin:
-    """With `sasl` there is `token`, or there are `server`, `user` and `keytab`."""
+    """With `sasl` there is `token`, or there are `server`, `user` and `keytab`. Without it the last
+    two are for the views."""
 
     sasl: bool = made_of(SASL, factory=bool)
     server: str = made_of(_SERVER, factory=str)
@@ -57,20 +60,11 @@ class MetastoreLogin:
 
 
 # fmt: on
-def read(reader: Reader) -> MetastoreLogin:
-    """Reports what a log-in lacks, and settings that have no effect."""
+def read(reader: Reader, views: bool) -> MetastoreLogin:
+    """Reports what a log-in lacks, and settings that have no effect. `views`: these ask for
+    Kerberos, so a keytab is needed whatever the metastore is."""
     sasl, token, keytab = reader.read(SASL), reader.read(_TOKEN), reader.read(_KEYTAB)
-    given = [each for each in (_USER, _KEYTAB) if reader.is_set(each)]
-    if not sasl:
-        for row in (*given, *((_TOKEN,) if reader.is_set(_TOKEN) else ())):
-            reader.report(row, f"it goes with {SASL.name} = true")
-    elif reader.is_set(_TOKEN):
-        for row in given:
-            reader.report(row, f"{_TOKEN.name} is there instead")
-    else:
-        for row in (_SERVER, _USER, _KEYTAB):
-            if not reader.is_set(row):
-                reader.report(row, f"missing; {SASL.name} needs it, or {_TOKEN.name}")
+    _report(reader, sasl, views)
     return reader.group(
         MetastoreLogin,
         sasl=sasl,
@@ -80,3 +74,25 @@ def read(reader: Reader) -> MetastoreLogin:
         token=token,
         tls=reader.read(TLS),
     )
+
+
+def _report(reader: Reader, sasl: bool, views: bool) -> None:
+    given = [each for each in (_USER, _KEYTAB) if reader.is_set(each)]
+    if views:
+        for row in (_USER, _KEYTAB):
+            if not reader.is_set(row):
+                reader.report(row, f"missing; {VIEWS} needs it")
+        if reader.is_set(_TOKEN):
+            reader.report(_TOKEN, f"{VIEWS} needs a keytab instead")
+        if sasl and not reader.is_set(_SERVER):
+            reader.report(_SERVER, f"missing; {SASL.name} needs it")
+    elif not sasl:
+        for row in (*given, *((_TOKEN,) if reader.is_set(_TOKEN) else ())):
+            reader.report(row, f"it goes with {SASL.name} = true")
+    elif reader.is_set(_TOKEN):
+        for row in given:
+            reader.report(row, f"{_TOKEN.name} is there instead")
+    else:
+        for row in (_SERVER, _USER, _KEYTAB):
+            if not reader.is_set(row):
+                reader.report(row, f"missing; {SASL.name} needs it, or {_TOKEN.name}")

@@ -27,7 +27,9 @@ class ChangeTracker:
 
     def __init__(self, settings: Settings) -> None:
         views = settings.view_addresses if settings.writers is Writers.VIEWS else ()
-        self._feeds = [FeedClient(each, settings.metastore_timeout) for each in views]
+        self._feeds = [
+            FeedClient(each, settings.metastore_timeout, settings.view_login) for each in views
+        ]
         self._updates: SingleFlight[str, bool] = SingleFlight(
             lambda _: asyncio.ensure_future(self._update())
         )

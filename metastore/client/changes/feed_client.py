@@ -7,9 +7,16 @@ import asyncio
 from time import monotonic
 from typing import cast
 
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
+from metastore.client.connecting import PLAIN
+from metastore.client.login import LARGEST_FRAME, mechanism
 from metastore.client.types import Changes
 from metastore.errors import MalformedReply
+from saslauth.errors import SaslFailed
+from saslauth.frames import FrameReader, framed
+from saslauth.negotiation import ClientNegotiation, Mechanism
+from saslauth.security_layer import SecurityLayer
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header
@@ -23,9 +30,10 @@ _CALL = "causeway_touched"
 class FeedClient:
     """The feed of changes of one view. Belongs to one event loop; one call at a time."""
 
-    def __init__(self, view: Endpoint, timeout: float) -> None:
+    def __init__(self, view: Endpoint, timeout: float, login: MetastoreLogin = PLAIN) -> None:
         """`timeout` of a call, with its connection, is in seconds."""
         self._view = view
+        self._login = login
         self._timeout = timeout
         self._connection = _Connection()
         self._position = 0
@@ -65,8 +73,23 @@ class FeedClient:
             self._connection = connection = _Connection()
             where = self._view.host, self._view.port
             await asyncio.get_running_loop().create_connection(lambda: connection, *where)
+            await self._log_in()
         try:
             return await self._connection.ask(self._position)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    async def _log_in(self) -> None:
+        if not self._login.sasl:
+            return
+        try:
+            chosen = await asyncio.to_thread(mechanism, self._login, self._view.host)
+            if chosen is not None:
+                await self._connection.log_in(chosen)
+        except SaslFailed as error:
+            self._connection.close()
+            raise PermissionError(f"the log-in to {self._view} failed: {error}") from error
         except BaseException:
             self._connection.close()
             raise
@@ -85,6 +108,9 @@ class _Connection(asyncio.Protocol):
         self._data = bytearray()
         self._sequence = 0
         self._answer: asyncio.Future[Changes] | None = None
+        self._arrived: asyncio.Event | None = None  # while it logs in
+        self._layer: SecurityLayer | None = None
+        self._frames: FrameReader | None = None  # after a log-in
 
     @property
     def is_open(self) -> bool:
@@ -95,15 +121,21 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport, self.feed = None, ""
+        if self._arrived is not None:
+            self._arrived.set()
         self._fail(ConnectionResetError("the view closed the connection"))
 
     def data_received(self, data: bytes) -> None:
-        self._data += data
+        if self._arrived is not None:
+            self._data += data
+            self._arrived.set()
+            return
         try:
+            self._data += data if self._frames is None else self._frames.feed(data)
             changes = _read(self._data, self._sequence)
         except Incomplete:
             return
-        except (MalformedMessage, MalformedReply) as error:
+        except (MalformedMessage, MalformedReply, SaslFailed) as error:
             self._fail(MalformedReply(f"{_CALL}: {error}"))
             return
         self._data.clear()
@@ -118,8 +150,28 @@ class _Connection(asyncio.Protocol):
         assert self._transport is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._sequence += 1
-        self._transport.write(call_bytes(_CALL, self._sequence, Struct({1: (I64, position)})))
+        call = call_bytes(_CALL, self._sequence, Struct({1: (I64, position)}))
+        self._transport.write(call if self._frames is None else framed(self._layer, call))
         return await self._answer
+
+    async def log_in(self, mechanism: Mechanism) -> None:
+        """After any exception call `close`. Raises SaslFailed, OSError."""
+        negotiation, self._arrived = ClientNegotiation(mechanism), asyncio.Event()
+        answer = await asyncio.to_thread(negotiation.start)  # a step may wait for a KDC
+        while True:
+            if self._transport is None:
+                raise ConnectionResetError("the view closed the connection in the log-in")
+            if answer:
+                self._transport.write(answer)
+            if negotiation.done:
+                break
+            await self._arrived.wait()
+            self._arrived.clear()
+            data = bytes(self._data)
+            self._data.clear()
+            answer = await asyncio.to_thread(negotiation.receive, data)
+        self._arrived, self._layer = None, mechanism.layer
+        self._frames = FrameReader(self._layer, LARGEST_FRAME)
 
     def close(self) -> None:
         self.feed = ""

@@ -9,7 +9,7 @@ that runs. Views of older versions have no locks: what they wrote back then show
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic, sleep
@@ -17,9 +17,11 @@ from typing import Self, TypeVar
 from uuid import uuid4
 
 from conf.names import TableRef
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.client.catalog_client import Holds
+from metastore.client.connecting import PLAIN
 from metastore.client.connection import UNKNOWN_METHOD, Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
@@ -38,8 +40,16 @@ class ViewSync:
     A view that does not run, or that does not have this call, has no pending changes.
     """
 
-    def __init__(self, views: Iterable[Endpoint], timeout: float, grace: float = GRACE) -> None:
+    def __init__(
+        self,
+        views: Iterable[Endpoint],
+        timeout: float,
+        grace: float = GRACE,
+        logins: Mapping[Endpoint, MetastoreLogin] | None = None,
+    ) -> None:
+        """`logins` are those of the views that ask for one."""
         self._timeout = timeout
+        self._logins = logins or {}
         self._grace = grace
         self._idle: dict[Endpoint, deque[HmsClient]] = {
             view: deque() for view in sorted(set(views), key=str)
@@ -54,7 +64,7 @@ class ViewSync:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """For every view that the settings name."""
-        return cls(settings.view_addresses, settings.metastore_timeout)
+        return cls(settings.view_addresses, settings.metastore_timeout, logins=settings.view_logins)
 
     def __enter__(self) -> Self:
         return self
@@ -172,9 +182,12 @@ class ViewSync:
 
     def _take(self, view: Endpoint) -> HmsClient:
         idle = self._idle[view]
-        client = idle.pop() if idle else HmsClient((view,), self._timeout)
+        client = idle.pop() if idle else self._new_client(view)
         self._busy.add(client)
         return client
+
+    def _new_client(self, view: Endpoint) -> HmsClient:
+        return HmsClient((view,), self._timeout, login=self._logins.get(view, PLAIN))
 
     def _give_back(self, view: Endpoint, client: HmsClient) -> None:
         self._busy.discard(client)
@@ -221,8 +234,9 @@ class _Lock:
 def _wait_for_pending(client: HmsClient, ref: TableRef, owner: str) -> None:
     try:
         _again(lambda: client.wait_for_pending(ref, owner))
-    except MetastoreRefused:
-        return
+    except MetastoreRefused as refused:
+        if refused.kind != UNKNOWN_METHOD:
+            raise MetastoreDown(str(refused)) from refused
     except MetastoreDown as error:
         if not isinstance(error.__cause__, ConnectionRefusedError):
             raise

@@ -10,8 +10,12 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from conf.names import TableRef
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
+from metastore.client.connecting import PLAIN
+from metastore.client.streams import open_streams
 from metastore.view.errors import FactsUnavailable
+from saslauth.framed_streams import Reader, Writer
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.message_end import MessageEnd
 from thriftcodec.reader import read_struct
@@ -70,8 +74,11 @@ class Place(Protocol):
 class Peer:
     """A `Place`."""
 
-    def __init__(self, endpoint: Endpoint, wait: float = _WAIT) -> None:
+    def __init__(
+        self, endpoint: Endpoint, wait: float = _WAIT, login: MetastoreLogin = PLAIN
+    ) -> None:
         self._endpoint = endpoint
+        self._login = login
         self._wait = wait
         self._idle: deque[_Connection] = deque()
         self._busy: set[_Connection] = set()
@@ -154,7 +161,7 @@ class Peer:
                 return connection
             connection.close()
         async with asyncio.timeout(_CONNECT):
-            streams = await asyncio.open_connection(self._endpoint.host, self._endpoint.port)
+            streams = await open_streams(self._endpoint, self._login)
         connection = _Connection(*streams)
         self._busy.add(connection)
         return connection
@@ -194,7 +201,7 @@ class _Answer:
 
 
 class _Connection:
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: Reader, writer: Writer) -> None:
         self._reader = reader
         self._writer = writer
         self._sequence = 0

@@ -33,6 +33,11 @@ def unknown_method(name: str, sequence: int, message: str) -> bytes:
     return _protocol_error(name, sequence, message, UNKNOWN_METHOD_CODE)
 
 
+def internal_error(name: str, sequence: int, message: str) -> bytes:
+    """The protocol's error for a call that this view has and does not carry out."""
+    return _protocol_error(name, sequence, message, _INTERNAL_ERROR)
+
+
 def nothing(name: str, sequence: int) -> bytes:
     """The result of a call without a result value."""
     return _message(REPLY, name, sequence, Struct())

@@ -12,14 +12,17 @@ from conf.names import ClusterName
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.client.changes.view_sync import GRACE
+from metastore.client.streams import CHUNK
+from metastore.client.user_streams import UserStreams
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.locks.peers import Peer
+from metastore.view.server.clients.caller_login import CallerLogin
+from metastore.view.server.clients.callers import Caller
 from metastore.view.server.clients.client_connection import ClientConnection
 from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
 from metastore.view.server.clients.requests import Requests
 from metastore.view.server.clients.upstream_connection import (
-    CHUNK,
     Upstream,
     UpstreamSlots,
     check_answers,
@@ -27,6 +30,8 @@ from metastore.view.server.clients.upstream_connection import (
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
+from saslauth.errors import SaslFailed
+from saslauth.framed_streams import Reader, Writer
 from thriftcodec.errors import MalformedMessage
 
 DEFAULT = "default"  # the endpoint of the default cluster under its own name (DC-A1)
@@ -52,9 +57,12 @@ class ViewServer:
         self._shared = Shared(
             OrphanLog(orphans),
             TableCache(cache, settings.writers is Writers.VIEWS),
-            map(Peer, settings.view_addresses),
+            (Peer(each, login=login) for each, login in settings.view_logins.items()),
         )
         limits = settings.view_limits
+        self._streams = UserStreams(settings.metastore_login)
+        access, rules = settings.view_access, settings.identity.auth_to_local
+        self._login = CallerLogin(access, rules) if access.kerberos is not None else None
         self._clients: set[asyncio.Task[None]] = set()
         self._client_limits = ClientLimits(limits)
         self._slots = UpstreamSlots(limits.upstream)
@@ -103,7 +111,7 @@ class ViewServer:
         logged = False
         while not stop.is_set():
             try:
-                await check_answers(self._settings.metastores, self._settings.metastore_login)
+                await check_answers(self._settings.metastores, self._streams)
                 return True
             except MetastoreDown as error:
                 if not logged:
@@ -154,19 +162,38 @@ class ViewServer:
         writer: asyncio.StreamWriter,
         slot: ClientSlot,
     ) -> None:
-        upstream = Upstream(self._settings.metastores, self._slots, self._settings.metastore_login)
-        limits = self._settings.view_limits
+        try:
+            await self._answer(view, reader, writer, slot)
+        except (OSError, TimeoutError, CausewayError, MalformedMessage, SaslFailed) as error:
+            log.warning(
+                "connection of client %s closed: %s", writer.get_extra_info("peername"), error
+            )
+
+    async def _answer(
+        self,
+        view: ClusterView | None,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        slot: ClientSlot,
+    ) -> None:
+        limits, metastores = self._settings.view_limits, self._settings.metastores
+        caller: Caller | None = None
+        streams: tuple[Reader, Writer] = reader, writer
+        if self._login is not None and view is not None:
+            caller, streams = await self._login.log_in(
+                reader, writer, view.cluster, limits.first_call
+            )
+        user = caller.user if caller is not None else None
+        upstream = Upstream(metastores, self._slots, self._streams, user)
         try:
             if view is None:
                 await _relay(reader, writer, upstream, limits.first_call, slot)
             else:
-                requests = Requests(reader, limits, slot, upstream)
-                client = ClientConnection(view, self._shared, requests, writer, upstream)
+                requests = Requests(streams[0], limits, slot, upstream)
+                client = ClientConnection(
+                    view, self._shared, requests, streams[1], upstream, caller
+                )
                 await client.serve()
-        except (OSError, TimeoutError, CausewayError, MalformedMessage) as error:
-            log.warning(
-                "connection of client %s closed: %s", writer.get_extra_info("peername"), error
-            )
         finally:
             upstream.close()
 
@@ -202,7 +229,7 @@ def _keep_alive(writer: asyncio.StreamWriter) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _pump(reader: Reader, writer: Writer) -> None:
     try:
         while chunk := await reader.read(CHUNK):
             writer.write(chunk)

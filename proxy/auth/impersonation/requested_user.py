@@ -6,9 +6,9 @@ The setting is never passed on to clusters: their sessions are opened as the use
 from collections.abc import Mapping
 
 from conf.settings.names import canonical_name
-from proxy.auth.errors import BadCredentials
 from proxy.auth.user_names import login_name, short_name
 from proxy.errors import NotYourself
+from saslauth.errors import BadCredentials
 
 PROXY_USER = "hive.server2.proxy.user"
 

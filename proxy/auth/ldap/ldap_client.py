@@ -11,10 +11,10 @@ import ldap3
 from ldap3.core.exceptions import LDAPException, LDAPOperationResult
 
 from conf.settings.security.authentication import Ldap
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.ldap import ldap_queries as queries
 from proxy.auth.ldap.ldap_queries import Attributes
 from proxy.auth.throttled_authenticator import OnEntry
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _TIMEOUT = 5  # seconds for each request
 _MAX_ENTRIES = 1000  # of one reply

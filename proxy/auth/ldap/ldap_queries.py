@@ -6,8 +6,8 @@ from ldap3.utils.conv import escape_filter_chars
 from ldap3.utils.dn import escape_rdn, parse_dn
 
 from conf.settings.security.authentication import Ldap
-from proxy.auth.errors import BadCredentials
 from proxy.auth.user_names import login_name, short_name, throttle_key
+from saslauth.errors import BadCredentials
 
 Attributes = Mapping[str, list[str]]
 _PERSONS = "(|(objectClass=person)(objectClass=user)(objectClass=inetOrgPerson))"

@@ -7,10 +7,10 @@ from typing import Any
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.passwords.password_file import UNKNOWN_USER, Hashed, read_passwords
 from proxy.auth.throttled_authenticator import OnEntry
 from proxy.auth.user_names import login_name, short_name
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _MAX_FILE = 16 << 20  # bytes
 _MAX_CHECKS = 2  # at once: each takes a core and at least 32 MB for a moment

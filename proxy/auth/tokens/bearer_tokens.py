@@ -8,8 +8,8 @@ from typing import Any
 import jwt
 
 from conf.settings.security.authentication import Jwt
-from proxy.auth.errors import BadCredentials
 from proxy.auth.user_names import login_name, short_name
+from saslauth.errors import BadCredentials
 
 MAX_TOKEN = 16 << 10  # characters
 _MAX_KEYS = 100

@@ -7,8 +7,8 @@ from typing import Any
 
 from conf.roles import Role
 from conf.settings.security.operator_issuer import OperatorIssuer, https_url
-from proxy.auth.errors import BadCredentials
 from proxy.auth.tokens.bearer_tokens import claimed_name
+from saslauth.errors import BadCredentials
 
 _WELL_KNOWN = "/.well-known/openid-configuration"
 _MAX_GROUPS = 10_000

@@ -8,10 +8,10 @@ from typing import Any
 
 from conf.settings.security.authentication import Jwt
 from conf.settings.security.operator_issuer import OperatorIssuer
-from proxy.auth.errors import AuthBackendUnavailable
 from proxy.auth.tokens.https_client import fetch
 from proxy.auth.tokens.issuer import Provider, configuration_url, read_provider
 from proxy.auth.tokens.token_keys_client import JwtVerifier
+from saslauth.errors import AuthBackendUnavailable
 
 _AGE = 3600.0  # seconds after which the configuration is read again
 _MIN_INTERVAL = 10.0  # seconds between two tries

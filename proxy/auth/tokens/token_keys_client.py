@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from conf.settings.security.authentication import Jwt
-from proxy.auth.errors import AuthBackendUnavailable
 from proxy.auth.tokens.bearer_tokens import (
     Key,
     claimed_name,
@@ -18,6 +17,7 @@ from proxy.auth.tokens.bearer_tokens import (
     usable_keys,
 )
 from proxy.auth.tokens.https_client import MAX_SIZE, fetch
+from saslauth.errors import AuthBackendUnavailable
 
 _AGE = 300.0  # seconds after which the keys are read again
 _MIN_INTERVAL = 10.0  # seconds between two reads

@@ -19,8 +19,8 @@ from conf.settings.security.operator_issuer import OperatorIssuer
 from conf.settings.security.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
-from proxy.auth.errors import AuthBackendUnavailable
 from proxy.errors import ClusterLost
+from saslauth.errors import AuthBackendUnavailable
 from tests.metastore.fake import FakeMetastore, Refused
 from tests.openid_issuer import running_issuer
 from tests.proxy import slapd

@@ -11,7 +11,14 @@ import pytest
 
 from conf.settings import catalog, fetching, operating, settings, view_limits
 from conf.settings.rows import Change, Setting
-from conf.settings.security import access, authentication, metastore_login, restrictions, transports
+from conf.settings.security import (
+    access,
+    authentication,
+    metastore_login,
+    restrictions,
+    transports,
+    view_access,
+)
 from conf.settings.settings import Settings, settings_from
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
@@ -25,6 +32,7 @@ MODULES = (
     restrictions,
     settings,
     transports,
+    view_access,
     view_limits,
 )
 

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.login_throttle import Bounds, LoginThrottle
 from proxy.auth.throttled_authenticator import ThrottledAuthenticator
 from proxy.errors import AuthRejected
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from saslauth.security_layer import SecurityLayer
 from tests.proxy.fakes import until
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from proxy.auth.errors import BadCredentials
+from conf.auth_to_local import parse_rules
 from proxy.auth.user_names import login_name, name_of_principal, short_name, throttle_key
+from saslauth.errors import BadCredentials
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,14 @@ def test_invalid_names_are_rejected(user: str) -> None:
 def test_principals_of_our_realm_have_short_names() -> None:
     assert name_of_principal("ann@R", "R") == "ann"
     assert name_of_principal("hue/host.example.com@R", "R") == "hue"
+
+
+def test_principals_of_other_realms_have_the_names_that_rules_make() -> None:
+    rules = parse_rules("RULE:[1:$1@$0](.*@S)s/@.*/_s/ DEFAULT")
+    assert name_of_principal("ann@S", "R", rules) == "ann_s"
+    assert name_of_principal("ann@R", "R", rules) == "ann"
+    with pytest.raises(BadCredentials):
+        name_of_principal("ann@T", "R", rules)
 
 
 @pytest.mark.parametrize(

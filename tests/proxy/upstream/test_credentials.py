@@ -14,7 +14,6 @@ from conf.secrets import SecretFile
 from conf.settings.security.authentication import KerberosService, Qop
 from conf.settings.security.upstream_auth import Login, Proof
 from conf.topology import Endpoint
-from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.errors import WireError
 from proxy.upstream.credentials import CredentialsByCluster, UpstreamCredentials
 from proxy.upstream.upstream_connection import UpstreamConnection
@@ -22,6 +21,7 @@ from saslauth.errors import SaslFailed
 from saslauth.negotiation import BAD, COMPLETE, OK
 from tests.proxy import kdc
 from tests.proxy.kdc import OURS, SERVERS, Kdc
+from tests.saslauth.acceptors import accepting
 from tests.secret_files import readable
 
 HERE = Endpoint("localhost", 1)
@@ -127,7 +127,7 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
 
     async def scenario() -> str | None:
         conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
-        server = GssapiServer(
+        server = accepting(
             KerberosService(SERVERS, SecretFile(realm.keytab(SERVERS))), None, qop
         ).sasl()
         challenge: bytes | None = None

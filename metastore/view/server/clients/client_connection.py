@@ -3,18 +3,18 @@
 Requests -> read_call -> Relay | Mutation | OwnMethods -> Questions, Upstream -> metastore
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from conf.errors import CausewayError
 from metastore.errors import MalformedReply, MetastoreDown
 from metastore.view.call import Request, read_call, read_request
-from metastore.view.errors import MessageTooLarge
+from metastore.view.errors import CallerRefused, MessageTooLarge
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, spec_of
 from metastore.view.outbound import replies
 from metastore.view.outbound.commit_refusals import refusal_message
 from metastore.view.server import own_methods
+from metastore.view.server.clients.callers import Caller
 from metastore.view.server.clients.client_view import ClientView
 from metastore.view.server.clients.requests import Requests
 from metastore.view.server.clients.upstream_connection import Upstream
@@ -23,6 +23,7 @@ from metastore.view.server.own_methods import OwnMethods
 from metastore.view.server.questions import Questions
 from metastore.view.server.relay import Relay
 from metastore.view.server.shared import Shared
+from saslauth.framed_streams import Writer
 
 GOODBYE = "shutdown"  # of fb303, one way: clients send it before they close the connection
 
@@ -35,14 +36,17 @@ class ClientConnection:
         view: ClusterView,
         shared: Shared,
         requests: Requests,
-        writer: asyncio.StreamWriter,
+        writer: Writer,
         upstream: Upstream,
+        caller: Caller | None = None,
     ) -> None:
+        """`caller`: None where clients do not authenticate."""
+        self._caller = caller
         self._requests = requests
         self._shared = shared
         self._writer = writer
         self._upstream = upstream
-        self._view = ClientView(view)
+        self._view = ClientView(view, caller)
         questions = Questions(upstream, shared)
         self._relay = Relay(upstream, questions, shared)
         self._mutation = Mutation(upstream, questions, shared)
@@ -73,6 +77,8 @@ class ClientConnection:
             await self._send(_refusal(request, error))
 
     async def _reply(self, request: Request) -> AsyncIterator[bytes]:
+        if self._caller is not None:
+            self._caller.check_call(request.name)
         if request.name in own_methods.NAMES:
             yield await self._own_methods.reply(request)
             return
@@ -93,6 +99,9 @@ class ClientConnection:
 def _refusal(request: Request, error: CausewayError) -> bytes:
     """The reply to a refused request."""
     spec = spec_of(request.name) or own_methods.REFUSABLE.get(request.name)
+    if spec is None and isinstance(error, CallerRefused):
+        # Not an unknown method: that would mean that this process has no locks.
+        return replies.internal_error(request.name, request.sequence, str(error))
     if spec is None:
         return replies.unknown_method(request.name, request.sequence, str(error))
     message = refusal_message(request, str(error))

@@ -5,26 +5,29 @@ from dataclasses import replace
 from conf.names import ClusterName
 from metastore.view.errors import NoSuchCluster
 from metastore.view.locations import ClusterView
+from metastore.view.server.clients.callers import Caller
 
 
 class ClientView:
     """The view of the endpoint's cluster, until the client names another one (DC-U3)."""
 
-    def __init__(self, endpoint_view: ClusterView) -> None:
+    def __init__(self, endpoint_view: ClusterView, caller: Caller | None = None) -> None:
+        """`caller`: None where clients do not authenticate."""
+        self._caller = caller
         self._endpoint_view = endpoint_view
         self.current = endpoint_view
 
     def use(self, cluster: str) -> None:
         """`use_cluster`: the view of this cluster from now on; of the endpoint's, if it is empty.
 
-        Raises NoSuchCluster.
+        Raises NoSuchCluster, CallerRefused.
         """
         self.current = self.of(cluster) if cluster else replace(self._endpoint_view, aware=False)
 
     def of(self, cluster: str | None) -> ClusterView:
         """The view for one call: of the cluster that the call names, or the current one for None.
 
-        Raises NoSuchCluster.
+        Raises NoSuchCluster; CallerRefused if the client may not speak for the cluster.
         """
         if cluster is None:
             return self.current
@@ -32,4 +35,6 @@ class ClientView:
         if cluster not in topology:
             known = ", ".join(topology.clusters)
             raise NoSuchCluster(f"No cluster {cluster!r} in hive.cluster.properties ({known}).")
+        if self._caller is not None:
+            self._caller.check(cluster)
         return replace(self._endpoint_view, cluster=ClusterName(cluster), aware=True)

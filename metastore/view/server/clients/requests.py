@@ -3,9 +3,11 @@
 import asyncio
 
 from conf.settings.view_limits import ViewLimits
+from metastore.client.streams import CHUNK
 from metastore.view.errors import MessageTooLarge
 from metastore.view.server.clients.client_limits import ClientSlot
-from metastore.view.server.clients.upstream_connection import CHUNK, Upstream
+from metastore.view.server.clients.upstream_connection import Upstream
+from saslauth.framed_streams import Reader
 from thriftcodec.message_end import MessageEnd
 
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
@@ -15,7 +17,7 @@ class Requests:
     """Reads a client's requests. While none comes, the connection to the metastore is closed."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, limits: ViewLimits, slot: ClientSlot, upstream: Upstream
+        self, reader: Reader, limits: ViewLimits, slot: ClientSlot, upstream: Upstream
     ) -> None:
         self._reader = reader
         self._limits = limits

@@ -8,16 +8,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
-from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
-from metastore.client.connecting import PLAIN
-from metastore.client.login import tls_context
+from metastore.client.streams import CHUNK
+from metastore.client.user_streams import UserStreams
 from metastore.errors import MalformedReply, MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.outbound.locations_out import ReplyStream
+from saslauth.framed_streams import Reader, Writer
 from thriftcodec.message_end import MessageEnd
+from thriftcodec.values import LIST, STRING, Struct, strings
+from thriftcodec.writer import call_bytes
 
-CHUNK = 256 * 1024
 SILENCE = 3600.0  # seconds; adding many partitions to a slow database takes long
 _CONNECT = 10.0
 
@@ -45,21 +46,24 @@ class Upstream:
         self,
         metastores: tuple[Endpoint, ...],
         slots: UpstreamSlots,
-        login: MetastoreLogin = PLAIN,
+        streams: UserStreams,
+        user: str | None = None,
     ) -> None:
+        """`user`: whom the client's ticket names; None where clients do not authenticate."""
         self._metastores = metastores
-        self._login = login
+        self._streams = streams
         self._slots = slots
-        self._connection: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        self._introduction: bytes | None = None
+        self._connection: tuple[Reader, Writer] | None = None
+        self._user = user
+        self._introduction = _set_ugi(user) if user is not None and not streams.sasl else None
         self._may_rest = True
 
-    async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connection(self) -> tuple[Reader, Writer]:
         """The open connection, or a new one. Raises MetastoreDown."""
         if self._connection is None:
             self._slots.take()
             try:
-                self._connection = await _first(self._metastores, self._login)
+                self._connection = await _first(self._metastores, self._streams, self._user)
             except BaseException:
                 self._slots.give_back()
                 raise
@@ -122,24 +126,25 @@ class Upstream:
         return b"".join([piece async for piece in self.replies(ReplyStream(None, view))])
 
 
-async def check_answers(metastores: tuple[Endpoint, ...], login: MetastoreLogin = PLAIN) -> None:
+async def check_answers(metastores: tuple[Endpoint, ...], streams: UserStreams) -> None:
     """Returns if one of the metastores accepts a connection. Raises MetastoreDown."""
-    _, writer = await _first(metastores, login)
+    _, writer = await _first(metastores, streams)
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
 
 
+def _set_ugi(user: str) -> bytes:
+    return call_bytes("set_ugi", 0, Struct({1: (STRING, user), 2: (LIST, strings(()))}))
+
+
 async def _first(
-    metastores: tuple[Endpoint, ...], login: MetastoreLogin
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    metastores: tuple[Endpoint, ...], streams: UserStreams, user: str | None = None
+) -> tuple[Reader, Writer]:
     tried = []
     for endpoint in metastores:
         try:
-            async with asyncio.timeout(_CONNECT):
-                return await asyncio.open_connection(
-                    endpoint.host, endpoint.port, limit=CHUNK, ssl=tls_context(login)
-                )
+            return await streams.open(endpoint, user, _CONNECT)
         except (OSError, TimeoutError) as error:
             tried.append(f"{endpoint}: {error}")
     raise MetastoreDown(f"No metastore answers ({'; '.join(tried)}).")

@@ -11,9 +11,9 @@ import pytest
 
 from conf.secrets import SecretFile
 from conf.settings.security.authentication import Auth, Identity, Ldap
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.ldap.ldap_client import LdapPasswords
 from proxy.auth.ldap.ldap_queries import normal
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from tests.proxy import slapd
 from tests.proxy.fakes import World, play
 from tests.proxy.slapd import ADMIN, ADMIN_PASSWORD, BASE, GROUPS, PASSWORDS, PEOPLE, Slapd

@@ -10,9 +10,9 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.passwords.password_client import CustomPasswords, FilePasswords
 from proxy.auth.passwords.password_file import Hashed, password_line
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from tests.secret_files import private, readable
 
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf.settings.security.authentication import Jwt
-from proxy.auth.errors import BadCredentials
 from proxy.auth.tokens.bearer_tokens import read_keys, read_token_header, user_of
+from saslauth.errors import BadCredentials
 
 RSA = rsa.generate_private_key(65537, 2048)
 OTHER = rsa.generate_private_key(65537, 2048)

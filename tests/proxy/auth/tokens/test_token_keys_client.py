@@ -15,9 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from conf.settings.security.authentication import Jwt
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.tokens import token_keys_client
 from proxy.auth.tokens.token_keys_client import JwtVerifier
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from tests.proxy import slapd
 
 OLD, NEW = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))

@@ -9,11 +9,11 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.security.authentication import KerberosService, Qop
-from proxy.auth.errors import BadCredentials
-from proxy.auth.kerberos.gssapi_server import GssapiServer
-from saslauth.errors import SaslFailed
+from saslauth.errors import BadCredentials, SaslFailed
+from saslauth.gssapi_server import GssapiServer
 from tests.proxy import kdc
 from tests.proxy.kdc import REALM, SERVERS, SERVICE, WEB, Kdc
+from tests.saslauth.acceptors import accepting
 
 gssapi = pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
 
 @pytest.fixture
 def tickets(realm: Kdc) -> GssapiServer:
-    return GssapiServer(
+    return accepting(
         KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))),
         KerberosService(WEB, SecretFile(realm.keytab(WEB))),
     )
@@ -92,7 +92,7 @@ def test_another_authorisation_id_or_layer_is_rejected(
 
 @pytest.mark.parametrize("qop", [Qop.AUTH_INT, Qop.AUTH_CONF])
 def test_changed_repeated_or_plain_messages_are_rejected(realm: Kdc, qop: Qop) -> None:
-    tickets = GssapiServer(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
+    tickets = accepting(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     assert acceptor.layer is None
     answer, offer = bytes((qop.bit, 1, 0, 0)), bytes((qop.bit, 255, 255, 255))
@@ -111,7 +111,7 @@ def test_changed_repeated_or_plain_messages_are_rejected(realm: Kdc, qop: Qop) -
 
 
 def test_a_weaker_layer_than_configured_is_rejected(realm: Kdc) -> None:
-    tickets = GssapiServer(
+    tickets = accepting(
         KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, Qop.AUTH_CONF
     )
     offer = b"\4\xff\xff\xff"
@@ -123,6 +123,26 @@ def test_a_weaker_layer_than_configured_is_rejected(realm: Kdc) -> None:
     assert acceptor.layer is not None
     with pytest.raises(SaslFailed, match="not encrypted"):
         acceptor.layer.unwrap(context.wrap(b"open", False).message)
+
+
+@pytest.mark.parametrize("chosen", Qop)
+def test_a_client_chooses_among_several_layers(realm: Kdc, chosen: Qop) -> None:
+    service = KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE)))
+    context, acceptor = initiator(realm, "ann"), accepting(service, None, *Qop).sasl()
+    limit = b"\0\0\0" if chosen is Qop.AUTH else b"\1\0\0"
+    answer = bytes((chosen.bit,)) + limit
+    assert sasl(context, acceptor, answer, b"\7\xff\xff\xff") == "ann"
+    assert (acceptor.layer is None) is (chosen is Qop.AUTH)
+    if acceptor.layer is not None:
+        wrapped = context.wrap(b"open", False).message
+        if chosen is Qop.AUTH_CONF:
+            with pytest.raises(SaslFailed, match="not encrypted"):
+                acceptor.layer.unwrap(wrapped)
+        else:
+            assert acceptor.layer.unwrap(wrapped) == b"open"
+    both = accepting(service, None, Qop.AUTH_INT, Qop.AUTH_CONF)
+    with pytest.raises(BadCredentials):
+        sasl(initiator(realm, "ann"), both.sasl(), b"\1\0\0\0", b"\6\xff\xff\xff")
 
 
 def test_a_ticket_of_another_service_is_rejected(realm: Kdc, tickets: GssapiServer) -> None:
@@ -181,7 +201,7 @@ def test_a_keytab_without_keys_of_the_principal_is_a_bad_setting(
 ) -> None:
     for keytab in (realm.keytab("ann"), tmp_path / "none"):
         with pytest.raises(BadSetting, match=r"no keys|No such file"):
-            GssapiServer(KerberosService(SERVICE, SecretFile(keytab)), None)
-    without = GssapiServer(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None)
+            accepting(KerberosService(SERVICE, SecretFile(keytab)))
+    without = accepting(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))))
     with pytest.raises(BadCredentials):
         without.spnego().step(initiator(realm, "ann", WEB).step())

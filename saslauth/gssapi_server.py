@@ -1,26 +1,34 @@
 """Kerberos tickets of clients: SASL GSSAPI (RFC 4752) and SPNEGO. Needs `causeway[kerberos]`."""
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 from conf.errors import BadSetting
 from conf.settings.security.authentication import KerberosService, Qop
-from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
-from proxy.auth.throttled_authenticator import GssapiContext
-from proxy.auth.user_names import name_of_principal
+from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from saslauth.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
+from saslauth.negotiation import GssapiContext
 from saslauth.security_layer import SecurityLayer
+
+NameOf = Callable[[str], str]
+"""The user's name for a principal. Raises BadCredentials."""
 
 
 class GssapiServer:
     """Accepts tickets for the principals of our keytabs."""
 
     def __init__(
-        self, kerberos: KerberosService, spnego: KerberosService | None, qop: Qop = Qop.AUTH
+        self,
+        kerberos: KerberosService,
+        spnego: KerberosService | None,
+        offered: Collection[Qop],
+        name_of: NameOf,
     ) -> None:
-        """Raises BadSetting when a keytab has no keys of its principal."""
+        """`offered`: the protections of messages of which a client chooses one. Raises BadSetting
+        when a keytab has no keys of its principal."""
         self._gssapi = library()
-        self._qop = qop
-        self._realm = kerberos.realm
+        self._offered = tuple(offered)
+        self._name_of = name_of
         kerberos_only = [self._gssapi.MechType.kerberos]
         self._sasl = self._credentials(kerberos, kerberos_only)
         self._any_mechanism = self._credentials(kerberos, None)
@@ -41,13 +49,13 @@ class GssapiServer:
             ) from error
 
     def sasl(self) -> GssapiContext:
-        return _SaslContext(self._gssapi, self._sasl, self._realm, self._qop)
+        return _SaslContext(self._gssapi, self._sasl, self._name_of, self._offered)
 
     def spnego(self) -> GssapiContext:
         """Accepts tickets for both of our services, as HiveServer2 does: hive-jdbc asks for a
         ticket of the binary transport's service over HTTP too."""
         services = [each for each in (self._spnego, self._any_mechanism) if each is not None]
-        return _SpnegoContext([_Context(self._gssapi, each, self._realm) for each in services])
+        return _SpnegoContext([_Context(self._gssapi, each, self._name_of) for each in services])
 
 
 class _Context:
@@ -55,9 +63,9 @@ class _Context:
 
     layer: SecurityLayer | None = None
 
-    def __init__(self, gssapi: Any, credentials: Any, realm: str) -> None:
+    def __init__(self, gssapi: Any, credentials: Any, name_of: NameOf) -> None:
         self._gssapi = gssapi
-        self._realm = realm
+        self._name_of = name_of
         self._context = gssapi.SecurityContext(creds=credentials, usage="accept")
         self._context.__DEFER_STEP_ERRORS__ = False  # otherwise errors come one step too late
 
@@ -79,7 +87,7 @@ class _Context:
 
     def user(self) -> str | None:
         principal = self.principal
-        return None if principal is None else name_of_principal(principal, self._realm)
+        return None if principal is None else self._name_of(principal)
 
 
 class _SpnegoContext:
@@ -109,9 +117,11 @@ class _SaslContext(_Context):
     """After the context is complete, the server sends the offered protection, wrapped, and the
     client answers with the protection that it chose (RFC 4752)."""
 
-    def __init__(self, gssapi: Any, credentials: Any, realm: str, qop: Qop) -> None:
-        super().__init__(gssapi, credentials, realm)
-        self._qop = qop
+    def __init__(
+        self, gssapi: Any, credentials: Any, name_of: NameOf, offered: tuple[Qop, ...]
+    ) -> None:
+        super().__init__(gssapi, credentials, name_of)
+        self._choices = {each.bit: each for each in offered}
         self._offered = False
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
@@ -124,8 +134,8 @@ class _SaslContext(_Context):
         elif token:
             raise BadCredentials("a token where none was due")
         self._offered = True
-        limit = 0 if self._qop is Qop.AUTH else MAX_WRAPPED
-        return self._wrapped(bytes((self._qop.bit,)) + limit.to_bytes(3, "big")), None
+        limit = MAX_WRAPPED if self._choices.keys() - {Qop.AUTH.bit} else 0
+        return self._wrapped(bytes((sum(self._choices),)) + limit.to_bytes(3, "big")), None
 
     def _wrapped(self, message: bytes) -> bytes:
         try:
@@ -135,7 +145,7 @@ class _SaslContext(_Context):
             raise AuthBackendUnavailable(reason) from None
 
     def _check_choice(self, token: bytes) -> str | None:
-        """The user, if the client chose the offered protection and no other authorisation id.
+        """The user, if the client chose an offered protection and no other authorisation id.
 
         Raises BadCredentials.
         """
@@ -143,15 +153,16 @@ class _SaslContext(_Context):
             message = bytes(self._context.unwrap(token).message)
         except self._gssapi.exceptions.GSSError as error:
             raise BadCredentials(f"the last token is not good: {type(error).__name__}") from None
-        if len(message) < 4 or message[0] != self._qop.bit:
+        if len(message) < 4 or message[0] not in self._choices:
             raise BadCredentials("a protection layer that is not offered")
         if message[4:] not in (b"", (self.principal or "").encode()):
             raise BadCredentials("the authorisation id of another user")
         user = self.user()
-        if self._qop is not Qop.AUTH:
+        chosen = self._choices[message[0]]
+        if chosen is not Qop.AUTH:
             peer_limit = int.from_bytes(message[1:4], "big")
             try:
-                self.layer = GssSecurityLayer(self._context, self._qop is Qop.AUTH_CONF, peer_limit)
+                self.layer = GssSecurityLayer(self._context, chosen is Qop.AUTH_CONF, peer_limit)
             except ValueError as error:
                 raise BadCredentials(str(error)) from None
         return user

@@ -1,0 +1,125 @@
+"""Hadoop's `auth_to_local`: the rules that make a user name of a principal.
+
+    RULE:[2:$1](spark-.*)s/^spark-//g
+    RULE:[1:$1@$0](.*@OTHER\\.ORG)s/@.*//L
+    DEFAULT
+
+A rule is for principals of so many components. It writes the realm ($0) and components ($1, $2)
+into its format; if its expression matches all of that text, its substitution makes the name. The
+first rule that applies counts. DEFAULT applies to our own realm and takes the first component.
+"""
+
+import re
+from dataclasses import dataclass
+
+_PRINCIPAL = re.compile(r"([^/@\\]+)(?:/([^/@\\]+))?@([^/@\\]+)")
+_RULE = re.compile(
+    r"\s*(?:(?P<default>DEFAULT)|RULE:\[(?P<count>\d+):(?P<format>[^\]]*)\]"
+    r"(?:\((?P<match>[^)]*)\))?(?:s/(?P<old>[^/]*)/(?P<new>[^/]*)/(?P<all>g)?)?)/?(?P<lower>L)?"
+    r"(?=\s|$)"
+)
+_LONGEST = 1024  # characters of a principal
+
+
+class NoLocalName(ValueError):
+    """No rule makes a user name of a principal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`count` components; 0 is DEFAULT. `new` is written as Python does it."""
+
+    count: int = 0
+    format: str = ""
+    match: re.Pattern[str] | None = None
+    old: re.Pattern[str] | None = None
+    new: str = ""
+    everywhere: bool = False
+    lower: bool = False
+
+    def name(self, parts: list[str], realm: str) -> str | None:
+        """The name, or None if the rule does not apply. `parts` begin with the realm."""
+        if not self.count:
+            return self._cased(parts[1]) if parts[0] == realm else None
+        if len(parts) - 1 != self.count:
+            return None
+        text = re.sub(r"\$(\d)", lambda found: parts[int(found[1])], self.format)
+        if self.match is not None and not self.match.fullmatch(text):
+            return None
+        if self.old is not None:
+            text = self.old.sub(self.new, text, 0 if self.everywhere else 1)
+        return self._cased(text)
+
+    def _cased(self, name: str) -> str:
+        return name.lower() if self.lower else name
+
+
+@dataclass(frozen=True, slots=True)
+class AuthToLocal:
+    """The rules, in their order."""
+
+    rules: tuple[Rule, ...] = (Rule(),)
+
+    def name(self, principal: str, realm: str) -> str:
+        """The user's name; `realm` is our own. Raises NoLocalName."""
+        found = _PRINCIPAL.fullmatch(principal[:_LONGEST])
+        if found is None:
+            raise NoLocalName(f"{principal[:_LONGEST]!r} is not name@REALM or name/host@REALM")
+        parts = [found[3], *(each for each in found.groups()[:2] if each)]
+        names = (rule.name(parts, realm) for rule in self.rules)
+        name = next((each for each in names if each is not None), None)
+        if name is None:
+            raise NoLocalName(f"{principal!r}: no rule of auth_to_local applies")
+        if not name or "/" in name or "@" in name:
+            raise NoLocalName(f"{principal!r}: auth_to_local makes {name!r}, which is no name")
+        return name
+
+
+def parse_rules(text: str) -> AuthToLocal:
+    """Rules with white space between them. Raises ValueError."""
+    rules: list[Rule] = []
+    at = 0
+    while text[at:].strip():
+        found = _RULE.match(text, at)
+        if found is None:
+            raise ValueError(f"not a rule of auth_to_local: {text[at:].strip()!r:.80}")
+        rules.append(_rule(found))
+        at = found.end()
+    return AuthToLocal(tuple(rules))
+
+
+def _rule(found: "re.Match[str]") -> Rule:
+    lower = found["lower"] is not None
+    if found["default"]:
+        return Rule(lower=lower)
+    count = int(found["count"])
+    if count not in (1, 2):
+        raise ValueError(f"principals have one or two components, not {count}: {found[0].strip()}")
+    if any(int(each) > count for each in re.findall(r"\$(\d)", found["format"])):
+        raise ValueError(f"a component above {count}: {found[0].strip()}")
+    try:
+        match = None if found["match"] is None else re.compile(found["match"])
+        old = None if found["old"] is None else re.compile(found["old"])
+    except re.error as error:
+        raise ValueError(f"not an expression: {found[0].strip()} ({error})") from None
+    new = _replacement(found["new"] or "")
+    if old is not None:
+        _check_groups(old, new)
+    return Rule(count, found["format"], match, old, new, found["all"] is not None, lower)
+
+
+def _replacement(text: str) -> str:
+    """Java's replacement, with `$1` for a group and `\\x` for the character x, as Python's."""
+
+    def one(found: "re.Match[str]") -> str:
+        if found[1]:
+            return rf"\g<{found[1]}>"
+        return (found[2] or found[0]).replace("\\", r"\\")
+
+    return re.sub(r"\$(\d)|\\(.)|\\", one, text)
+
+
+def _check_groups(old: "re.Pattern[str]", new: str) -> None:
+    highest = max((int(each) for each in re.findall(r"\\g<(\d)>", new)), default=0)
+    if highest > old.groups:
+        raise ValueError(f"{old.pattern!r} has no group {highest}")

@@ -1,0 +1,99 @@
+"""How clients of the metastore views prove who they are, and for which cluster each may speak."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+from conf.kinds import SECRET_FILE, Kind, choice, comma_separated
+from conf.names import ClusterName
+from conf.settings.rows import RESTART, Reader, Setting, made_of
+from conf.settings.security.authentication import (
+    SERVICE_PRINCIPAL,
+    KerberosService,
+    Qop,
+    service,
+)
+
+EVERY_CLUSTER = "*"
+_PATTERN = re.compile(r"[^/@\s]+(/[^/@\s]+)?@[^/@\s*]+")
+
+
+class ViewAuthentication(Enum):
+    """`view.authentication`: how clients of the views authenticate."""
+
+    NONE = "NONE"
+    KERBEROS = "KERBEROS"
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Principals that may speak for a cluster. In `pattern`, `*` is any text of one component."""
+
+    pattern: str
+    cluster: str
+
+    def has(self, principal: str) -> bool:
+        parts = (re.escape(each) for each in self.pattern.split("*"))
+        return re.fullmatch("[^/@]*".join(parts), principal) is not None
+
+
+def _callers(text: str) -> tuple[Callers, ...]:
+    found = []
+    for each in comma_separated(text):
+        pattern, equals, cluster = (part.strip() for part in each.partition("="))
+        if not equals or not cluster or _PATTERN.fullmatch(pattern) is None:
+            raise ValueError(f"not name/host@REALM=cluster: {each!r}")
+        found.append(Callers(pattern, cluster))
+    return tuple(found)
+
+
+# fmt: off
+METHOD = Setting("view.authentication", choice(ViewAuthentication), "NONE", RESTART,
+    "How clients of the metastore views authenticate: `NONE`, any client that reaches a view may"
+    " call it; `KERBEROS`, by a ticket ([from keytabs to a running system](../guide/kerberos.md)).")
+_NEEDED = f"{METHOD.name} = {ViewAuthentication.KERBEROS.value} needs it"
+_PRINCIPAL = Setting("view.kerberos.principal", SERVICE_PRINCIPAL, "", RESTART,
+    "The views' service principal, `hive/_HOST@REALM`; clusters name it in"
+    " `hive.metastore.kerberos.principal`.", needed=_NEEDED)
+_KEYTAB = Setting("view.kerberos.keytab", SECRET_FILE, "", RESTART,
+    "The file with the keys of that principal.", needed=_NEEDED)
+_QOP = Setting("view.sasl.qop", choice(Qop), "auth", RESTART,
+    "The least protection of messages that a client may choose: `auth` none, `auth-int` integrity,"
+    " `auth-conf` confidentiality too. Clients may choose more.")
+_CALLERS: Setting[tuple[Callers, ...]] = Setting("view.callers",
+    Kind("list", _callers, {"type": ["string", "array"]}, ()), "", RESTART,
+    "Who may speak for which cluster, as `PRINCIPAL=CLUSTER`, separated by commas:"
+    " `spark-west/*@EXAMPLE.COM=west`. `*` is any text of a component, and the cluster `*` is every"
+    " cluster: so for Causeway's own principal, `causeway/*@EXAMPLE.COM=*`.", needed=_NEEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewAccess:
+    """`kerberos` is None where clients do not authenticate."""
+
+    kerberos: KerberosService | None = made_of(METHOD, _PRINCIPAL, _KEYTAB, factory=lambda: None)
+    qop: Qop = made_of(_QOP, factory=lambda: Qop.AUTH)
+    callers: tuple[Callers, ...] = made_of(_CALLERS, factory=tuple)
+
+    def clusters_of(self, principal: str) -> frozenset[str]:
+        """The clusters for which a principal may speak; EVERY_CLUSTER is one of them for all."""
+        return frozenset(each.cluster for each in self.callers if each.has(principal))
+
+
+# fmt: on
+def read(reader: Reader, clusters: Collection[ClusterName]) -> ViewAccess:
+    """Settings of Kerberos are read only with it."""
+    if reader.read(METHOD) is not ViewAuthentication.KERBEROS:
+        for row in (_PRINCIPAL, _KEYTAB, _QOP, _CALLERS):
+            if reader.is_set(row) and reader.values[row.name].strip() != row.default:
+                reader.report(row, f"it goes with {METHOD.name} = KERBEROS")
+        return ViewAccess()
+    callers = reader.read(_CALLERS)
+    for each in callers:
+        if each.cluster != EVERY_CLUSTER and each.cluster not in clusters:
+            known = ", ".join(clusters) or "no clusters"
+            reader.report(_CALLERS, f"{each.cluster!r} is not one of {known}")
+    if not clusters:
+        reader.report(METHOD, "it needs hive.cluster.properties")
+    return ViewAccess(service(reader, _PRINCIPAL, _KEYTAB), reader.read(_QOP), callers)

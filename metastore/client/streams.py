@@ -1,0 +1,35 @@
+"""Opens streams of asyncio to a metastore or a view, logged in as the settings say."""
+
+import asyncio
+
+from conf.settings.security.metastore_login import MetastoreLogin
+from conf.topology import Endpoint
+from metastore.client.login import LARGEST_FRAME, mechanism, tls_context
+from saslauth.errors import SaslFailed
+from saslauth.framed_streams import Reader, Writer, log_in
+from saslauth.negotiation import Mechanism
+
+CHUNK = 256 * 1024
+
+
+async def open_streams(
+    endpoint: Endpoint, login: MetastoreLogin, own: Mechanism | None = None
+) -> tuple[Reader, Writer]:
+    """`own` takes the place of the mechanism that `login` has. The caller limits the time.
+
+    Raises OSError, also if the log-in fails.
+    """
+    reader, writer = await asyncio.open_connection(
+        endpoint.host, endpoint.port, limit=CHUNK, ssl=tls_context(login)
+    )
+    try:
+        chosen = own or await asyncio.to_thread(mechanism, login, endpoint.host)
+        if chosen is None:
+            return reader, writer
+        return await log_in(reader, writer, chosen, LARGEST_FRAME)
+    except SaslFailed as error:
+        writer.close()
+        raise PermissionError(f"the log-in to {endpoint} failed: {error}") from error
+    except BaseException:
+        writer.close()
+        raise

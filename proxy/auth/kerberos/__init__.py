@@ -1,1 +1,0 @@
-"""Kerberos: GSSAPI in SASL, SPNEGO over HTTP, and the protection of messages."""

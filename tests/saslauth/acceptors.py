@@ -1,0 +1,17 @@
+"""Servers that accept tickets, with the names that the proxy makes of principals."""
+
+from conf.settings.security.authentication import KerberosService, Qop
+from proxy.auth.user_names import name_of_principal
+from saslauth.gssapi_server import GssapiServer
+
+
+def accepting(
+    service: KerberosService, spnego: KerberosService | None = None, *offered: Qop
+) -> GssapiServer:
+    """Offers no protection of messages unless `offered` says so."""
+    return GssapiServer(
+        service,
+        spnego,
+        offered or (Qop.AUTH,),
+        lambda principal: name_of_principal(principal, service.realm),
+    )
