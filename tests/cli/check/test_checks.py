@@ -11,7 +11,7 @@ from cli.check.checks import checks_of, passwords_in
 from cli.check.contradictions import contradictions
 from cli.check.report import Level
 from conf.settings.catalog import ROWS
-from conf.settings.settings import Settings, settings_from
+from conf.settings.settings import CLUSTERS, DEFAULT_CLUSTER, Settings, settings_from
 from conf.topology import Endpoint
 from tests.proxy.certificates import made
 from tests.secret_files import private
@@ -124,6 +124,7 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
     rows["hive.server2.keystore.path"] = keystore
     by_keytab = {"metastore.login.keytab": rows.pop("metastore.login.keytab")}
     by_token = {"metastore.login.token.file": rows.pop("metastore.login.token.file")}
+    view = {"view.kerberos.keytab": rows.pop("view.kerberos.keytab")}  # not beside a token
     ldap = {"proxy.ldap.bindpw.file": rows.pop("proxy.ldap.bindpw.file")}  # instead of FILE
     login = json.dumps({"Authentication": "PLAIN", "User": "u", "PasswordFile": file})
     values = {
@@ -144,6 +145,12 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
         found = names(settings_from(values | way, "here"))
         assert set(rows) | logins | set(way) - {"metastore.login.principal"} <= set(found)
         assert len(found) == len(set(found))
+    view |= {"view.authentication": "KERBEROS", "view.kerberos.principal": "hive/h@R"}
+    cluster = {"c1": {"FileSystem": "hdfs://c1:1", "JobTracker": "a:1"}}
+    callers = {"view.callers": "spark/*@R=c1", "metastore.login.principal": "c@R"}
+    clusters = {CLUSTERS.name: json.dumps(cluster), DEFAULT_CLUSTER.name: "c1"}
+    with_view = values | by_keytab | view | callers | clusters
+    assert "view.kerberos.keytab" in names(settings_from(with_view, "here"))
     prefix = "hive.server2.authentication"
     where = {f"{prefix}.ldap.url": "ldaps://l", f"{prefix}.ldap.binddn": "cn=c"}
     assert set(ldap) <= set(names(settings_from({prefix: "LDAP"} | where | ldap, "here")))

@@ -1,5 +1,6 @@
 """Hive's metastore behind SASL: by a keytab, by delegation tokens, in other users' names."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from saslauth.delegation_token import token_of_text
-from tests.e2e.support import secured_metastore
+from tests.e2e.support import secured_metastore, secured_view
 from tests.e2e.support.secured_metastore import METASTORE
+from tests.e2e.support.secured_view import EAST, VIEW, WEST, spark_sql
 from tests.proxy import kdc as kdcs
 from tests.proxy.certificates import made
 from tests.proxy.kdc import OURS, Kdc
@@ -25,6 +27,7 @@ from thriftcodec.values import STRING, Struct
 
 pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
 pytestmark = pytest.mark.e2e
+LIFE = 20  # seconds of a ticket
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def site(
     folder = tmp_path_factory.mktemp("secured")
     (folder / "kdc").mkdir()
     with (
-        kdcs.running(folder / "kdc", services=(METASTORE,)) as kdc,
+        kdcs.running(folder / "kdc", f"{LIFE}s", (METASTORE, VIEW, WEST, EAST)) as kdc,
         pytest.MonkeyPatch.context() as to,
     ):
         for name, value in kdc.environment.items():
@@ -113,6 +116,34 @@ def test_a_log_in_that_fails_says_why(site: Site) -> None:
     wrong = replace(site.by_keytab(), server="hms/elsewhere@EXAMPLE.COM")
     with pytest.raises(MetastoreDown, match="hms/elsewhere"), site.client(wrong) as client:
         client.get_all_databases()
+
+
+def test_sparks_read_and_write_through_a_view_that_asks_for_tickets(site: Site) -> None:
+    """Their tickets and the view's live for seconds. The metastore sees who asks, and a Spark of
+    another cluster is refused by name."""
+    if site.protection != "integrity":
+        pytest.skip("once is enough; privacy is not for the tokens by which a view calls")
+    sql = "CREATE TABLE t (a INT) USING parquet; INSERT INTO t VALUES (1), (41);"
+    sql += "SELECT sum(a) AS s FROM t"
+    kdc, folder, protection = site.kdc, site.folder, site.protection
+    with (
+        secured_view.view(folder / "view", kdc, site.endpoint) as (west, log),
+        spark_sql(folder / "west", kdc, west, WEST, sql, protection) as own,
+        spark_sql(folder / "east", kdc, west, EAST, "SHOW TABLES", protection) as other,
+    ):
+        started = time.monotonic()
+        out, _ = own.communicate(timeout=120)
+        assert out.split() == ["42"], (folder / "west" / "log").read_text()[-3000:]
+        other.communicate(timeout=120)
+        assert other.returncode != 0
+        refused = "spark-east/localhost@EXAMPLE.COM may not speak for cluster west"
+        assert refused in (folder / "east" / "log").read_text()
+        assert f"caller refused: [CW358] {refused}" in log.read_text()
+        time.sleep(max(0.0, started + LIFE + 1 - time.monotonic()))
+        login = replace(site.by_keytab(WEST), server=VIEW)
+        with HmsClient((west,), 30.0, None, login) as client:
+            assert client.get_table(TableRef("default", "t")).owner == "spark-west"
+    assert "ugi=spark-west" in (folder / "hms" / "log").read_text()
 
 
 def test_a_metastore_over_tls(tmp_path: Path) -> None:

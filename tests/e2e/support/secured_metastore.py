@@ -15,6 +15,17 @@ from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
 from tests.proxy.kdc import REALM, Kdc
 
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n%ex
+logger.audit.name = org.apache.hadoop.hive.metastore.HiveMetaStore.audit
+logger.audit.level = info
+"""  # the audit log has a line for each call, with its user
 METASTORE = f"hms/localhost@{REALM}"
 
 
@@ -52,6 +63,7 @@ def metastore(
         core = _core(protection)
     (conf / "hive-site.xml").write_text(hive_site(site | dict(more or {})))
     (conf / "core-site.xml").write_text(hive_site(core))
+    (conf / "hive-log4j2.properties").write_text(_LOG4J)
     words = [*jvm(find_java(), "512m", folder), *options]
     words += ["-cp", os.pathsep.join([str(conf), f"{spark_home() / 'jars'}/*"])]
     words += ["org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(endpoint.port)]

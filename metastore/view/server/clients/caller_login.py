@@ -85,6 +85,8 @@ class CallerLogin:
     ) -> tuple[str, bytes]:
         """The principal, and the last token for the client."""
         status, payload = await _receive(reader)
+        if status in (BAD, ERROR):
+            raise SaslFailed(f"the client gave up: {payload!r:.200}")
         if status != START or payload != GSSAPI.encode():
             await _send(writer, BAD, b"Unsupported mechanism type; offered: GSSAPI")
             raise SaslFailed(f"the mechanism {payload!r:.40}")

@@ -222,3 +222,20 @@ def test_a_weaker_protection_than_configured_is_refused(realm: Kdc, hms, tmp_pat
         where = Endpoint("localhost", listening[C1].port)
         with client(realm, where, WEST) as west:
             assert west.get_all_databases() == ["default"]
+
+
+def test_a_connection_outlives_its_ticket(tmp_path: Path, hms: WritableMetastore) -> None:
+    with (
+        kdcs.running(tmp_path, "3s", (VIEW, WEST)) as short,
+        pytest.MonkeyPatch.context() as to,
+    ):
+        for name, value in short.environment.items():
+            to.setenv(name, value)
+        with views(hms, access=access(short, Qop.AUTH_CONF)) as listening:
+            where = Endpoint("localhost", listening[C1].port)
+            with client(short, where, WEST) as west:
+                assert west.get_all_databases() == ["default"]
+                time.sleep(4)
+                assert west.get_all_databases() == ["default"]
+            with client(short, where, WEST) as later:
+                assert later.get_all_databases() == ["default"]

@@ -51,18 +51,23 @@ public final class MetastoreView {
 
     /** Returns the view that a configuration names; a process has one client for each. */
     static MetastoreView shared(Configuration settings) {
-        return at(settings.get(METASTORE, ""));
+        String service = TicketLogin.service(settings);
+        String protections = TicketLogin.protections(settings);
+        String uris = settings.get(METASTORE, "");
+        return SHARED.computeIfAbsent(
+                uris + " " + service + " " + protections,
+                key -> new MetastoreView(uris, service, protections));
     }
 
-    /** The view at these addresses, a value of hive.metastore.uris. */
+    /** The view at these addresses, a value of hive.metastore.uris, without a log-in. */
     static MetastoreView at(String uris) {
-        return SHARED.computeIfAbsent(uris, MetastoreView::new);
+        return SHARED.computeIfAbsent(uris, key -> new MetastoreView(uris, "", ""));
     }
 
-    private MetastoreView(String uris) {
+    private MetastoreView(String uris, String service, String protections) {
         for (String each : uris.split(",")) {
             if (!each.trim().isEmpty()) {
-                addresses.add(new Address(URI.create(each.trim())));
+                addresses.add(new Address(URI.create(each.trim()), service, protections));
             }
         }
     }
@@ -127,9 +132,14 @@ public final class MetastoreView {
         private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean failed;
         private volatile long failure;
+        private final String service;
+        private final String protections;
 
-        Address(URI uri) {
+        /** {@code service}: the principal that wants a ticket; empty for none. */
+        Address(URI uri, String service, String protections) {
             this.uri = uri;
+            this.service = service;
+            this.protections = protections;
         }
 
         /** Whether the last connection failed within the last 15 seconds. */
@@ -159,7 +169,7 @@ public final class MetastoreView {
                 try {
                     use(kept != null ? kept : connect(), write);
                     return;
-                } catch (Unreachable | SocketTimeoutException absent) {
+                } catch (Unreachable | TicketLogin.Refused | SocketTimeoutException absent) {
                     throw absent;
                 } catch (IOException broken) {
                     if (left == 0) {
@@ -182,11 +192,13 @@ public final class MetastoreView {
             }
         }
 
-        private Connection connect() throws Unreachable {
+        private Connection connect() throws Unreachable, TicketLogin.Refused {
             try {
-                Connection made = new Connection(uri);
+                Connection made = new Connection(uri, service, protections);
                 failed = false;
                 return made;
+            } catch (TicketLogin.Refused refused) {
+                throw refused;
             } catch (IOException error) {
                 failure = System.nanoTime();
                 failed = true;
@@ -215,14 +227,25 @@ public final class MetastoreView {
         private final DataOutputStream out;
         private final DataInputStream in;
 
-        Connection(URI address) throws IOException {
+        Connection(URI address, String service, String protections) throws IOException {
             try {
                 socket.connect(
                         new InetSocketAddress(address.getHost(), address.getPort()), CONNECT_MILLIS);
                 socket.setSoTimeout(REPLY_MILLIS);
                 socket.setTcpNoDelay(true);
-                out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
-                in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+                DataOutputStream output =
+                        new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+                DataInputStream input =
+                        new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+                if (!service.isEmpty()) {
+                    TicketLogin.Streams streams =
+                            TicketLogin.logIn(
+                                    input, output, service, address.getHost(), protections);
+                    output = new DataOutputStream(streams.out);
+                    input = new DataInputStream(streams.in);
+                }
+                out = output;
+                in = input;
             } catch (IOException error) {
                 socket.close();
                 throw error;

@@ -1,0 +1,108 @@
+"""A view that asks for Kerberos, as a process, and Sparks that log in to it by keytab."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cli.stack.configuration import hive_site
+from cli.stack.java import find_java
+from cli.stack.plan import jvm
+from cli.stack.stack import free_ports, spark_home
+from conf.topology import Endpoint
+from tests.e2e.support.secured_metastore import METASTORE
+from tests.proxy.kdc import OURS, REALM, Kdc
+
+VIEW = f"view/localhost@{REALM}"
+WEST, EAST = f"spark-west/localhost@{REALM}", f"spark-east/localhost@{REALM}"
+
+
+@contextmanager
+def view(folder: Path, kdc: Kdc, metastore: Endpoint) -> Iterator[tuple[Endpoint, Path]]:
+    """The endpoint of the cluster `west`, and the view's log."""
+    folder.mkdir()
+    west, east = (Endpoint("localhost", each.port) for each in free_ports(2))
+    (folder / "causeway.toml").write_text(f"""\
+[hive]
+metastore.uris = "thrift://{metastore}"
+metastore.sasl.enabled = true
+metastore.kerberos.principal = "{METASTORE.replace("localhost", "_HOST")}"
+default.cluster.name = "west"
+
+[hive.cluster.properties]
+west = {{FileSystem = "file:{folder}/west", JobTracker = "h:1", MetastoreView = "{west}"}}
+east = {{FileSystem = "file:{folder}/east", JobTracker = "h:2", MetastoreView = "{east}"}}
+
+[metastore.login]
+principal = "{OURS}"
+keytab = "{kdc.keytab(OURS)}"
+
+[view]
+authentication = "KERBEROS"
+kerberos.principal = "{VIEW}"
+kerberos.keytab = "{kdc.keytab(VIEW)}"
+callers = ["spark-west/*@{REALM}=west", "spark-east/*@{REALM}=east", "causeway/*@{REALM}=*"]
+""")
+    words = [sys.executable, "-m", "cli.main", "metastore", "serve"]
+    words += ["--conf", str(folder / "causeway.toml")]
+    log = folder / "log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            for _ in range(2):
+                assert process.stdout.readline().startswith("view "), log.read_text()
+            yield west, log
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def spark_sql(
+    folder: Path, kdc: Kdc, metastore: Endpoint, principal: str, sql: str, protection: str
+) -> "Iterator[subprocess.Popen[str]]":
+    """`spark-sql -e` on its way, which logs in with the principal's keytab."""
+    conf = folder / "conf"
+    conf.mkdir(parents=True)
+    site = {
+        "hive.metastore.uris": f"thrift://{metastore}",
+        "hive.metastore.sasl.enabled": "true",
+        "hive.metastore.kerberos.principal": VIEW.replace("localhost", "_HOST"),
+        "hive.metastore.connect.retries": "1",
+        "hive.metastore.client.connect.retry.delay": "0",
+        "hive.exec.scratchdir": str(folder / "scratch"),
+    }
+    core = {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.rpc.protection": protection,
+        "hadoop.kerberos.min.seconds.before.relogin": "1",
+    }
+    (conf / "hive-site.xml").write_text(hive_site(site))
+    (conf / "core-site.xml").write_text(hive_site(core))
+    (conf / "spark-defaults.conf").write_text(
+        "spark.master local[1]\nspark.ui.enabled false\nspark.driver.host 127.0.0.1\n"
+        f"spark.local.dir {folder}\nspark.sql.catalogImplementation hive\n"
+    )
+    words = [*jvm(find_java(), "700m", folder)]
+    words += [f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
+    words += ["-cp", os.pathsep.join([str(conf), f"{spark_home() / 'jars'}/*"])]
+    words += ["org.apache.spark.deploy.SparkSubmit", "--principal", principal]
+    words += ["--keytab", str(kdc.keytab(principal)), "--class"]
+    words += ["org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver", "spark-internal"]
+    environment = os.environ | {"SPARK_CONF_DIR": str(conf), "SPARK_HOME": str(spark_home())}
+    environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "HADOOP_CONF_DIR": str(conf)}
+    words += ["-e", sql]
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=folder, text=True
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
