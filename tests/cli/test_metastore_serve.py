@@ -18,7 +18,7 @@ from tests.secret_files import private
     [
         (
             'sasl.enabled = true\n[metastore]\nlogin.token.file = "{folder}/token"\n',
-            "the views cannot log in",
+            "have to prove who they are: view.authentication = KERBEROS",
         ),
         ('use.SSL = true\ntruststore.path = "{folder}/token"\n', "neither PEM nor PKCS12"),
     ],
