@@ -12,6 +12,7 @@ from cli.stack.java import find_java
 from cli.stack.plan import jvm
 from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
 from tests.e2e.support.secured_metastore import METASTORE
 from tests.proxy.kdc import OURS, REALM, Kdc
 
@@ -65,7 +66,8 @@ callers = ["spark-west/*@{REALM}=west", "spark-east/*@{REALM}=east", "causeway/*
 def spark_sql(
     folder: Path, kdc: Kdc, metastore: Endpoint, principal: str, sql: str, protection: str
 ) -> "Iterator[subprocess.Popen[str]]":
-    """`spark-sql -e` on its way, which logs in with the principal's keytab."""
+    """`spark-sql -e` on its way, which logs in with the principal's keytab. Its guard reports
+    writes to the view, or refuses them."""
     conf = folder / "conf"
     conf.mkdir(parents=True)
     site = {
@@ -86,10 +88,14 @@ def spark_sql(
     (conf / "spark-defaults.conf").write_text(
         "spark.master local[1]\nspark.ui.enabled false\nspark.driver.host 127.0.0.1\n"
         f"spark.local.dir {folder}\nspark.sql.catalogImplementation hive\n"
+        "spark.sql.extensions causeway.guard.Guard\n"
+        "spark.causeway.cluster west\nspark.causeway.default.cluster west\n"
+        f"spark.causeway.filesystem.west file:{folder.parent}/view/west\n"
+        f"spark.causeway.filesystem.east file:{folder.parent}/view/east\n"
     )
-    words = [*jvm(find_java(), "700m", folder)]
+    words = [*jvm(find_java(), "700m", folder), f"-javaagent:{guard_jar()}"]
     words += [f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
-    words += ["-cp", os.pathsep.join([str(conf), f"{spark_home() / 'jars'}/*"])]
+    words += ["-cp", os.pathsep.join([str(conf), str(guard_jar()), f"{spark_home() / 'jars'}/*"])]
     words += ["org.apache.spark.deploy.SparkSubmit", "--principal", principal]
     words += ["--keytab", str(kdc.keytab(principal)), "--class"]
     words += ["org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver", "spark-internal"]
