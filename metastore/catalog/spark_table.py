@@ -1,4 +1,4 @@
-"""Turns a metastore table into a `conf.catalog.spark_table.SparkTable`, as Spark's own catalog does.
+"""Turns a metastore table into a `conf.catalog.spark_table.SparkTable`, as Spark's catalog does.
 
 What is not certain gives None, for the whole table or for a part of it. The rules were compared
 with Spark 3.5 (`tests/e2e/clients/test_catalog_statements.py`).

@@ -26,13 +26,12 @@ from pipeline.copy.files import (
     no_progress,
 )
 from pipeline.errors import VerifyFailed
+from pipeline.falcon.paths import is_object_store
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES, HudiReplicationPlan, folder_of
 from pipeline.hudi.replicas.trim import COMPARE
 from pipeline.hudi.table.archive import VERSION
-from pipeline.hudi.table.table import (
-    LOCKS,
-)
+from pipeline.hudi.table.table import HOODIE, LOCKS, PARTITION_MARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def _copy_commits(
             files.write_marker(f"{planned.target}/{ORIGIN}", planned.source)
     elif planned.compared:
         _write_text(planned, COMPARE, json.dumps(planned.compared), files)
-    parts = [planned.data, planned.prepared]
+    parts: list[Sequence[FileEntry]] = [_unsent(planned, files), planned.prepared]
     if planned.whole:
         parts.append(planned.completed)
     sent = [_copy_files(planned, entries, files, options, progress) for entries in parts]
@@ -95,6 +94,23 @@ def _copy_commits(
             sent.append(_copy_files(planned, [entry], files, options, progress))
             _check(planned, [entry], files, visible=True)
     return sum(n for n, _ in sent), sum(length for _, length in sent)
+
+
+def _unsent(planned: HudiReplicationPlan, files: Files) -> Sequence[FileEntry]:
+    """The data files to copy. In an object store, which keeps no time of the source, those are left
+    out that an interrupted run has sent: a file of a complete commit is only ever appended to.
+    """
+    if not is_object_store(planned.target):
+        return planned.data
+    difference = _difference(planned, planned.data, files)
+    wanted = {*difference.missing, *difference.unlike}
+    return [each for each in planned.data if each.path in wanted or _may_be_replaced(each.path)]
+
+
+def _may_be_replaced(path: str) -> bool:
+    """Whether it is no data file, but one of the table's own that another of its length may
+    replace."""
+    return path.startswith(HOODIE) or path.rpartition("/")[2].startswith(PARTITION_MARK)
 
 
 def _check(

@@ -11,7 +11,7 @@ from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
 from pipeline.copy.verify import verify_copies
 from pipeline.errors import ActionFailed
-from pipeline.hudi.errors import PullRunning
+from pipeline.hudi.errors import PullRunning, StorageFault
 from pipeline.hudi.plan import plan
 from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.read import changed_rows
@@ -224,6 +224,19 @@ def test_a_hudi_table_is_replicated_to_s3_and_back(
     for base, storage in ((away, remote), (back, local)):
         found = changed_rows(plan(open_table(base, storage), "0")).to_pylist()
         assert {row["key"]: row["value"] for row in found} == table.state
+    table.write(300, {"300": 300})
+    table.commit("400", [("p", "g"), ("q", "h")])
+    s3.fault = lambda request: (
+        403 if request.kind == "PUT" and request.key.endswith("h_1-0-1_400.parquet") else None
+    )
+    with pytest.raises(StorageFault, match="h_1-0-1_400"):
+        replicate(f"file://{table.path}", away)
+    s3.reset()
+    assert replicate(f"file://{table.path}", away).commits == 2
+    sent = [request.key for request in s3.requests if request.kind == "PUT"]
+    assert [key for key in sent if key.endswith(".parquet")] == [
+        f"{tmp_path.name}/replica/q/h_1-0-1_400.parquet"
+    ]
 
 
 def test_one_pull_at_a_time_into_a_hudi_table_on_s3(s3: S3Server, files: SparkFiles) -> None:
