@@ -67,7 +67,8 @@ class CallerLogin:
         try:
             async with asyncio.timeout(patience):
                 principal, token = await self._negotiate(reader, writer, context)
-                caller = self._authorized(principal, cluster)
+                address = str(writer.get_extra_info("peername", ("",))[0])
+                caller = self._authorized(principal, cluster, address)
                 await _send(writer, COMPLETE, token)
         except (BadCredentials, AuthBackendUnavailable) as error:
             await _send(writer, BAD, _REFUSED)
@@ -101,12 +102,13 @@ class CallerLogin:
             await _send(writer, OK, token)
         raise BadCredentials("too many steps")
 
-    def _authorized(self, principal: str, cluster: str) -> Caller:
+    def _authorized(self, principal: str, cluster: str, address: str) -> Caller:
         try:
             caller = caller_of(principal, self._access, self._rules)
             caller.check(cluster)
         except CallerRefused as error:
-            _log.warning("caller refused: %s", error, extra=extra(user=principal, cluster=cluster))
+            fields = extra(user=principal, cluster=cluster, address=address)
+            _log.warning("caller refused: %s", error, extra=fields)
             raise
         return caller
 

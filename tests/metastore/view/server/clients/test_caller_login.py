@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cli.check import services, targets
 from conf.auth_to_local import parse_rules
 from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
@@ -109,7 +110,8 @@ def test_a_caller_of_another_cluster_is_refused_by_name(
     with HmsClient((view[cluster],), 20.0, login=login) as other, refused:
         other.get_all_databases()
     (record,) = [each for each in caplog.records if "caller refused" in each.message]
-    assert record.fields["user"] == principal  # type: ignore[attr-defined]
+    fields = record.fields  # type: ignore[attr-defined]
+    assert (fields["user"], fields["address"]) == (principal, "127.0.0.1")
 
 
 def call(realm: Kdc, where: Endpoint, principal: str, method: str, fields: dict[int, Any]) -> Any:
@@ -182,6 +184,14 @@ def test_causeways_own_programs_log_in(realm: Kdc, view) -> None:
             sync(REF)
         with pytest.raises(MetastoreDown, match="CW358"), sync.exclusive(REF):
             pass
+
+
+def test_a_check_of_the_configuration_logs_in(realm: Kdc, view) -> None:
+    files = {name: f"hdfs://{name}:8020" for name in (C1, C2)}
+    found = services.view(targets.View(C1, view[C1], files, login(realm, OURS)), 20.0)
+    assert "the default database is in hdfs://c1:8020" in found.text
+    with pytest.raises(MetastoreDown, match="CW358"):
+        services.view(targets.View(C1, view[C1], files, login(realm, EAST)), 20.0)
 
 
 @pytest.mark.parametrize(
