@@ -12,7 +12,8 @@ from typing import Any
 STOP, BOOL, BYTE, DOUBLE, I16, I32, I64 = 0, 2, 3, 4, 6, 8, 10
 STRING, STRUCT, MAP, SET, LIST = 11, 12, 13, 14, 15
 CALL, REPLY, EXCEPTION, ONEWAY = 1, 2, 3, 4
-UNKNOWN_METHOD_CODE = 1  # the type of a TApplicationException
+# Types of a TApplicationException.
+UNKNOWN_METHOD_CODE, INTERNAL_ERROR_CODE, PROTOCOL_ERROR_CODE = 1, 6, 7
 VERSION_1 = 0x80010000
 MAX_DEPTH = 64
 

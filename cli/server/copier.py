@@ -13,7 +13,8 @@ from typing import Any
 from cli.errors import CopyFailed
 from conf.logs.log_fields import environment
 from conf.names import partition_name
-from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
+from conf.progress import Progress, no_progress
+from proxy.statement.copies.copier import CopyOrder, CopySummary
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
 _LINE = 64 << 20  # bytes of a line of its output, which may name all partitions of a table

@@ -19,18 +19,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from conf.formats import size_text
+from conf.progress import Progress, no_progress
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopiedObject, CopyReport
-from pipeline.copy.files import (
-    CopyOptions,
-    FileCopy,
-    FileListing,
-    Files,
-    FileStatus,
-    Progress,
-    compare,
-    no_progress,
-)
+from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
 from pipeline.copy.plan import (
     CopyFiles,
     MetadataStep,

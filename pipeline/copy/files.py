@@ -1,10 +1,12 @@
 """Files as data: listings, files to copy and their results; and the protocol of a file system."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heapreplace
 from typing import Protocol
+
+from conf.progress import Progress, no_progress
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,13 +70,6 @@ class CopyOptions:
     attempts: int = 3
     pause: float = 0.5
     keep_owner: bool = True
-
-
-Progress = Callable[[int, int], None]  # bytes of the finished batches, bytes of all
-
-
-def no_progress(done: int, total: int) -> None:
-    """For callers that show no progress."""
 
 
 class Files(Protocol):

@@ -11,14 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from pipeline.copy.files import (
-    CopyOptions,
-    FileCopy,
-    FileResult,
-    Files,
-    Progress,
-    no_progress,
-)
+from conf.progress import Progress, no_progress
+from pipeline.copy.files import CopyOptions, FileCopy, FileResult, Files
 
 TURN_SECONDS = 30
 _POLL = 1.0  # seconds between two reports of progress of a copy that waits for its turn

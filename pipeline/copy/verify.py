@@ -4,17 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conf.names import ClusterName
+from conf.progress import Progress, no_progress
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState
-from pipeline.copy.files import (
-    CopyOptions,
-    FileCopy,
-    FileListing,
-    Files,
-    FileStatus,
-    Progress,
-    compare,
-    no_progress,
-)
+from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
 
 
 @dataclass(frozen=True, slots=True)

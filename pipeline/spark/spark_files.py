@@ -9,6 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from conf.logs.log_fields import trace_id
+from conf.progress import Progress, no_progress
 from pipeline.copy.files import (
     CopyOptions,
     FileCopy,
@@ -16,9 +17,7 @@ from pipeline.copy.files import (
     FileListing,
     FileResult,
     FileStatus,
-    Progress,
     distribute,
-    no_progress,
 )
 from pipeline.errors import CopyError, SparkFailed
 from pipeline.spark import java_classes

@@ -20,7 +20,7 @@ from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
 from proxy.operations.audit.audit_events import Caller
 from proxy.operations.metrics import QUEUE, Sample, copy_lags
-from proxy.protocol.replies import INTERNAL_ERROR, application_exception
+from proxy.protocol.replies import application_exception
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import NEWEST_PROTOCOL, OperationState
 from proxy.server.connection_limiter import ConnectionLimiter
@@ -32,6 +32,7 @@ from proxy.statement.dry_run import dry_run
 from proxy.statement.machine.cluster_commands import use_cluster
 from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
+from thriftcodec.values import INTERNAL_ERROR_CODE
 
 _log = logging.getLogger(__name__)
 _STEP = 0.05  # seconds between checks whether the process is idle
@@ -348,7 +349,7 @@ class Admin:
     async def _dismiss_clients(self) -> None:
         """Closes all connections; returns when they are closed, or soon."""
         text = str(Stopping())
-        farewell = application_exception("ExecuteStatement", 0, text, INTERNAL_ERROR)
+        farewell = application_exception("ExecuteStatement", 0, text, INTERNAL_ERROR_CODE)
         for client in list(self._limiter.clients):
             client.dismiss(farewell)
         await _until(lambda: not self._limiter.clients)

@@ -24,10 +24,6 @@ from thriftcodec.values import (
 )
 from thriftcodec.writer import encode_head, encode_message
 
-UNKNOWN_METHOD = 1  # types of TApplicationException
-INTERNAL_ERROR = 6
-PROTOCOL_ERROR = 7
-
 
 @dataclass(frozen=True, slots=True)
 class Status:

@@ -28,7 +28,9 @@ from metastore.errors import MetastoreDown, MetastoreRefused
 
 T = TypeVar("T")
 
-_TRIES, _PAUSE = 3, 0.05  # seconds
+TRIES, PAUSE = 4, 0.05
+"""Calls of a view whose connection is lost, and seconds between two of them. The view may have been
+restarted; one that ends may accept connections for a moment before it refuses them."""
 
 GRACE = 1.0
 """Seconds in which the metastore ends a call whose sender was lost."""
@@ -243,9 +245,8 @@ def _wait_for_pending(client: HmsClient, ref: TableRef, owner: str) -> None:
 
 
 def _again(call: Callable[[], T]) -> T:
-    """Makes the call again if the connection was lost: the view may have been restarted. A process
-    that ends may accept connections for a moment before it refuses them."""
-    for _ in range(_TRIES):
+    """Makes the call again if the connection was lost."""
+    for _ in range(TRIES - 1):
         try:
             return call()
         except MetastoreDown as error:
@@ -253,5 +254,5 @@ def _again(call: Callable[[], T]) -> T:
                 raise
             if isinstance(error.__cause__, ConnectionRefusedError):
                 raise
-            sleep(_PAUSE)
+            sleep(PAUSE)
     return call()

@@ -12,6 +12,7 @@ from typing import Protocol
 from conf.names import TableRef
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
+from metastore.client.changes.view_sync import PAUSE, TRIES
 from metastore.client.connecting import PLAIN
 from metastore.client.streams import open_streams
 from metastore.view.errors import FactsUnavailable
@@ -27,7 +28,6 @@ LOCK, UNLOCK = "causeway_lock", "causeway_unlock"
 _CONNECT = 5.0  # seconds
 _UNLOCK = 5.0  # seconds
 _WAIT = 300.0  # seconds until a lock is given up: a call that adds many partitions may take minutes
-_TRIES, _PAUSE = 4, 0.05  # seconds
 _IDLE = 16  # connections that are kept
 _CHUNK = 64 * 1024
 
@@ -100,7 +100,7 @@ class Peer:
             3: (I32, int(self._wait * 1000)),
         }
         problem: Exception | None = None
-        for _ in range(_TRIES):  # the process may have closed an idle connection, or be ending
+        for _ in range(TRIES):
             try:
                 connection = await self._connected()
             except ConnectionRefusedError:
@@ -116,7 +116,7 @@ class Peer:
                 problem = error
                 if isinstance(error, TimeoutError):
                     break
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(PAUSE)
                 continue
             except BaseException:
                 self.drop(connection)

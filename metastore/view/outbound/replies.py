@@ -7,6 +7,7 @@ from thriftcodec.values import (
     EXCEPTION,
     I32,
     I64,
+    INTERNAL_ERROR_CODE,
     LIST,
     REPLY,
     STRING,
@@ -18,13 +19,11 @@ from thriftcodec.values import (
 )
 from thriftcodec.writer import call_bytes
 
-_INTERNAL_ERROR = 6
-
 
 def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
     """The message as a MetaException, or as the protocol's error if the call declares none."""
     if spec.meta_exception is None:
-        return _protocol_error(name, sequence, message, _INTERNAL_ERROR)
+        return _protocol_error(name, sequence, message, INTERNAL_ERROR_CODE)
     exception = Struct({1: (STRING, message)})
     return _message(REPLY, name, sequence, Struct({spec.meta_exception: (STRUCT, exception)}))
 
@@ -35,7 +34,7 @@ def unknown_method(name: str, sequence: int, message: str) -> bytes:
 
 def internal_error(name: str, sequence: int, message: str) -> bytes:
     """The protocol's error for a call that this view has and does not carry out."""
-    return _protocol_error(name, sequence, message, _INTERNAL_ERROR)
+    return _protocol_error(name, sequence, message, INTERNAL_ERROR_CODE)
 
 
 def nothing(name: str, sequence: int) -> bytes:

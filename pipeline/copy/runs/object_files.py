@@ -11,14 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from pipeline.copy.files import (
-    CopyOptions,
-    FileCopy,
-    FileResult,
-    Files,
-    FileStatus,
-    Progress,
-)
+from conf.progress import Progress
+from pipeline.copy.files import CopyOptions, FileCopy, FileResult, Files, FileStatus
 from pipeline.copy.sent_files import (
     NO_VERSION,
     Sent,

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from conf.progress import Progress, no_progress
 from pipeline.copy.files import (
     CopyOptions,
     Difference,
@@ -21,9 +22,7 @@ from pipeline.copy.files import (
     FileListing,
     Files,
     FileStatus,
-    Progress,
     compare,
-    no_progress,
 )
 from pipeline.errors import VerifyFailed
 from pipeline.falcon.paths import is_object_store

@@ -44,7 +44,7 @@ from proxy.session.handles import new_handle, worker_of
 from proxy.session.operation import Operation
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_runner import StatementRunner
-from thriftcodec.values import Message, Struct
+from thriftcodec.values import PROTOCOL_ERROR_CODE, UNKNOWN_METHOD_CODE, Message, Struct
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class HiveServer2Handler:
                 request = await _of_size(len(message.data), read_request, call)
             except WireError as error:
                 self._rejected(call.name, StatementText(), Failure(str(error)))
-                await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
+                await self._refuse(call.name, call.seqid, str(error), PROTOCOL_ERROR_CODE)
                 return
         else:
             call, request = known
@@ -131,7 +131,7 @@ class HiveServer2Handler:
             self._rejected(name, StatementText(), failure)
             await self._client.send(replies.reply(name, seqid, replies.failed(failure)))
         else:
-            await self._refuse(name, seqid, str(error), replies.PROTOCOL_ERROR)
+            await self._refuse(name, seqid, str(error), PROTOCOL_ERROR_CODE)
 
     async def _refuse(self, name: str, seqid: int, text: str, kind: int) -> None:
         await self._client.send(replies.application_exception(name, seqid, text, kind))
@@ -160,7 +160,7 @@ class HiveServer2Handler:
             case UnknownCall():
                 text = f"Invalid method name: '{call.name}'"
                 return replies.application_exception(
-                    call.name, call.seqid, text, replies.UNKNOWN_METHOD
+                    call.name, call.seqid, text, UNKNOWN_METHOD_CODE
                 )
         raise AssertionError(f"unanswered request {request!r}")
 

@@ -1,16 +1,11 @@
 """What makes copies for statements."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from conf.names import TableRef
-
-Progress = Callable[[int, int], None]
-
-
-def no_progress(done: int, total: int) -> None:
-    """For callers that show no progress."""
+from conf.progress import Progress, no_progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from conf.errors import CausewayError
 from conf.formats import size_text
+from conf.progress import Progress
 from proxy.statement.copies.allowance import Allowance
-from proxy.statement.copies.copier import Copier, CopyOrder, Progress
+from proxy.statement.copies.copier import Copier, CopyOrder
 from router.cures import CopyNeeded
 
 _log = logging.getLogger(__name__)

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conf.logs.log_fields import log_fields
-from proxy.statement.copies.copier import Copier, CopyOrder, CopySummary, Progress, no_progress
+from conf.progress import Progress, no_progress
+from proxy.statement.copies.copier import Copier, CopyOrder, CopySummary
 
 
 @dataclass(slots=True)

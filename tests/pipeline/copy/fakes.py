@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 
 from conf.names import TableRef
+from conf.progress import Progress, no_progress
 from metastore.client.catalog_client import Holds, always
 from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Database, Partition, Table
@@ -16,8 +17,6 @@ from pipeline.copy.files import (
     FileListing,
     FileResult,
     FileStatus,
-    Progress,
-    no_progress,
 )
 from pipeline.errors import CopyError
 from pipeline.falcon.paths import is_object_store

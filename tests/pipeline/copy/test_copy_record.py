@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from conf.logs.log_fields import trace_id, with_log_fields
+from conf.progress import Progress
 from database.history.work import CopyRecord
-from pipeline.copy.files import CopyOptions, FileCopy, FileResult, Progress
+from pipeline.copy.files import CopyOptions, FileCopy, FileResult
 from pipeline.copy.plan import CopyPlan
 from pipeline.copy.run import run_copy
 from pipeline.errors import AnotherCopyRuns, NotCopyable

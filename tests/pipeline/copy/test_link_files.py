@@ -8,17 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from conf.progress import Progress, no_progress
 from pipeline.copy import link_files
-from pipeline.copy.files import (
-    CopyOptions,
-    FileCopy,
-    FileEntry,
-    FileResult,
-    Files,
-    FileStatus,
-    Progress,
-    no_progress,
-)
+from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileResult, Files, FileStatus
 from pipeline.copy.link_files import TURN_SECONDS, Links
 
 LINK = ("west", "east")

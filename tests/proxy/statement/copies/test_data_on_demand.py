@@ -1,50 +1,29 @@
 """`SET causeway.fetch.missing`: a query that no cluster can run has what it lacks copied, and runs.
 Over real sockets and fake clusters; the copies are a fake."""
 
-import asyncio
 from typing import Any
 
 from cli.errors import CopyFailed
 from conf.names import ClusterName
 from conf.settings.security.restrictions import Restrictions
 from proxy.protocol.types import FETCH_LOG, OperationState
-from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
-from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until
+from proxy.statement.copies.copier import CopyOrder
+from tests.proxy.fakes import Client, World, error_of, play, until
+from tests.proxy.statement.copies.fake_copier import FakeCopier
 from thriftcodec.values import Struct
 
 JOIN = "SELECT * FROM e JOIN w"
 SET = "SET causeway.fetch.missing=1GB"
 
 
-class FakeCopier:
-    """Its copies are fresh when `ends` is set, unless they fail."""
-
-    def __init__(self) -> None:
-        self.metastore = FakeMetastore()
-        self.ends = asyncio.Event()
-        self.fails = ""
-        self.begun: list[str] = []
-        self.cancelled = 0
-
-    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
-        self.begun.append(f"{order.table} {order.source} {order.target} {order.most}")
-        progress(5, 9)
-        try:
-            await self.ends.wait()
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        if self.fails:
-            raise CopyFailed(self.fails)
-        self.metastore.fresh[str(order.table)] = ClusterName(order.target)
-        return CopySummary("1 copied", 5)
-
-
 def on_demand(scenario: Any, limit: int = 1 << 30) -> None:
-    copier = FakeCopier()
+    copier = FakeCopier(progress=(5, 9))
 
     async def with_copier(world: World) -> None:
-        copier.metastore = world.metastore
+        def copied(order: CopyOrder) -> None:
+            world.metastore.fresh[str(order.table)] = ClusterName(order.target)
+
+        copier.on_copied = copied
         await scenario(world, copier)
 
     play(with_copier, restrictions=Restrictions(fetch_limit=limit), copier=copier)
@@ -69,7 +48,8 @@ def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() 
         await client.operation(SET)
         operation = await client.operation(JOIN, run_async=True)
         await until(lambda: bool(copier.begun))
-        assert copier.begun == ["default.w west east 1073741824"]
+        assert copier.ways == ["default.w 0 west east"]
+        assert copier.bounds[0][0] == 1 << 30
         assert await state(client, operation) == OperationState.RUNNING
         assert await log(client, operation) == [
             "Copying default.w from west to east, which no cluster has together with the other"
@@ -131,7 +111,7 @@ def test_a_cancelled_copy_statement_ends_its_copy() -> None:
 
 def test_a_copy_that_fails_is_the_querys_error() -> None:
     async def scenario(world: World, copier: FakeCopier) -> None:
-        copier.fails = "[CW614] It is too large."
+        copier.failures = [CopyFailed("[CW614] It is too large.")]
         copier.ends.set()
         client = await world.client()
         await client.operation(SET)

@@ -13,10 +13,10 @@ from conf.settings.fetching import Fetching
 from proxy.counters import LocalCounters
 from proxy.errors import FetchedEnough
 from proxy.statement.copies.allowance import Allowance
-from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
 from proxy.statement.copies.fetcher import Fetcher
 from router.cures import CopyNeeded
 from tests.proxy.fakes import until
+from tests.proxy.statement.copies.fake_copier import FakeCopier
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 MIB = 1 << 20
@@ -27,32 +27,8 @@ USERS = CopyNeeded(TableRef("sample", "users"), (), WEST, EAST, None)
 
 
 @dataclass
-class FakeCopier:
-    """Each copy sends `sent` bytes when `ends` is set, or fails with the first of `failures`."""
-
-    sent: int = 2 * MIB
-    ends: asyncio.Event = field(default_factory=asyncio.Event)
-    failures: list[Exception] = field(default_factory=list)
-    begun: list[str] = field(default_factory=list)
-    bounds: list[tuple[int | None, float | None]] = field(default_factory=list)
-    cancelled: int = 0
-
-    async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
-        self.begun.append(f"{order.table} {len(order.partitions)} {order.source} {order.target}")
-        self.bounds.append((order.most, order.keep))
-        try:
-            await self.ends.wait()
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        if self.failures:
-            raise self.failures.pop(0)
-        return CopySummary("1 copied", self.sent)
-
-
-@dataclass
 class World:
-    copier: FakeCopier = field(default_factory=FakeCopier)
+    copier: FakeCopier = field(default_factory=lambda: FakeCopier(sent=2 * MIB))
     bounds: Fetching = field(default_factory=Fetching)
     day: float = 0.0
     told: list[str] = field(default_factory=list)
@@ -82,7 +58,7 @@ def test_copies_are_made_one_after_the_other_within_what_the_query_may_copy() ->
     async def scenario(world: World) -> None:
         world.copier.ends.set()
         await world.ask(VISITS, USERS)
-        assert world.copier.begun == ["sample.visits 2 west east", "sample.users 0 west east"]
+        assert world.copier.ways == ["sample.visits 2 west east", "sample.users 0 west east"]
         assert world.copier.bounds == [(9 * MIB, 60.0), (7 * MIB, 60.0)]
         assert world.told == [
             "Copying 2 partitions of sample.visits (about 3.1 MB) from west to east, which no"

@@ -4,7 +4,8 @@ import asyncio
 
 from conf.logs.log_fields import with_log_fields
 from conf.names import TableRef
-from proxy.statement.copies.copier import CopyOrder, CopySummary, Progress, no_progress
+from conf.progress import Progress, no_progress
+from proxy.statement.copies.copier import CopyOrder, CopySummary
 from proxy.statement.copies.running_copies import RunningCopies
 from tests.proxy.fakes import until
 
