@@ -1,6 +1,7 @@
 """ARCHITECTURE.md names the rules of imports that lint-imports checks; imported names exist; tests
 lie where their subject lies."""
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -31,6 +32,29 @@ OF_NO_ROOM = ("charts", "docs", "e2e", "fuzz", "guard", "sessions")
 # Tests that have the name of a module in another folder, and the reason.
 NAMED_ALIKE = {
     "pipeline/spark/test_endpoints.py": "endpoints as Spark's file systems, not their list",
+}
+# Private attributes of libraries: PySpark, PyHive, Thrift, OpenLineage, and os._exit.
+OF_LIBRARIES = frozenset(
+    {"_jvm", "_jsc", "_jdf", "_jsparkSession", "_gateway", "_client", "_connection", "_transport"}
+    | {"_state", "_STATE_RUNNING", "_reset_state", "_check_status", "_operationHandle"}
+    | {"_sessionHandle", "_VALUES_TO_NAMES", "_get_schema", "_exit"}
+)
+# Private attributes that tests still look at. Take some away; add none.
+LOOKED_AT = {
+    "cli/advice/test_metastore_stock.py: _run",
+    "console/sources/test_sql_client.py: _endpoint",
+    "e2e/operations/test_clusters_lost.py: _read",
+    "e2e/operations/test_clusters_lost.py: _socket",
+    "e2e/operations/test_faults.py: _socket",
+    "metastore/view/inbound/test_hive4_compat.py: _newer",
+    "pipeline/hudi/test_s3.py: _timeline_folder",
+    "pipeline/scheduler/test_alert_sender.py: _database",
+    "proxy/administration/test_admin.py: _limiter",
+    "proxy/operations/history/test_history_runner.py: _server",
+    "proxy/statement/analysis/test_analyzer_pool.py: _in_loop",
+    "proxy/statement/analysis/test_analyzer_pool.py: _in_processes",
+    "proxy/statement/analysis/test_analyzer_pool.py: _lanes",
+    "proxy/statement/analysis/test_analyzer_process.py: _process",
 }
 IMPORT = re.compile(
     rf"^ *from ((?:{'|'.join((*ROOMS, 'bench'))})(?:\.[\w.]+)?) import (\([^)]*\)|.*)", re.MULTILINE
@@ -102,6 +126,28 @@ def test_tests_of_a_module_lie_in_the_mirror_of_its_folder() -> None:
         if homes and not any(home.is_relative_to(place.parent) for home in homes):
             astray[str(place)] = sorted(map(str, homes))
     assert sorted(astray) == sorted(NAMED_ALIKE), astray
+
+
+def test_no_test_looks_at_private_attributes() -> None:
+    """What a test asserts or changes is what others could see or do, too."""
+    found = {
+        f"{path.relative_to(ROOT / 'tests')}: {node.attr}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and node.attr not in OF_LIBRARIES
+        and not _is_own(node.value)
+    }
+    assert found == LOOKED_AT
+
+
+def _is_own(value: ast.expr) -> bool:
+    """Whether it is the object, or the class, of the method itself."""
+    if isinstance(value, ast.Call):
+        value = value.func
+    return isinstance(value, ast.Name) and value.id in ("self", "cls", "super")
 
 
 def _tests() -> list[Path]:

@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         WorkObserver(settings) as observer,
     ):
         objects = ObjectCatalog(client, settings.topology.default)
-        command = _Command(args, settings, objects, record=observer.record)
+        command = CopyCommand(args, settings, objects, record=observer.record)
         if action == "sweep":
             return command.sweep(ref)
         assert ref is not None
@@ -151,7 +151,7 @@ def _read_names(file: str) -> str:
 
 
 @dataclasses.dataclass(slots=True)
-class _Command:
+class CopyCommand:
     args: argparse.Namespace
     settings: Settings
     objects: ObjectCatalog

@@ -42,7 +42,7 @@ from thriftcodec.values import Struct
 MAX_ROWS = 1_000
 QUERY_LIMIT = 600.0  # seconds
 COPY_LIMIT = 24 * 3600.0
-_AT_ONCE = 20  # runs that have not ended
+AT_ONCE = 20  # runs that have not ended
 _KEPT = 100  # runs that have
 _KEPT_SECONDS = 3600.0
 _CHUNK = 250  # rows of a reply
@@ -98,8 +98,8 @@ class SqlClient:
         """Begins to run a statement as the user, for `limit` seconds at most. `about` is a title
         for lists. Raises Refused if too many run."""
         self._forget()
-        if len(self._tasks) >= _AT_ONCE:
-            raise Refused(f"{_AT_ONCE} statements run through the console: wait for one to end.")
+        if len(self._tasks) >= AT_ONCE:
+            raise Refused(f"{AT_ONCE} statements run through the console: wait for one to end.")
         run = Run(user, sql, about=about)
         self._runs[run.name] = run
         task = asyncio.ensure_future(self._run(run, database, limit))

@@ -31,13 +31,13 @@ class Conditions:
     def _select(self, partitions: PartitionSet, days: Sequence[date | None]) -> range | list[int]:
         rows: set[int] | None = None
         for day in days:
-            found = self.rows(partitions, day, _Work())
+            found = self.rows(partitions, day, Work())
             if len(found) == len(partitions):
                 return range(len(partitions))
             rows = set(found) if rows is None else rows | set(found)
         return sorted(rows or ())
 
-    def rows(self, partitions: PartitionSet, day: date | None, work: "_Work") -> range | list[int]:
+    def rows(self, partitions: PartitionSet, day: date | None, work: "Work") -> range | list[int]:
         """The rows that remain on that day, as far as the work allows."""
         allowed: list[set[str] | None] = [None] * len(partitions.keys)
         several: list[Term] = []
@@ -75,7 +75,7 @@ _A_ROW = 10  # what a row costs beside
 
 
 @dataclass(slots=True)
-class _Work:
+class Work:
     left: int = MAX_WORK
 
     def allows(self, term: Term, count: int, each: int = 0) -> bool:
@@ -125,7 +125,7 @@ def _narrow(
     term: Term,
     day: date | None,
     allowed: list[set[str] | None],
-    work: _Work,
+    work: Work,
 ) -> None:
     """Leave out the values of one key that make the condition impossible."""
     name, kind = partitions.keys[key].name.lower(), partitions.keys[key].type
@@ -198,7 +198,7 @@ _FEW = 1_000
 
 
 def _filtered(
-    partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None, work: _Work
+    partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None, work: Work
 ) -> range | list[int]:
     """The rows that may satisfy a condition on several keys."""
     if len(rows) > _FEW and isinstance(term, Call) and term.name == "or":

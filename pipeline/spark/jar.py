@@ -20,7 +20,7 @@ _FOLDER, NAME = (
 _INSTALLED = Path(__file__).with_name(NAME)
 _BUILT = Path(__file__).parents[2] / "guard" / _FOLDER / NAME
 # One class of each package: the jar of an older checkout lacks some.
-_CLASSES = frozenset(
+CLASSES = frozenset(
     {
         "causeway/guard/files/StorageAgent.class",
         "causeway/copy/FileCopyTask.class",
@@ -44,7 +44,7 @@ def guard_jar() -> Path:
         raise JarMissing(f"there is no {_BUILT}.")
     try:
         with ZipFile(jar) as archive:
-            missing = _CLASSES - set(archive.namelist())
+            missing = CLASSES - set(archive.namelist())
     except BadZipFile as error:
         raise JarMissing(f"{jar}: {error}.") from error
     if missing:

@@ -167,7 +167,7 @@ def handle_of(request: Request) -> Handle | None:
 
 def read_request(message: Message) -> Request:
     """The request in a call. Raises WireError when a required field is absent or mistyped."""
-    reader = _READERS.get(message.name)
+    reader = READERS.get(message.name)
     if reader is None:
         return UnknownCall()
     return reader(_struct(message.body, 1))
@@ -264,7 +264,7 @@ _METADATA = (
     "GetPrimaryKeys",
     "GetCrossReference",
 )
-_READERS: dict[str, Callable[[Struct], Request]] = {
+READERS: dict[str, Callable[[Struct], Request]] = {
     "OpenSession": _open_session,
     "CloseSession": lambda request: CloseSession(_handle(request)),
     "GetInfo": lambda request: GetInfo(_handle(request), _integer(request, 2, -1)),

@@ -31,24 +31,22 @@ class Browser:
     csrf: str = ""
 
     def get(self, path: str, **headers: str) -> Answer:
-        return asyncio.run(self._request("GET", path, b"", headers))
+        return asyncio.run(self.request("GET", path, b"", headers))
 
     def post(self, path: str, form: dict[str, str] | None = None, **headers: str) -> Answer:
         body = urlencode({"csrf": self.csrf} | (form or {})).encode()
         headers = {"content-type": "application/x-www-form-urlencoded"} | headers
-        return asyncio.run(self._request("POST", path, body, headers))
+        return asyncio.run(self.request("POST", path, body, headers))
 
     def log_in(self, user: str, password: str) -> Answer:
         answer = self.post("/login", {"user": user, "password": password})
-        session = self.app.state.access.session(self._cookie_header())
+        session = self.app.state.access.session(self.cookie_header())
         self.csrf = session.csrf if session else ""
         return answer
 
-    async def _request(
-        self, method: str, path: str, body: bytes, headers: dict[str, str]
-    ) -> Answer:
+    async def request(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         path, _, query = path.partition("?")
-        sent = {"host": HOST, "cookie": self._cookie_header()} | headers
+        sent = {"host": HOST, "cookie": self.cookie_header()} | headers
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -87,7 +85,7 @@ class Browser:
         content = b"".join(each.get("body", b"") for each in received[1:])
         return Answer(start["status"], dict(answered), content)
 
-    def _cookie_header(self) -> str:
+    def cookie_header(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
 

@@ -55,5 +55,5 @@ def log_in(browser: Browser, path: str = "/login/oidc") -> Answer:
 
 
 def role_in(browser: Browser) -> tuple[str, Role]:
-    found = browser.app.state.access.session(browser._cookie_header())
+    found = browser.app.state.access.session(browser.cookie_header())
     return found.user, found.role

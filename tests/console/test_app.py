@@ -112,7 +112,7 @@ def test_other_methods_are_refused() -> None:
     import asyncio
 
     browser = Browser(open_app())
-    answer = asyncio.run(browser._request("DELETE", "/refusals", b"", {}))
+    answer = asyncio.run(browser.request("DELETE", "/refusals", b"", {}))
     assert answer.status == 405
 
 

@@ -49,6 +49,7 @@ class FakeMetastore:
         self.calls: Counter[str] = Counter()
         self.users: list[str] = []  # by `set_ugi`
         self.before: Callable[[str], None] = lambda method: None
+        self.answers: dict[str, Callable[[Struct], Any]] = {}
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.metastore = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
@@ -98,7 +99,13 @@ class FakeMetastore:
         """Wire type and value of the success field."""
         self.calls[method] += 1
         self.before(method)
-        return getattr(self, f"_{method}")(arguments)
+        return self.answer_of(method)(arguments)
+
+    def answer_of(self, method: str) -> Callable[[Struct], tuple[int, Any] | None]:
+        """What answers calls of the method: the test's own of `answers`, if it has one."""
+        found: Callable[[Struct], tuple[int, Any] | None]
+        found = self.answers.get(method) or getattr(self, f"_{method}")
+        return found
 
     def _ref(self, arguments: Struct, missing: int | None = 2) -> TableRef:
         ref = TableRef(arguments.get(1), arguments.get(2))

@@ -156,18 +156,18 @@ class Client:
         self.reader = reader
         self.writer = writer
         self.session = Struct()
-        self._seqid = 100
+        self.seqid = 100
 
     async def send(self, name: str, request: Struct) -> None:
-        self._seqid += 1
-        data = encode_message(Message(name, CALL, self._seqid, Struct({1: (STRUCT, request)})))
+        self.seqid += 1
+        data = encode_message(Message(name, CALL, self.seqid, Struct({1: (STRUCT, request)})))
         self.writer.write(len(data).to_bytes(4, "big") + data)
         await self.writer.drain()
 
     async def receive(self) -> Message:
         length = int.from_bytes(await self.reader.readexactly(4), "big")
         message = decode_message(await self.reader.readexactly(length))
-        assert message.seqid == self._seqid
+        assert message.seqid == self.seqid
         return message
 
     async def call(self, name: str, request: Struct) -> Struct:

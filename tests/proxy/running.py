@@ -8,6 +8,7 @@ from typing import Any
 
 import uvloop
 
+from conf.errors import BadSetting
 from conf.settings.operating import Operating
 from conf.settings.security.authentication import Identity
 from conf.settings.security.transports import Transport, Transports
@@ -42,11 +43,17 @@ class Site:
     http: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 0))
     serving: asyncio.Future[None] | None = None
     clients: list[Client] = field(default_factory=list)
-    _admins: list[Admin] = field(default_factory=list)
+    unreadable: BadSetting | None = None  # why the settings cannot be read
+    admins: list[Admin] = field(default_factory=list)
+
+    def read(self) -> Settings:
+        if self.unreadable is not None:
+            raise self.unreadable
+        return self.settings
 
     @property
     def admin(self) -> Admin:
-        return self._admins[0]
+        return self.admins[0]
 
     async def client(self, user: str = "ann", opened: bool = True) -> Client:
         reader, writer = await asyncio.open_connection(self.endpoint.host, self.endpoint.port)
@@ -99,8 +106,8 @@ async def site(
             metastore,
             ready.set_result,
             limits,
-            on_admin=there._admins.append,
-            read_settings=lambda: there.settings,
+            on_admin=there.admins.append,
+            read_settings=there.read,
         )
     )
     listening = await ready

@@ -62,8 +62,8 @@ class WebClient(Client):
         self.last = Reply(0)
 
     async def send(self, name: str, request: Struct) -> None:
-        self._seqid += 1
-        data = encode_message(Message(name, CALL, self._seqid, Struct({1: (STRUCT, request)})))
+        self.seqid += 1
+        data = encode_message(Message(name, CALL, self.seqid, Struct({1: (STRUCT, request)})))
         self.writer.write(post(data, self.path, **self.headers))
         await self.writer.drain()
 
@@ -71,7 +71,7 @@ class WebClient(Client):
         self.last = await read_reply(self.reader)
         assert self.last.status == 200, self.last
         message = decode_message(self.last.body)
-        assert message.seqid == self._seqid
+        assert message.seqid == self.seqid
         return message
 
     async def say(self, data: bytes, to_head: bool = False) -> Reply:

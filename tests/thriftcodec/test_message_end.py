@@ -1,5 +1,7 @@
 """A message's end is the same however its bytes are cut, and finding it costs the same."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,10 +60,16 @@ def test_byte_by_byte() -> None:
 
 def test_the_bytes_of_a_long_text_are_not_kept() -> None:
     finder = MessageEnd()
-    call = call_bytes("f", 1, Struct({1: (STRING, "x" * 10_000)}))
-    assert finder.feed(call[:5000]) is None
-    assert not finder._rest
-    assert finder.feed(call[5000:]) == len(call) - 5000
+    call = call_bytes("f", 1, Struct({1: (STRING, "x" * 10_000_000)}))
+    first, second = call[:5_000_000], call[5_000_000:]
+    tracemalloc.start()
+    try:
+        assert finder.feed(first) is None
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000
+    assert finder.feed(second) == len(second)
 
 
 def test_a_byte_is_looked_at_once_however_the_message_is_cut(

@@ -40,7 +40,7 @@ def test_a_sweep_tells_what_it_kept_of_what_drops_left(
     copy.configure(parser)
     words = ["sweep", "--conf", "any", "--grace", "0", "--leftovers", str(record), *form]
     settings = Settings(metastores=(), topology=topology)
-    command = copy._Command(parser.parse_args(words), settings, world.objects, world.files)
+    command = copy.CopyCommand(parser.parse_args(words), settings, world.objects, world.files)
     assert command.sweep(None) == 0
     out = capsys.readouterr().out
     if form:
@@ -71,7 +71,7 @@ def test_what_was_copied_is_in_the_history_and_the_traces(
             telemetry=TelemetrySettings(there.traces_url),
         )
         with WorkObserver(settings) as observer:
-            command = copy._Command(args, settings, world.objects, world.files, observer.record)
+            command = copy.CopyCommand(args, settings, world.objects, world.files, observer.record)
             assert command.make(T) == 0
             while any(each.waiting for each in observer.queues.values()):
                 time.sleep(0.01)
@@ -83,12 +83,12 @@ def test_what_was_copied_is_in_the_history_and_the_traces(
     assert there.spans["copy db.t C1 C2"].trace_id.hex() == found["trace"] == found["copy"]
 
 
-def command(world: World, *words: str) -> copy._Command:
+def command(world: World, *words: str) -> copy.CopyCommand:
     topology = Topology({n: Cluster(n, f"hdfs://{n}", ()) for n in (C1, C2)}, default=C1)
     parser = argparse.ArgumentParser()
     copy.configure(parser)
     args = parser.parse_args([*words, "--to", "C2", "--conf", "any"])
-    return copy._Command(args, Settings(topology=topology), world.objects, world.files)
+    return copy.CopyCommand(args, Settings(topology=topology), world.objects, world.files)
 
 
 @pytest.mark.parametrize("option", [[], ["--plan"]])

@@ -214,7 +214,7 @@ def test_keys_may_change(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_log_out_offers_that_of_the_issuer(issuer: Issuer, tmp_path: Path) -> None:
     browser = browser_of(issuer, tmp_path)
     log_in(browser)
-    session = browser.app.state.access.session(browser._cookie_header())
+    session = browser.app.state.access.session(browser.cookie_header())
     copied = dict(browser.cookies)
     browser.csrf = session.csrf
     location = browser.post("/logout").headers["location"]
@@ -266,7 +266,7 @@ def test_an_administrator_ends_the_session_of_a_user(issuer: Issuer, tmp_path: P
     issuer.user, issuer.groups = "ada", ["root"]
     ada = Browser(ann.app)
     log_in(ada)
-    ada.csrf = ann.app.state.access.session(ada._cookie_header()).csrf
+    ada.csrf = ann.app.state.access.session(ada.cookie_header()).csrf
     [name] = [each.name for each in ann.app.state.access.sessions() if each.user == "ann"]
     assert ada.post(f"/sessions/{name}/end").status == 303
     assert ann.get("/where").status == 303

@@ -113,7 +113,7 @@ def test_runs_are_bounded_and_belong_to_their_user() -> None:
         site.one.sleeping.add("SELECT slow FROM e")
         site.two.sleeping.add("SELECT slow FROM e")
         client = client_of(site)
-        runs = [client.start("ann", "SELECT slow FROM e") for _ in range(sql_client._AT_ONCE)]
+        runs = [client.start("ann", "SELECT slow FROM e") for _ in range(sql_client.AT_ONCE)]
         with pytest.raises(Refused, match="wait for one to end"):
             client.start("ann", "SELECT slow FROM e")
         assert client.run(runs[0].name, "ann") is runs[0]

@@ -1,7 +1,8 @@
 """Lists of tables: kept while the views tell that nothing changed, read again where it did."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from conf.names import TableRef
 from conf.settings.security.upstream_auth import Login, Proof
 from conf.settings.settings import Metadata, Settings
 from metastore.catalog import listing_client
-from metastore.catalog.listing_client import TableListing
+from metastore.catalog.listing_client import LIMIT, TableListing
 from metastore.catalog.spark_table import spark_database
 from metastore.client.async_client import ClientPool
 from metastore.client.changes.change_tracker import ChangeTracker
@@ -26,29 +27,22 @@ Scenario = Callable[[TableListing], Awaitable[None]]
 Found = dict[str, dict[str, int]]
 
 
-def run(settings: Settings, scenario: Scenario) -> None:
+@contextmanager
+def listing(settings: Settings, limit: int = LIMIT) -> Iterator[tuple[TableListing, ChangeTracker]]:
+    """A listing that keeps so many columns and tables, and the tracker that it asks."""
+    pool = ClientPool(settings.metastores, settings.metastore_timeout)
+    tracker = ChangeTracker(settings)
+    try:
+        yield TableListing(pool, tracker, limit), tracker
+    finally:
+        pool.close()
+        tracker.close()
+
+
+def run(settings: Settings, scenario: Scenario, limit: int = LIMIT) -> None:
     async def main() -> None:
-        loader = SnapshotLoader(settings, Snapshot())
-        try:
-            assert loader._listing is not None
-            await scenario(loader._listing)
-        finally:
-            loader.close()
-
-    asyncio.run(main())
-
-
-def run_with_limit(settings: Settings, limit: int, scenario: Scenario) -> None:
-    """As `run`, with a listing that keeps so many columns and tables."""
-
-    async def main() -> None:
-        pool = ClientPool(settings.metastores, settings.metastore_timeout)
-        tracker = ChangeTracker(settings)
-        try:
-            await scenario(TableListing(pool, tracker, limit))
-        finally:
-            pool.close()
-            tracker.close()
+        with listing(settings, limit) as (listed, _):
+            await scenario(listed)
 
     asyncio.run(main())
 
@@ -194,8 +188,11 @@ def test_only_the_changed_table_is_read_again(hms, view) -> None:
     async def scenario(listed: TableListing) -> None:
         await found(listed)
         asked: list[str] = []
-        answer = hms._get_table_objects_by_name
-        hms._get_table_objects_by_name = lambda each: (asked.extend(each.get(2)), answer(each))[1]
+        answer = hms.answer_of("get_table_objects_by_name")
+        hms.answers["get_table_objects_by_name"] = lambda each: (
+            asked.extend(each.get(2)),
+            answer(each),
+        )[1]
         with HmsClient((view[C1],), 60.0) as client:
             await asyncio.to_thread(client.alter_table, TableRef("default", "t3"), a_table("t3", 2))
         now = await found(listed)
@@ -210,38 +207,43 @@ def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
     """A change, with its notification, between the reply and the cache's update."""
     hms.add(a_table("t"))
 
-    async def scenario(listed: TableListing) -> None:
+    async def scenario(listed: TableListing, tracker: ChangeTracker) -> None:
         await found(listed)
         with HmsClient((view[C1],), 60.0) as client:
             client.alter_table(TableRef("default", "t"), a_table("t", 2))
-        answer = hms._get_table_objects_by_name
+        answer = hms.answer_of("get_table_objects_by_name")
 
         def late(arguments: object) -> object:
             old = answer(arguments)
-            hms._get_table_objects_by_name = answer
+            hms.answers["get_table_objects_by_name"] = answer
             with HmsClient((view[C1],), 60.0) as client:
                 client.alter_table(TableRef("default", "t"), a_table("t", 3))
-            look = listed._tracker.update()
+            look = tracker.update()
             asyncio.run_coroutine_threadsafe(look, loop).result(5.0)
             return old
 
         loop = asyncio.get_running_loop()
-        hms._get_table_objects_by_name = late
+        hms.answers["get_table_objects_by_name"] = late
         assert await found(listed) == {"default": {"t": 2}}
         assert await found(listed) == {"default": {"t": 3}}
 
-    run(settings_of(hms, view), scenario)
+    async def main() -> None:
+        with listing(settings_of(hms, view)) as (listed, tracker):
+            await scenario(listed, tracker)
+
+    asyncio.run(main())
 
 
 def test_a_failed_reading_is_done_again(hms, view) -> None:
     hms.add(a_table("t"))
 
     async def scenario(listed: TableListing) -> None:
-        answer = hms._get_table_objects_by_name
-        hms._get_table_objects_by_name = None
+        def fails(arguments: object) -> object:
+            raise AssertionError("an error of the metastore")
+
+        hms.answers["get_table_objects_by_name"] = fails
         assert await found(listed) is None
-        hms._get_table_objects_by_name = answer
-        listed._pool._down_until = 0.0
+        del hms.answers["get_table_objects_by_name"]
         assert await found(listed) == {"default": {"t": 1}}
 
     run(settings_of(hms, view), scenario)
@@ -277,7 +279,7 @@ def test_what_is_too_much_is_not_read_again_for_a_while(hms, view) -> None:
         assert await found(listed) is None
         assert reads(hms) == before
 
-    run_with_limit(settings_of(hms, view), 20, scenario)
+    run(settings_of(hms, view), scenario, 20)
 
 
 def test_what_is_too_much_is_read_again_later(hms, view, monkeypatch) -> None:
@@ -290,7 +292,7 @@ def test_what_is_too_much_is_read_again_later(hms, view, monkeypatch) -> None:
         hms.add(a_table("t", 19))
         assert await found(listed) == {"default": {"t": 19}}
 
-    run_with_limit(settings_of(hms, view), 20, scenario)
+    run(settings_of(hms, view), scenario, 20)
 
 
 def three_databases(hms: WritableMetastore) -> None:
@@ -313,7 +315,7 @@ def test_of_too_many_databases_those_that_were_asked_for_last_are_kept(hms, view
         assert await found(listed, "two") == {"two": {"t": 7}}
         assert reads(hms) == before + 1
 
-    run_with_limit(settings_of(hms, view), 20, scenario)
+    run(settings_of(hms, view), scenario, 20)
 
 
 def test_a_question_that_is_too_large_leaves_smaller_ones_answered(hms, view) -> None:
@@ -326,7 +328,7 @@ def test_a_question_that_is_too_large_leaves_smaller_ones_answered(hms, view) ->
         assert reads(hms) == before
         assert await found(listed, "two") == {"two": {"t": 7}}
 
-    run_with_limit(settings_of(hms, view), 20, scenario)
+    run(settings_of(hms, view), scenario, 20)
 
 
 @pytest.mark.parametrize("metadata", [Metadata.CLUSTER, Metadata.AUTOMATIC])

@@ -56,7 +56,7 @@ def test_a_views_feed(
 ) -> None:
     snapshot = Snapshot()
     view = View(snapshot, [(101, (), True), (102, news, everything)])
-    metastore._causeway_changes = view.changes  # type: ignore[attr-defined]
+    metastore.answers["causeway_changes"] = view.changes
     metastore.before = _no_log
     settings = Settings(Topology({}, C1), (metastore.endpoint,), views={C1: (metastore.endpoint,)})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, AnotherCopyRuns, SparkLost
 from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entity_set import EntitySet
@@ -17,7 +18,7 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.instance import Action, Instance
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store import store as store_module
@@ -38,8 +39,20 @@ FAST = Limits(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repea
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return stocked(tmp_path / "lifecycle.db")
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lifecycle.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Store:
+    return stocked(path)
+
+
+class Unrenewing(Store):
+    """The store of a server that can renew no lease, as if its machine were gone."""
+
+    def renew(self, instance: Instance, server: str, seconds: float) -> bool:
+        raise StoreUnavailable("gone")
 
 
 def states(store: Store, action: str = "process") -> list[str]:
@@ -142,15 +155,12 @@ def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
     assert actions.count("process") == 2
 
 
-def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store) -> None:
+def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store, path: Path) -> None:
     first = parse_time("2013-09-25T00:00Z")
     schedule(store, PROCESS_KEY, first)
     actions, clock = FakeActions(), SetClock(first)
     actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
-    dead = SchedulerServer(store, actions, clock, "dead", Limits(lease=3.0))
-    dead._closed.set()  # its heart stops
-    dead._heart.join()
-    dead._closed.clear()
+    dead = SchedulerServer(Unrenewing(str(path)), actions, clock, "dead", Limits(lease=3.0))
     begin(dead, actions)
     healthy = FakeActions()
     healthy.places = actions.places
@@ -354,13 +364,13 @@ def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
             store, store.instances(PROCESS_KEY), Event.KILL, first, "ann"
         )
         assert (len(done), refused) == (1, [])
-        wait_for(lambda: all(lease.lost for lease in service._held()))
+        wait_for(lambda: all(lease.lost for lease in actions.leases))
         actions.gate.set()
     assert actions.done == []
     assert states(store) == ["KILLED"]
 
 
-def test_a_dead_server_is_recovered_by_another(store: Store) -> None:
+def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None:
     """The first stops renewing, as if its machine were gone; its late report is refused. One
     round of `serve --once` is enough: it does not end while the dead one's lease still holds.
     """
@@ -368,10 +378,7 @@ def test_a_dead_server_is_recovered_by_another(store: Store) -> None:
     schedule(store, PROCESS_KEY, first)
     clock, stuck, healthy = SetClock(first), FakeActions(), FakeActions()
     stuck.gate = threading.Event()
-    dead = SchedulerServer(store, stuck, clock, "dead", Limits(lease=5.0))
-    dead._closed.set()  # its heart stops
-    dead._heart.join()
-    dead._closed.clear()
+    dead = SchedulerServer(Unrenewing(str(path)), stuck, clock, "dead", Limits(lease=5.0))
     begin(dead, stuck)
     with SchedulerServer(store, healthy, clock, "healthy", FAST) as service:
         service.tick()

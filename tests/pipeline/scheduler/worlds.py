@@ -61,6 +61,7 @@ class FakeActions:
         self.places: Callable[[Task], Iterable[str]] = lambda _: ()
         self.gate: threading.Event | None = None
         self.needed: dict[str, Callable[[datetime], bool]] = {}
+        self.leases: list[WorkLease] = []
         self.most = 0
         self._lock = threading.Lock()
 
@@ -99,6 +100,7 @@ class FakeActions:
     def _work(self, word: str, task: Task, lease: WorkLease) -> str:
         mark = (word, task.schedule.key.cluster, task.instance.nominal)
         with self._lock:
+            self.leases.append(lease)
             if mark in self.running:
                 self.overlaps.append(mark)
             self.running.append(mark)

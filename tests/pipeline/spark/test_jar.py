@@ -32,7 +32,7 @@ def test_the_jar_of_an_older_checkout_is_refused(built: Path) -> None:
     pack(built, "causeway/guard/files/StorageAgent.class")
     with pytest.raises(JarMissing, match=r"older version.*make guard"):
         jar.guard_jar()
-    pack(built, *jar._CLASSES)
+    pack(built, *jar.CLASSES)
     assert jar.guard_jar() == built
 
 
@@ -44,5 +44,5 @@ def test_half_a_jar_is_refused(built: Path) -> None:
 
 def test_an_installed_jar_comes_before_a_built_one(built: Path, tmp_path: Path) -> None:
     for path in (built, tmp_path / "installed.jar"):
-        pack(path, *jar._CLASSES)
+        pack(path, *jar.CLASSES)
     assert jar.guard_jar() == tmp_path / "installed.jar"

@@ -336,10 +336,7 @@ def test_reload_changes_clusters_and_limits_under_open_sessions() -> None:
 
 def test_a_reload_of_unreadable_settings_changes_nothing() -> None:
     async def scenario(site: Site) -> None:
-        def unreadable() -> None:
-            raise BadSetting("no")
-
-        site.admin._read = unreadable  # type: ignore[assignment]
+        site.unreadable = BadSetting("no")
         with pytest.raises(BadSetting):
             site.admin.reload()
         site.admin.reload_at_signal()

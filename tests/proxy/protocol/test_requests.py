@@ -55,7 +55,7 @@ TOKENS = {
 def test_every_call_of_the_service_is_known() -> None:
     names = [name for name in vars(TCLIService.Iface) if name[0].isupper()]
     assert len(names) > 20
-    unread = {name for name in names if name not in requests._READERS}
+    unread = {name for name in names if name not in requests.READERS}
     assert unread == {"GetLog"}  # the Thrift Server does not have it either
 
 
@@ -136,7 +136,7 @@ def test_unknown_calls(name: str) -> None:
     assert read_request(Message(name, CALL, 1, Struct())) == requests.UnknownCall()
 
 
-@pytest.mark.parametrize("name", requests._READERS)
+@pytest.mark.parametrize("name", requests.READERS)
 def test_a_call_without_its_fields_is_a_wire_error(name: str) -> None:
     message = Message(
         name, CALL, 1, Struct() if name == "OpenSession" else Struct({1: (12, Struct())})
@@ -145,7 +145,7 @@ def test_a_call_without_its_fields_is_a_wire_error(name: str) -> None:
         read_request(message)
 
 
-@given(st.sampled_from(sorted(requests._READERS)), st.binary(max_size=120))
+@given(st.sampled_from(sorted(requests.READERS)), st.binary(max_size=120))
 def test_any_bytes_give_a_request_or_a_wire_error(name: str, body: bytes) -> None:
     try:
         read_request(decode_message(encode_head(name, CALL, 1) + b"\x0c\0\1" + body))

@@ -338,7 +338,7 @@ def test_a_request_that_is_too_large_is_refused() -> None:
         data = encode_message(
             Message("ExecuteStatement", CALL, 101, Struct({1: (STRUCT, request)}))
         )
-        client._seqid = 101
+        client.seqid = 101
         client.writer.write(len(data).to_bytes(4, "big") + data)
         message = await client.receive()
         failure = error_of(message.body.get(0))  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 
 import pytest
 
@@ -10,6 +10,7 @@ from conf.names import TableRef
 from conf.placement import Copy
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
+from metastore.client.changes.change_tracker import ChangeTracker
 from metastore.client.changes.notifying_client import EVERYTHING
 from metastore.client.changes.view_sync import ViewSync
 from metastore.client.connection import Connection
@@ -127,17 +128,18 @@ def test_a_change_while_the_table_is_read_is_not_missed(hms, view) -> None:
     """It is done between the metastore's answer and our keeping of it."""
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
 
-    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
-        for _ in range(2):
-            await loader.load_facts([REF])
-        snapshot.invalidate([REF])
-        began = loader._tracker.reading()
-        await asyncio.to_thread(_alter, hms, view)
-        assert not await loader._tracker.unchanged([REF])
-        loader._tracker.was_read(REF, began)
-        assert not await loader._tracker.unchanged([REF])
+    async def scenario() -> None:
+        with closing(ChangeTracker(settings_of(hms, view))) as tracker:
+            await tracker.update()
+            tracker.was_read(REF, tracker.reading())
+            assert await tracker.unchanged([REF])
+            began = tracker.reading()
+            await asyncio.to_thread(_alter, hms, view)
+            assert not await tracker.unchanged([REF])
+            tracker.was_read(REF, began)
+            assert not await tracker.unchanged([REF])
 
-    run(settings_of(hms, view), scenario)
+    asyncio.run(scenario())
 
 
 def test_without_a_view_the_metastore_is_asked(hms: WritableMetastore) -> None:

@@ -146,14 +146,14 @@ def renamed_while(hms, view) -> None:
     """The rename comes after the mark, by the same method."""
     seen = []
     new = TableRef("default", "new")
-    alter = hms._alter_table_with_environment_context
+    alter = hms.answer_of("alter_table_with_environment_context")
 
     def altered(arguments: Struct) -> None:
         if Table(arguments.get(3)).ref == new:
             seen.append(fresh(hms, ref=OTHER))
         alter(arguments)
 
-    hms._alter_table_with_environment_context = altered
+    hms.answers["alter_table_with_environment_context"] = altered
     renamed(view[C1])
     assert seen == [False]
 

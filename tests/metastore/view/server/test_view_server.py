@@ -162,7 +162,7 @@ class TestOut:
     def test_partition_specs_of_a_uniform_table_pass_as_they_are(self, hms, view) -> None:
         hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}))
         shared = Struct({4: (STRUCT, Struct({9: (STRING, "whatever")}))})
-        hms._get_partitions_pspec = lambda _: (LIST, Items(STRUCT, [shared]))
+        hms.answers["get_partitions_pspec"] = lambda _: (LIST, Items(STRUCT, [shared]))
         assert list(call(view[C2], "get_partitions_pspec", named((I32, -1)))) == [shared]
 
     def test_a_table_s_write_covers_the_partitions_that_it_names(self, hms, view) -> None:
@@ -675,10 +675,9 @@ class TestCache:
 
 
 def test_garbage_ends_the_connection_alone(hms, view) -> None:
-    connection = Connection(view[C1], 60.0)
-    connection._socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
-    assert connection._socket.recv(10) == b""
-    connection.close()
+    with socket.create_connection((view[C1].host, view[C1].port), timeout=60.0) as peer:
+        peer.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert peer.recv(10) == b""
     assert client(view[C1]).get_all_databases() == ["default"]
 
 
@@ -702,8 +701,8 @@ def test_a_slow_call_does_not_block_others(hms, view) -> None:
             go_on.wait(60)
 
     hms.before = slowly
-    slow = Connection(view[C1], 60.0)
-    slow._socket.sendall(call_bytes("get_all_functions", 1, Struct()))
+    slow = socket.create_connection((view[C1].host, view[C1].port), timeout=60.0)
+    slow.sendall(call_bytes("get_all_functions", 1, Struct()))
     assert asked.wait(60)
     assert client(view[C1]).get_all_databases() == ["default"]
     go_on.set()

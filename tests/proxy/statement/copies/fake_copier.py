@@ -11,7 +11,9 @@ from proxy.statement.copies.copier import CopyOrder, CopySummary
 @dataclass
 class FakeCopier:
     """Each copy sends `sent` bytes when `ends` is set, or fails with the first of `failures`.
-    Each reports `progress` first, if given. `on_copied` gets the order of each copy that was made."""
+
+    It reports `progress` before, if given. `on_copied` gets the order of each copy that was made.
+    """
 
     sent: int = 5
     progress: tuple[int, int] | None = None

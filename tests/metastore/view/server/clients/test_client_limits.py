@@ -101,7 +101,7 @@ def databases(endpoint: Endpoint) -> list[str]:
 
 
 def upstream_connections(hms: WritableMetastore) -> int:
-    return len(hms._server.connections)
+    return hms.open_connections
 
 
 def test_silent_clients_have_no_connection_to_the_metastore(hms: WritableMetastore) -> None:
