@@ -157,9 +157,10 @@ class ServerState:
 
     def _take_statement(self, session: UserSession) -> StatementPlace:
         """Raises TooMany."""
-        user, own = session.state.user, self.router.access.quota_of(session.state.user)
+        user, priority = session.state.user, session.state.priority
+        own = self.router.access.quota_of(user)
         try:
-            return self.statements.take(user, session.address, session.handle, own)
+            return self.statements.take(user, session.address, session.handle, own, priority)
         except TooMany:
             self.observer.metrics.count("causeway_refused_total", "statement")
             raise

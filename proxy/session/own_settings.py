@@ -1,5 +1,6 @@
 """Causeway's own settings, changed in one session: answered here, and sent to no cluster."""
 
+import re
 from dataclasses import replace
 
 from conf.formats import size_text
@@ -22,10 +23,13 @@ CLUSTERS = "hive.cluster.properties"
 DEFAULT_CLUSTER = "hive.default.cluster.name"
 USE_DEFAULT = "hive.use.default.cluster"
 FETCH = "causeway.fetch.missing"
+PRIORITY = "causeway.priority"
+_PRIORITIES = range(-100, 101)
+_NUMBER = re.compile(r"-?[0-9]{1,3}")
 
 
 def is_ours(key: str) -> bool:
-    return key.strip().lower() in (CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, FETCH)
+    return key.strip().lower() in (CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, FETCH, PRIORITY)
 
 
 def change(session: SessionState, key: str, value: str) -> Table:
@@ -40,6 +44,8 @@ def change(session: SessionState, key: str, value: str) -> Table:
         _change_default(session, value.strip())
     elif name == FETCH:
         _change_fetch(session, value.strip().lower())
+    elif name == PRIORITY:
+        _change_priority(session, value.strip())
     else:
         _change_use_default(session, value.strip().lower())
     return _told(key, value)
@@ -109,6 +115,13 @@ def _change_fetch(session: SessionState, value: str) -> None:
         most = f"at most {size_text(allowed)} are" if allowed else "nothing is"
         raise SettingDenied(f"{FETCH}: {most} copied for a query here (router.fetch.limit).")
     session.fetch = wanted
+
+
+def _change_priority(session: SessionState, value: str) -> None:
+    if not _NUMBER.fullmatch(value) or int(value) not in _PRIORITIES:
+        least, most = _PRIORITIES[0], _PRIORITIES[-1]
+        raise NotUnderstoodCommand(f"{PRIORITY} is a whole number from {least} to {most}.")
+    session.priority = int(value)
 
 
 _NO_SUCH_DATABASE = (

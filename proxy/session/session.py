@@ -57,7 +57,8 @@ class SessionState:
     `default`, in which each session begins; it is given to every cluster's session.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `unclear` are variables that are set, to values that are not known.
-    `fetch` is the value of causeway.fetch.missing in bytes. `access` is there if an access rule
+    `fetch` is the value of causeway.fetch.missing in bytes, `priority` that of causeway.priority.
+    `access` is there if an access rule
     denies the user anything.
     `objects` are its temporary views, tables and variables; `functions` the texts of its temporary
     functions written in SQL. `cached` says where CACHE TABLE was run last, by name.
@@ -78,6 +79,7 @@ class SessionState:
     journal: Journal = field(default_factory=Journal)
     restrictions: Restrictions = field(default_factory=Restrictions)
     fetch: int = 0
+    priority: int = 0
     access: UserAccess | None = None
 
     @classmethod

@@ -1,7 +1,8 @@
 """Statements that wait because their user runs as many as a quota allows.
 
-Each user has a queue. The sessions of a user take turns, so that one with many statements does not
-keep the others from running theirs; within a session the first one comes first.
+Each user has a queue. The sessions with the highest priority come first. Those of the same priority
+take turns, so that one with many statements does not keep the others from running theirs; within a
+session the first statement comes first. A session's priority is that of its last statement here.
 """
 
 from collections import deque
@@ -13,10 +14,11 @@ from proxy.errors import TooMany
 
 @dataclass(eq=False, slots=True)
 class Waiter:
-    """A statement of a user's session."""
+    """A statement of a user's session, which had this priority when the statement came."""
 
     user: str
     session: Hashable
+    priority: int = 0
 
 
 @dataclass(slots=True)
@@ -43,17 +45,20 @@ class StatementQueue:
     def first(self, user: str) -> Waiter | None:
         """The statement of the user that runs next; None if none waits."""
         sessions = self._users.get(user)
-        return None if sessions is None else next(iter(sessions.values()))[0]
+        return None if sessions is None else max(sessions.values(), key=_priority)[0]
 
     def ahead(self, waiter: Waiter) -> int:
         """How many statements of its user run before it, if no more come."""
         sessions = self._users[waiter.user]
-        own = sessions[waiter.session].index(waiter)
+        own_queue = sessions[waiter.session]
+        own, priority = own_queue.index(waiter), _priority(own_queue)
         found, is_before = own, True
-        for session, queue in sessions.items():
-            if session == waiter.session:
+        for queue in sessions.values():
+            if queue is own_queue:
                 is_before = False
-            else:
+            elif _priority(queue) > priority:
+                found += len(queue)
+            elif _priority(queue) == priority:
                 found += min(len(queue), own + is_before)
         return found
 
@@ -72,3 +77,7 @@ class StatementQueue:
             sessions[waiter.session] = queue
         if not sessions:
             self._users.pop(waiter.user, None)
+
+
+def _priority(queue: deque[Waiter]) -> int:
+    return queue[-1].priority

@@ -35,10 +35,15 @@ class StatementPlaces:
         self._running.bounds = bounds
 
     def take(
-        self, user: str, address: str, session: Hashable, own: UserQuota | None
+        self,
+        user: str,
+        address: str,
+        session: Hashable,
+        own: UserQuota | None,
+        priority: int = 0,
     ) -> "StatementPlace":
         """A place, or one in the queue. Raises TooMany."""
-        place = StatementPlace(self, user, address, session, own or UserQuota())
+        place = StatementPlace(self, user, address, session, own or UserQuota(), priority)
         if own is not None:
             self._minute.check(user, address, own.statements_a_minute)
         try:
@@ -79,9 +84,15 @@ class StatementPlace(Waiter):
     """One statement's place; `has_turn`: it may run."""
 
     def __init__(
-        self, places: StatementPlaces, user: str, address: str, session: Hashable, own: UserQuota
+        self,
+        places: StatementPlaces,
+        user: str,
+        address: str,
+        session: Hashable,
+        own: UserQuota,
+        priority: int,
     ) -> None:
-        super().__init__(user, session)
+        super().__init__(user, session, priority)
         self._places = places
         self.address = address
         self.own = own

@@ -34,10 +34,10 @@ ALWAYS_RESTRICTED = (
 )
 # JDBC clients send these by themselves; they configure how the client fetches.
 _OF_CLIENTS = frozenset(("hive.server2.thrift.resultset.default.fetch.size",))
-_FETCH = "causeway.fetch.missing"
 _OF_CAUSEWAY = frozenset(
-    ("hive.cluster.properties", "hive.default.cluster.name", "hive.use.default.cluster", _FETCH)
+    ("hive.cluster.properties", "hive.default.cluster.name", "hive.use.default.cluster")
 )
+_OF_SESSIONS = frozenset(("causeway.fetch.missing", "causeway.priority"))
 
 
 class Code(Enum):
@@ -117,7 +117,7 @@ class Restrictions:
         name = canonical_name(key)
         if self._ignored.fullmatch(name):
             return Verdict.IGNORED
-        if name == _FETCH:
+        if name in _OF_SESSIONS:
             return Verdict.ACCEPTED
         if self._restricted.fullmatch(name) or not self._is_allowed(name):
             return Verdict.REFUSED

@@ -77,3 +77,14 @@ def test_default_cluster_and_whether_it_is_used() -> None:
         change(ours, "hive.default.cluster.name", "north")
     with pytest.raises(NotUnderstoodCommand):
         change(ours, "hive.use.default.cluster", "maybe")
+
+
+def test_the_priority_of_a_sessions_statements() -> None:
+    ours = session()
+    for value in ("-100", "7"):
+        change(ours, "Causeway.Priority", f" {value} ")
+        assert ours.priority == int(value)
+    for value in ("", "high", "101", "-101", "1.5", "٣", "9999999999"):
+        with pytest.raises(NotUnderstoodCommand, match="from -100 to 100"):
+            change(ours, "causeway.priority", value)
+    assert ours.priority == 7

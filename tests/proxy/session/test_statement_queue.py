@@ -30,6 +30,27 @@ def test_sessions_take_turns() -> None:
     assert len(queue) == 0
 
 
+def test_sessions_with_a_higher_priority_come_first() -> None:
+    queue = StatementQueue()
+    order = [Waiter("ann", session, priority) for session, priority in
+             [("b", 5), ("d", 5), ("b", 5), ("a", 0), ("c", 0), ("a", 0), ("e", -1)]]  # fmt: skip
+    b1, d, b2, a1, c, a2, e = order
+    for each in (e, a1, a2, b1, b2, c, d):
+        queue.enter(each, 9)
+    assert [queue.ahead(each) for each in order] == [0, 1, 2, 3, 4, 5, 6]
+    assert drained(queue) == order
+
+
+def test_a_session_has_the_priority_of_its_last_statement() -> None:
+    queue = StatementQueue()
+    (b,) = waiting(queue, "b")
+    order = [Waiter("ann", "a"), Waiter("ann", "a", 1)]
+    for each in order:
+        queue.enter(each, 9)
+    assert [queue.ahead(each) for each in (*order, b)] == [0, 1, 2]
+    assert drained(queue) == [*order, b]
+
+
 def test_who_leaves_while_waiting_changes_no_order_of_the_others() -> None:
     queue = StatementQueue()
     a1, b1, a2, c1 = waiting(queue, "a", "b", "a", "c")
