@@ -12,7 +12,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test test-clients shared apart feeds serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -123,6 +123,9 @@ spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly
 
 on-demand: install $(GUARD) ## the 99 queries of TPC-DS, each with its data brought on demand (minutes; shared data)
 	CAUSEWAY_ON_DEMAND=1 $(BIN)/pytest -s tests/e2e/statements/test_tpcds_on_demand.py
+
+reads-survive: install $(GUARD) ## 1,000 reads while the Thrift Servers of both clusters are killed in turn (minutes)
+	CAUSEWAY_READS=$${CAUSEWAY_READS:-1000} $(BIN)/pytest -s tests/e2e/operations/test_reads_survive.py
 
 generated: install $(if $(filter 4,$(SPARK)),$(STAMP4)) ## 300,000 statements and 200,000 texts, others each time, against Spark's own parser (SPARK=4: Spark 4's)
 	CAUSEWAY_STATEMENTS=100000 CAUSEWAY_TEXTS=200000 CAUSEWAY_SEED=$${CAUSEWAY_SEED:-$$(date +%s)} \
