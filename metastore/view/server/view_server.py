@@ -179,7 +179,9 @@ class ViewServer:
         limits, metastores = self._settings.view_limits, self._settings.metastores
         caller: Caller | None = None
         streams: tuple[Reader, Writer] = reader, writer
-        if self._login is not None and view is not None:
+        if self._login is not None:
+            if view is None:  # the settings refuse this: there is no cluster to speak for
+                raise SaslFailed("Kerberos without clusters")
             caller, streams = await self._login.log_in(
                 reader, writer, view.cluster, limits.first_call
             )
