@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import urlsplit
 
-from conf.errors import BadSettings, Problem
+from conf.errors import Problem
 from conf.kinds import (
     DURATION,
     ENDPOINTS,
@@ -219,14 +219,6 @@ class Settings:
 
 
 # fmt: on
-def settings_from(values: Mapping[str, str], source: str) -> Settings:
-    """Validates settings by name. Raises BadSettings, which names `source`."""
-    settings, problems = read_settings(values)
-    if problems:
-        raise BadSettings(source, problems)
-    return settings
-
-
 def read_settings(values: Mapping[str, str]) -> tuple[Settings, list[Problem]]:
     """The settings as far as they are right, and every problem of every setting."""
     is_shared = Reader(values).read(SECRET_FILES) is Sharing.SHARED

@@ -84,11 +84,6 @@ def is_numeric(value: str) -> bool:
     return digits.isascii() and digits.isdigit()
 
 
-def filter_of(spec: tuple[tuple[str, str], ...]) -> str:
-    """`(ds='20130918';region='us')`, the filter of one partition in a template's notation."""
-    return "(" + ";".join(f"{key}='{value}'" for key, value in spec) + ")"
-
-
 def _table(text: str, db: str, name: str) -> TableRef:
     for part in (db, name):
         if not _NAME.fullmatch(part):

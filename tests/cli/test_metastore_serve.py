@@ -8,8 +8,9 @@ import pytest
 from cli.main import main
 from cli.metastore.serve import endpoints
 from conf.errors import BadSetting
-from conf.settings.settings import Settings, settings_from
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
+from tests.conf.settings.reading import settings_from
 from tests.secret_files import private
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import ExposedSecret, SecretFile, exposure
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])

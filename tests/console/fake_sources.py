@@ -9,13 +9,14 @@ from typing import Any
 from starlette.applications import Starlette
 
 from conf.names import ClusterName
-from conf.settings.settings import Settings, settings_from
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from console.app import make_app
 from console.errors import Refused, SourceDown
 from console.sources import Sources
 from console.sources.proxies_client import Answers
 from console.sources.sql_client import Run
+from tests.conf.settings.reading import settings_from
 from tests.console.fake_places import FakeHudi, FakeLifecycle, FakeMetastore
 
 PROXY = Endpoint("127.0.0.1", 10099)

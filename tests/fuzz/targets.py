@@ -16,7 +16,7 @@ from dialect.analyze import FAILED, analyze
 from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace, Unknown
 from proxy.auth.cookies import KEY_BYTES, CookieIdentity, Cookies
-from proxy.auth.tokens.bearer_tokens import read_keys, user_of
+from proxy.auth.tokens.bearer_tokens import claimed_name, claims_of, read_keys
 from proxy.catalog.metadata import question
 from proxy.errors import WireError
 from proxy.protocol import replies, results
@@ -298,7 +298,7 @@ _OF_A_REPLY: tuple[Callable[[Struct], object], ...] = (
 def token(data: bytes) -> None:
     """No token is accepted without its private key; every failure is a rejection."""
     try:
-        user = user_of(_JWT, data.decode("latin-1"), _KEYS)
+        user = claimed_name(claims_of(_JWT, data.decode("latin-1"), _KEYS), _JWT.user_claim)
     except BadCredentials:
         return
     raise AssertionError(f"{user} came in")

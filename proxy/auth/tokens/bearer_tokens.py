@@ -127,11 +127,6 @@ def claims_of(settings: Jwt, token: str, keys: Sequence[Key]) -> Mapping[str, An
     raise BadCredentials(reason)
 
 
-def user_of(settings: Jwt, token: str, keys: Sequence[Key]) -> str:
-    """The user in the configured claim of a verified token. Raises BadCredentials."""
-    return claimed_name(claims_of(settings, token, keys), settings.user_claim)
-
-
 def claimed_name(claims: Mapping[str, Any], claim: str) -> str:
     """The user's name in a claim. Raises BadCredentials."""
     name = claims.get(claim)

@@ -11,8 +11,9 @@ from cli.check.checks import checks_of, passwords_in
 from cli.check.contradictions import contradictions
 from cli.check.report import Level
 from conf.settings.catalog import ROWS
-from conf.settings.settings import CLUSTERS, DEFAULT_CLUSTER, Settings, settings_from
+from conf.settings.settings import CLUSTERS, DEFAULT_CLUSTER, Settings
 from conf.topology import Endpoint
+from tests.conf.settings.reading import settings_from
 from tests.proxy.certificates import made
 from tests.secret_files import private
 

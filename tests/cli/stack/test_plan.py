@@ -18,9 +18,10 @@ from cli.stack.plan import (
 )
 from conf.names import ClusterName
 from conf.settings.load import load
-from conf.settings.settings import Writers, settings_from
+from conf.settings.settings import Writers
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
+from tests.conf.settings.reading import settings_from
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 PORTS = Ports(

@@ -19,7 +19,8 @@ from conf.settings.security import (
     transports,
     view_access,
 )
-from conf.settings.settings import Settings, settings_from
+from conf.settings.settings import Settings
+from tests.conf.settings.reading import settings_from
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 TABLE = re.compile(r"(<!-- settings: (\w+) -->\n)(.*?)(<!-- end -->)", re.S)

@@ -7,8 +7,8 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.lifecycle import Lifecycle, MailTls
-from conf.settings.settings import settings_from
 from conf.topology import Endpoint
+from tests.conf.settings.reading import settings_from
 
 
 def of(**values: str) -> Lifecycle:

@@ -9,8 +9,9 @@ from conf.errors import BadSetting, BadSettings, UnreadableSettings
 from conf.settings.clusters import parse_clusters
 from conf.settings.load import examine, load
 from conf.settings.security.authentication import Auth
-from conf.settings.settings import Coverage, settings_from
+from conf.settings.settings import Coverage
 from conf.topology import Cluster, Endpoint
+from tests.conf.settings.reading import settings_from
 
 CLUSTERS = json.dumps(
     {

@@ -8,8 +8,8 @@ from conf.errors import BadSetting
 from conf.kinds import DAY
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating, ZooKeeper
-from conf.settings.settings import settings_from
 from conf.topology import Endpoint
+from tests.conf.settings.reading import settings_from
 
 
 def of(**values: str) -> Operating:

@@ -4,8 +4,9 @@ import json
 from dataclasses import replace
 
 from conf.settings.reload import Reloaded, reloaded
-from conf.settings.settings import Settings, settings_from
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
+from tests.conf.settings.reading import settings_from
 
 EAST = {"FileSystem": "hdfs://e", "JobTracker": "e1:1,e2:1"}
 WEST = {"FileSystem": "hdfs://w", "JobTracker": "w1:1"}

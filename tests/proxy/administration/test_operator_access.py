@@ -16,7 +16,6 @@ from cli.server import admin
 from conf.errors import BadSettings
 from conf.roles import Role
 from conf.settings.operating import Operating
-from conf.settings.settings import settings_from
 from conf.topology import Endpoint
 from console.errors import SourceDown
 from console.sources.http_client import Api
@@ -26,6 +25,7 @@ from proxy.administration.admin_server import AdminServer
 from proxy.errors import BadCertificate
 from proxy.operations.audit.audit_events import Caller
 from proxy.operations.observer import administration
+from tests.conf.settings.reading import settings_from
 from tests.proxy.certificates import Made, made
 from tests.secret_files import private
 

@@ -7,7 +7,7 @@ import pytest
 from conf.errors import BadSettings
 from conf.settings.reload import reloaded
 from conf.settings.security.access import RULES
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 
 CLUSTERS = {
     "hive.cluster.properties": '{"C1": {"FileSystem": "file:///a", "JobTracker": "h:1"}}',

@@ -7,7 +7,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.settings.load import load
 from conf.settings.security.authentication import Auth, ProxyRule, Qop, is_rule
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 from tests.secret_files import private
 
 H, L = "hive.server2.authentication", "hive.server2.authentication.ldap."

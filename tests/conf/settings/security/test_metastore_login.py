@@ -7,7 +7,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.security.metastore_login import MetastoreLogin
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 from tests.secret_files import private
 
 SASL = "hive.metastore.sasl.enabled"

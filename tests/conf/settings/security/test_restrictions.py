@@ -4,7 +4,7 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.settings.security.restrictions import Code, Restrictions, Verdict
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 
 CLUSTERS = {
     "hive.cluster.properties": '{"c": {"FileSystem": "file:/c", "JobTracker": "c:1"}}',

@@ -7,7 +7,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.security.transports import Tls, TlsVersion, Transport, Transports
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 
 NAMES = {
     "mode": "hive.server2.transport.mode",

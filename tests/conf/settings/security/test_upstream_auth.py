@@ -10,7 +10,7 @@ from conf.secrets import SecretFile
 from conf.settings.clusters import parse_clusters
 from conf.settings.load import load
 from conf.settings.security.upstream_auth import Login, Proof, parse_login
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 from tests.secret_files import private
 
 

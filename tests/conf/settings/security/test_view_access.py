@@ -9,7 +9,7 @@ from conf.secrets import SecretFile
 from conf.settings.security.authentication import KerberosService, Qop
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.security.view_access import Callers, ViewAccess
-from conf.settings.settings import settings_from
+from tests.conf.settings.reading import settings_from
 from tests.secret_files import private
 
 CLUSTERS = {

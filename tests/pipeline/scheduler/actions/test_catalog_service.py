@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from cli.lifecycle.lifecycle_options import catalog_service
-from conf.settings.settings import Settings, settings_from
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.placement.placement_store import no_views
 from pipeline.falcon.documents import document
@@ -20,6 +20,7 @@ from pipeline.scheduler.actions.catalog_service import load_catalog_service
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.errors import BadCatalogService
 from pipeline.scheduler.instances.states import State
+from tests.conf.settings.reading import settings_from
 from tests.pipeline.copy.fakes import FakeMetastore
 from tests.pipeline.scheduler.actions.test_cluster_actions import SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import jwt
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf.settings.security.authentication import Jwt
-from proxy.auth.tokens.bearer_tokens import read_keys, read_token_header, user_of
+from proxy.auth.tokens.bearer_tokens import claimed_name, claims_of, read_keys, read_token_header
 from saslauth.errors import BadCredentials
 
 RSA = rsa.generate_private_key(65537, 2048)
@@ -43,6 +44,10 @@ KEYS = read_keys(
     jwks(jwk(RSA, kid="r", use="sig", alg="RS256"), jwk(EC, kid="e"), jwk(ED, kid="d"))
 )
 SETTINGS = Jwt("x", issuer="https://issuer", audience=("causeway",))
+
+
+def user_of(settings: Jwt, token: str, keys: Sequence[Any]) -> str:
+    return claimed_name(claims_of(settings, token, keys), settings.user_claim)
 
 
 def claims(**more: Any) -> dict[str, Any]:
