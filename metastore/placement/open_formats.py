@@ -1,14 +1,15 @@
 """Which tables name the files of their data in metadata of their own: Iceberg and Delta (D16).
 
-A copy of their files is no copy of the table. Iceberg's metadata has the absolute paths of the
-primary's files, so a cluster with the copy would still read the primary. Delta's log decides which
-files are part of the table, and a copy made file by file may have a log without its files.
+Iceberg's metadata has the absolute paths of the primary's files, so a cluster with a copy of the
+files would still read the primary. Delta's log names files relative to the table's directory: a
+copy of the directory is the table, if it has all files that the log names (`pipeline.delta`).
 """
 
 from metastore.client.types import Table
 
-_PROVIDERS = {"iceberg": "Iceberg", "delta": "Delta"}
-_CLASSES = {"org.apache.iceberg.": "Iceberg", "io.delta.": "Delta"}
+ICEBERG, DELTA = "Iceberg", "Delta"
+_PROVIDERS = {"iceberg": ICEBERG, "delta": DELTA}
+_CLASSES = {"org.apache.iceberg.": ICEBERG, "io.delta.": DELTA}
 
 
 def open_format(table: Table) -> str | None:
@@ -31,7 +32,7 @@ def open_format(table: Table) -> str | None:
 def why_not_copied(table: Table) -> str | None:
     """Why no copy of the table can be made, as a sentence; None if one can be made."""
     name = open_format(table)
-    if name is None:
+    if name != ICEBERG:
         return None
     return (
         f"{table.ref} is a table of {name}: its metadata names the files of the primary, so a copy"

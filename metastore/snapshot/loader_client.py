@@ -35,7 +35,7 @@ from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
 from metastore.client.single_flight import SingleFlight
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
-from metastore.placement.open_formats import open_format
+from metastore.placement.open_formats import why_not_copied
 from metastore.placement.placement_store import PlacementStore
 from metastore.placement.table_copies import table_copies
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
@@ -245,7 +245,7 @@ class SnapshotLoader:
                 return None
             kept = packed(table) if self._describes else b""
             size = known_size(table.parameters)
-            copyable = open_format(table) is None
+            copyable = why_not_copied(table) is None
             return TableRecord(
                 describe(table), placement, packed=kept, size=size, copyable=copyable
             )

@@ -25,7 +25,7 @@ from metastore.client.catalog_client import CatalogClient
 from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import UnreadableFacts
-from metastore.placement.open_formats import why_not_copied
+from metastore.placement.open_formats import DELTA, open_format, why_not_copied
 from metastore.placement.placement_store import PlacementStore
 from pipeline.errors import NotCopyable
 
@@ -48,7 +48,7 @@ class DataObject:
 class TableState:
     """The facts of a table that a copy needs. `created` is in epoch seconds and survives a rename;
     `placed`: its parameters have facts of Causeway. `not_copied` says why the table can have no
-    copies; None if it can.
+    copies; None if it can. `delta`: it is a table of Delta.
     """
 
     ref: TableRef
@@ -58,6 +58,7 @@ class TableState:
     placement: Placement
     placed: bool
     not_copied: str | None = None
+    delta: bool = False
 
     @property
     def partitioned(self) -> bool:
@@ -160,6 +161,7 @@ class ObjectCatalog:
             placement=self._facts.placement(table),
             placed=any(key.startswith(RESERVED_PREFIX) for key in table.parameters),
             not_copied=why_not_copied(table),
+            delta=open_format(table) == DELTA,
         )
 
     def names(self, state: TableState) -> list[str]:

@@ -22,6 +22,7 @@ from conf.formats import size_text
 from conf.progress import Progress, no_progress
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopiedObject, CopyReport
+from pipeline.copy.delta_check import why_not_whole
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
 from pipeline.copy.plan import (
     CopyFiles,
@@ -245,6 +246,8 @@ class CopyJob:
         for item, listing in zip(items, listings, strict=True):
             if listing is None:
                 missing[item.name] = f"there is no directory {item.source}"
+            elif item.delta and (why := why_not_whole(files, item.source, listing)):
+                missing[item.name] = f"its directory {item.source} {why}"
             else:
                 copies.append(ObjectCopy(item, targets[item.name], listing))
         self._check_bytes(copies)

@@ -117,6 +117,10 @@ class Files(Protocol):
         """`children` of many directories."""
         ...
 
+    def read_file(self, location: str) -> bytes | None:
+        """The content of a file of at most 512 MiB, None when it does not exist."""
+        ...
+
     def read_marker(self, location: str) -> str | None:
         """The text of a small file, None when it does not exist."""
         ...

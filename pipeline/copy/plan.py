@@ -25,7 +25,7 @@ class CopyReason(Enum):
 class PlannedCopy:
     """One object to copy. `of` is the version of it that the copy will hold, `retires` the
     location of the copy that the new one replaces, `primary` the cluster of the source, empty where
-    the plan does not know it.
+    the plan does not know it. `delta`: it is a table of Delta, whose log names its files.
     """
 
     name: str
@@ -34,6 +34,7 @@ class PlannedCopy:
     why: CopyReason
     retires: str | None = None
     primary: str = ""
+    delta: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ def plan_copy(
             why = CopyReason.ASKED
         retires = None if copy is None else copy.location
         item = PlannedCopy(each.name, each.location, placement.version, why, retires)
-        items.append(replace(item, primary=placement.primary))
+        items.append(replace(item, primary=placement.primary, delta=table.delta))
     return CopyPlan(table, cluster, staging, tuple(items), fresh, tuple(busy), checksum)
 
 

@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from metastore.client.types import Partition, Table
+from metastore.placement.open_formats import DELTA, open_format
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.files import FileListing
 from pipeline.copy.plan import (
@@ -190,7 +191,7 @@ def plan_replication(
     location = request.location or new_location(database_location, request.target)
     base = location if target is None else base_of(data_location(target))
     items, origins, fresh = [], {}, 0
-    rename = target_names(request, source)
+    rename, delta = target_names(request, source), open_format(source) == DELTA
     for each in sources:
         name = rename(each.name)
         origins[name] = each.name
@@ -203,7 +204,7 @@ def plan_replication(
         retires = existing[name].location if name in existing else None
         if not source.partition_keys and target is not None:
             retires = data_location(target)
-        items.append(PlannedCopy(name, each.location, of, why, retires))
+        items.append(PlannedCopy(name, each.location, of, why, retires, delta=delta))
     drops = _drops(existing, origins) if request.propagate_deletes else ()
     return ReplicationPlan(
         request, base, tuple(items), origins, fresh, drops, target is None, change

@@ -168,6 +168,10 @@ class SparkFiles:
     def children(self, location: str) -> tuple[str, ...]:
         return self.folders([location])[0]
 
+    def read_file(self, location: str) -> bytes | None:
+        data = self._call("readFile", location)
+        return None if data is None else bytes(data)
+
     def read_marker(self, location: str) -> str | None:
         return self.read_markers([location])[0]
 

@@ -49,7 +49,7 @@ def claimed_facts(
 
 
 def refuse_copies(data: bytes, found: Found, facts: Mapping[str, str]) -> None:
-    """Raises FormatNotCopied where the client gave copies to a table of Iceberg or Delta."""
+    """Raises FormatNotCopied where the client gave copies to a table of Iceberg."""
     if any(key.startswith(COPY_PREFIX) for key in facts):
         why = why_not_copied(Table(read_value(data, found.start, STRUCT)[0]))
         if why is not None:

@@ -1,6 +1,7 @@
-"""Tables of Iceberg and Delta: read and written in their primary like any other, refused elsewhere.
+"""Tables of Iceberg and Delta: written in their primary like any other, refused elsewhere. Delta's
+are copied.
 
-c1 has Iceberg in the place of the session catalog, c2 Delta.
+c1 has Iceberg in the place of the session catalog, c2 and c3 have Delta.
 """
 
 import json
@@ -25,7 +26,7 @@ from conf.placement import read_placement
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import SPARK_MAJOR, guard_jar
 from router.claim import KEY
-from tests.e2e.conftest import C1, C2, rows, run_sql, server
+from tests.e2e.conftest import C1, C2, C3, rows, run_sql, server
 from tests.e2e.support.interpreted import INTERPRETED
 from tests.e2e.support.jars import fetch_jar
 
@@ -40,6 +41,14 @@ ARTIFACTS = (
     "io.delta:delta-storage:3.3.2",
 )
 CATALOG = "spark.sql.catalog.spark_catalog"
+DELTA = {
+    CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.extensions": f"{GUARD},io.delta.sql.DeltaSparkSessionExtension",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.vacuum.parallelDelete.parallelism": "1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+}
 OWN = {
     C1: {
         CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
@@ -48,14 +57,8 @@ OWN = {
         "spark.sql.extensions": f"{GUARD},"
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     },
-    C2: {
-        CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.extensions": f"{GUARD},io.delta.sql.DeltaSparkSessionExtension",
-        "spark.databricks.delta.snapshotPartitions": "1",
-        "spark.databricks.delta.vacuum.parallelDelete.parallelism": "1",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
-    },
+    C2: DELTA,
+    C3: DELTA,
 }
 FORMATS = {"iceberg": C1, "delta": C2}
 MERGE = (
@@ -68,7 +71,7 @@ MERGE = (
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     jars = tuple(fetch_jar(each) for each in ARTIFACTS)
     spec = StackSpec(
-        (C1, C2), free_ports(1)[0], guard=guard_jar(), jars=jars, spark=INTERPRETED, own=OWN
+        (C1, C2, C3), free_ports(1)[0], guard=guard_jar(), jars=jars, spark=INTERPRETED, own=OWN
     )
     with Stack(spec, tmp_path_factory.mktemp("lake")) as running:
         run_sql(running, "CREATE DATABASE lake")
@@ -224,6 +227,50 @@ def test_claims_are_compared(lake: Stack, table: str) -> None:
         with pytest.raises(OperationalError, match=f"CW363.*{table}"):
             claimed(query, reads=reads)
         _assign(lake, table, here)
+
+
+def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None:
+    """Deletion vectors, a changed schema and a checkpoint included; stale copies are not read."""
+    name, copy = "lake.copied", f"ALTER TABLE lake.copied COPY {C2} TO {C3}"
+    endpoint = server(lake, None)
+    everything = f"SELECT * FROM {name} ORDER BY id"
+    files = f"SELECT DISTINCT input_file_name() FROM {name}"
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        cursor = connection.cursor()
+        rows(
+            cursor,
+            f"USE CLUSTER {C2}",
+            f"CREATE TABLE {name} (id INT, p STRING) USING delta PARTITIONED BY (p) TBLPROPERTIES"
+            " ('delta.enableDeletionVectors' = 'true', 'delta.checkpointInterval' = '2')",
+            f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ id, 'a b' FROM range(3)",
+            copy,
+            f"USE CLUSTER {C3}",
+        )
+        assert rows(cursor, everything) == [(0, "a b"), (1, "a b"), (2, "a b")]
+        read = [path for (path,) in rows(cursor, files)]
+        assert read
+        assert all("/causeway-copies/lake.db/copied/" in path for path in read)
+        rows(
+            cursor,
+            "USE CLUSTER",
+            f"DELETE FROM {name} WHERE id = 1",
+            f"ALTER TABLE {name} ADD COLUMN w INT",
+            f"UPDATE {name} SET w = 7 WHERE id = 2",
+        )
+        now = [(0, "a b", None), (2, "a b", 7)]
+        assert rows(cursor, everything) == now
+        with pytest.raises(OperationalError, match=r"CW105.*lake.copied is stale"):
+            rows(cursor, f"USE CLUSTER {C3}", everything)
+        rows(cursor, copy)
+        primary = lake.layout.warehouse(C2) / "lake.db" / "copied"
+        assert any(primary.glob("**/deletion_vector_*.bin"))
+        assert any(primary.glob("_delta_log/*.checkpoint*"))
+        primary.rename(away := primary.with_name("away"))
+        try:
+            assert rows(cursor, everything) == now
+            assert rows(cursor, f"SELECT count(*) FROM {name} VERSION AS OF 1") == [(3,)]
+        finally:
+            away.rename(primary)
 
 
 PYICEBERG = """\

@@ -501,7 +501,7 @@ def test_a_database_is_not_described_where_others_may_write(metastore: FakeMetas
     _run(metastore, scenario)
 
 
-@pytest.mark.parametrize(("kind", "copyable"), [("ICEBERG", False), ("plain", True)])
+@pytest.mark.parametrize(("kind", "copyable"), [("ICEBERG", False), ("delta", True)])
 def test_facts_say_whether_a_table_can_be_copied(
     metastore: FakeMetastore, kind: str, copyable: bool
 ) -> None:

@@ -277,6 +277,10 @@ class FakeFiles:
             sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix)})
         )
 
+    def read_file(self, location: str) -> bytes | None:
+        found = self.content.get(location)
+        return None if found is None else found[0]
+
     def read_marker(self, location: str) -> str | None:
         found = self.content.get(location)
         return None if found is None else found[0].decode()

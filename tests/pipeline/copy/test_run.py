@@ -415,18 +415,83 @@ def test_a_finished_run_is_not_looked_at_again() -> None:
     assert len(world.files.children(f"{STAGING}/{OPEN}")) == 1
 
 
-@pytest.mark.parametrize("provider", ["iceberg", "delta"])
-def test_tables_of_iceberg_and_delta_are_not_copied(provider: str) -> None:
+def test_tables_of_iceberg_are_not_copied() -> None:
     """D16: and what was published of them before is still swept."""
     world = three()
     world.copy()
     table = world.metastore.tables[T]
-    table.parameters = {**table.parameters, "spark.sql.sources.provider": provider}
+    table.parameters = {**table.parameters, "spark.sql.sources.provider": "iceberg"}
     before = dict(world.fresh())
     with pytest.raises(NotCopyable, match="its metadata names the files of the primary"):
         world.copy(again=True)
     assert world.fresh() == before
     world.sweep()
+
+
+def delta() -> World:
+    """A table of Delta with two commits and a file that no commit names."""
+    world = World(partitioned=False)
+    table = world.metastore.tables[T]
+    table.parameters = {**table.parameters, "spark.sql.sources.provider": "delta"}
+    protocol = '{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}\n'
+    world.put(
+        "file:///c1/t",
+        {"a": "one", "p=x%20y/b": "more", f"_delta_log/{0:020}.json": protocol + named("a", 3)},
+    )
+    world.put("file:///c1/t", {f"_delta_log/{1:020}.json": named("p=x%2520y/b", 4), "c": "none"})
+    return world
+
+
+def named(path: str, size: int) -> str:
+    return f'{{"add": {{"path": "{path}", "size": {size}}}}}\n'
+
+
+def test_a_table_of_delta_is_copied_with_its_log() -> None:
+    world = delta()
+    world.copy()
+    assert list(world.fresh()) == [""]
+    world.check()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "reason"),
+    [
+        (f"_delta_log/{2:020}.json", named("d", 1), "lacks d, which its log names"),
+        (f"_delta_log/{2:020}.json", named("c", 9), "has 4 bytes of c, and its log says 9"),
+        (f"_delta_log/{3:020}.json", named("c", 4), "lacks the commit 2 in its log"),
+        (f"_delta_log/{2:020}.json", named("s3a://b/d", 1), "by an absolute path"),
+    ],
+)
+def test_a_table_of_delta_that_its_files_are_not_is_refused(
+    path: str, body: str, reason: str
+) -> None:
+    world = delta()
+    world.put("file:///c1/t", {path: body})
+    assert reason in str(world.copy().failed[""])
+    assert world.fresh() == {}
+
+
+def test_a_killed_copy_of_a_table_of_delta_leaves_the_old_one() -> None:
+    effect = 1
+    while True:
+        world = delta()
+        world.copy()
+        old = world.fresh()[""]
+        before = world.files.read(old)
+        world.open_write("w")
+        world.put("file:///c1/t", {f"_delta_log/{2:020}.json": named("c", 4)})
+        world.close_write("w")
+        killed = world.copy_killed_at(effect)
+        assert world.files.read(old) == before
+        assert set(world.fresh().values()) <= {*world.directories()} - {old}
+        world.check()
+        world.copy()
+        assert list(world.fresh()) == [""]
+        world.check()
+        if not killed:
+            break
+        effect += 1
+    assert effect > 10
 
 
 def test_a_run_sends_no_more_than_it_may() -> None:

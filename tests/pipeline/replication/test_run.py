@@ -154,6 +154,21 @@ def test_a_table_of_iceberg_is_not_replicated() -> None:
     assert pair.seen() == {}
 
 
+def test_a_table_of_delta_is_replicated_when_its_files_are_the_table() -> None:
+    pair = Pair(())
+    table = pair.source.tables[SOURCE]
+    table.parameters = {**table.parameters, "spark.sql.sources.provider": "delta"}
+    commit = '{"add": {"path": "f", "size": 4}}'
+    pair.files.write(f"file:///src/raw/_delta_log/{0:020}.json", commit.encode())
+    failed = pair.run(pair.request(None)).failed
+    assert "lacks f, which its log names" in str(failed[""])
+    assert TARGET not in pair.target.tables
+    pair.files.write("file:///src/raw/f", b"four")
+    pair.run(pair.request(None))
+    location = pair.target.tables[TARGET].location
+    assert pair.files.read(location) == pair.files.read("file:///src/raw")
+
+
 def test_the_export_names_format_schema_origin_and_values() -> None:
     pair = Pair()
     pair.add("1", a="one")

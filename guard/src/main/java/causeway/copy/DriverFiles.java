@@ -8,6 +8,7 @@ import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -28,6 +29,7 @@ import org.apache.hadoop.fs.Path;
  */
 public final class DriverFiles {
     private static final int MARKER_LIMIT = 1 << 26;
+    private static final int FILE_LIMIT = 1 << 29;
     private final FileSystems systems;
     private final int threads;
 
@@ -146,15 +148,29 @@ public final class DriverFiles {
         });
     }
 
+    /** The content of a file; null without one. */
+    public byte[] readFile(String location) throws IOException {
+        ByteBuffer buffer = read(location, FILE_LIMIT);
+        return buffer == null ? null : Arrays.copyOf(buffer.array(), buffer.position());
+    }
+
     private String readMarker(String location) throws IOException {
+        ByteBuffer buffer = read(location, MARKER_LIMIT);
+        if (buffer == null) {
+            return null;
+        }
+        return new String(buffer.array(), 0, buffer.position(), StandardCharsets.UTF_8);
+    }
+
+    private ByteBuffer read(String location, int limit) throws IOException {
         Path path = new Path(location);
         FileStore store = systems.of(path);
         FileInfo info = store.stat(path);
         if (info == null) {
             return null;
         }
-        if (info.length > MARKER_LIMIT) {
-            throw new IOException(location + " is too long for a marker");
+        if (info.length > limit) {
+            throw new IOException(location + " has more than " + limit + " bytes");
         }
         ByteBuffer buffer = ByteBuffer.allocate((int) info.length + 1);
         try (ReadableByteChannel in = store.read(path)) {
@@ -162,7 +178,7 @@ public final class DriverFiles {
         } catch (FileNotFoundException | NoSuchFileException deletedMeanwhile) {
             return null;
         }
-        return new String(buffer.array(), 0, buffer.position(), StandardCharsets.UTF_8);
+        return buffer;
     }
 
     /** Writes a small text file in one step. */

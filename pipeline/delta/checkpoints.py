@@ -1,0 +1,39 @@
+"""Reads checkpoints, which are Parquet files with a column for each kind of action."""
+
+from collections.abc import Iterator
+
+from pipeline.delta.table_state import Action, NotCarried, parse_commit
+
+_KINDS = ("add", "remove", "protocol", "metaData", "sidecar")
+_FIELDS = {
+    "path", "size", "deletionVector", "minReaderVersion", "minWriterVersion", "readerFeatures",
+    "writerFeatures", "configuration",
+}  # fmt: skip
+_ROWS = 20_000  # that are Python objects at a time
+
+
+def read_checkpoint(path: str, data: bytes) -> Iterator[Action]:
+    """The actions of a checkpoint or of a part of it, without statistics. Raises NotCarried."""
+    if path.endswith(".json"):
+        yield from parse_commit(data.decode())
+        return
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise NotCarried(
+            "has a checkpoint, which is read with pyarrow: install causeway[hudi]"
+        ) from None
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data))
+        columns = [
+            f"{kind.name}.{part.name}"
+            for kind in file.schema_arrow
+            if kind.name in _KINDS
+            for part in kind.type
+            if part.name in _FIELDS
+        ]
+        for batch in file.iter_batches(_ROWS, columns=columns):
+            yield from batch.to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise NotCarried(f"has a checkpoint that cannot be read: {path}: {error}") from error

@@ -1,0 +1,151 @@
+"""The state of a table at its newest version, and whether a copy of its files has it.
+
+Paths in the log are URIs relative to the table's directory, so that the log is as true beside a
+copy of the files. Absolute ones, those of shallow clones, name files elsewhere.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from pipeline.delta.deletion_vectors import BadVector, vector_file
+from pipeline.delta.log_files import SIDECARS
+
+Action = Mapping[str, Mapping[str, object] | None]
+"""A line of the log: the kind of an action and its fields."""
+
+READER, WRITER = 3, 7  # the newest versions of the protocol that are known
+FEATURES = frozenset({
+    "allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints",
+    "checkpointProtection", "clustering", "columnMapping", "deletionVectors", "domainMetadata",
+    "generatedColumns", "identityColumns", "inCommitTimestamp", "invariants", "rowTracking",
+    "timestampNtz", "typeWidening", "typeWidening-preview", "v2Checkpoint", "vacuumProtocolCheck",
+})  # fmt: skip
+"""Features of tables that name no file in another way, and have no state outside the directory."""
+_COORDINATED = "delta.coordinatedCommits."
+
+
+class NotCarried(Exception):
+    """A copy of the table's files is no copy of the table. The text ends a sentence about it."""
+
+
+@dataclass(slots=True)
+class DeltaState:
+    """`files` are the paths and sizes of the data files, `vectors` the paths of files of deletion
+    vectors and the sizes that they have at least, by data file and vector.
+    """
+
+    files: dict[str, int] = field(default_factory=dict)
+    vectors: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def start(self, actions: Iterable[Action]) -> list[str]:
+        """The actions of a checkpoint or of a part of it. Returns the paths of its other parts.
+        Raises NotCarried.
+        """
+        sidecars: list[str] = []
+        for action in actions:
+            if add := action.get("add"):
+                self._add(add)
+            elif sidecar := action.get("sidecar"):
+                sidecars.append(_sidecar_path(sidecar))
+            else:
+                _check(action)
+        return sidecars
+
+    def apply(self, actions: Iterable[Action]) -> None:
+        """The actions of one commit. Raises NotCarried."""
+        added: list[Mapping[str, object]] = []
+        for action in actions:
+            if remove := action.get("remove"):
+                path = _relative(remove)
+                self.files.pop(path, None)
+                self.vectors.pop(path, None)
+            elif add := action.get("add"):
+                added.append(add)
+            elif cdc := action.get("cdc"):
+                _relative(cdc)
+            else:
+                _check(action)
+        # A commit that changes a file's vector removes and adds the same path.
+        for add in added:
+            self._add(add)
+
+    def _add(self, add: Mapping[str, object]) -> None:
+        path = _relative(add)
+        self.files[path] = int(str(add["size"]))
+        vector = add.get("deletionVector")
+        if isinstance(vector, Mapping) and vector.get("storageType"):
+            try:
+                found = vector_file(vector)
+            except BadVector:
+                raise NotCarried("has a deletion vector outside its directory") from None
+            if found is not None:
+                self.vectors[path] = found
+
+    def difference(self, lengths: Mapping[str, int]) -> str:
+        """How a directory with files of these lengths differs from the state; empty: not."""
+        for path, size in self.files.items():
+            if path not in lengths:
+                return f"lacks {path}, which its log names"
+            if lengths[path] != size:
+                return f"has {lengths[path]} bytes of {path}, and its log says {size}"
+        for path, least in self.vectors.values():
+            if lengths.get(path, -1) < least:
+                return f"lacks {path} or a part of it, which its log names"
+        return ""
+
+
+def parse_commit(text: str) -> Iterator[Action]:
+    """The actions of a commit. Raises NotCarried."""
+    try:
+        for line in text.splitlines():
+            if line.strip():
+                yield json.loads(line)
+    except ValueError as error:
+        raise NotCarried(f"has a commit that cannot be read: {error}") from error
+
+
+def _sidecar_path(sidecar: Mapping[str, object]) -> str:
+    name = unquote(str(sidecar["path"]))
+    if "/" in name:
+        raise NotCarried(f"has a part of a checkpoint outside {SIDECARS}")
+    return f"{SIDECARS}/{name}"
+
+
+def _check(action: Action) -> None:
+    """Of actions about the table as a whole."""
+    if protocol := action.get("protocol"):
+        _check_protocol(protocol)
+    elif metadata := action.get("metaData"):
+        _check_metadata(metadata)
+
+
+def _relative(action: Mapping[str, object]) -> str:
+    text = str(action["path"])
+    head = text.partition("/")[0]
+    if text.startswith("/") or ":" in head:
+        raise NotCarried(f"names {text} by an absolute path, as shallow clones do")
+    path = unquote(text)
+    if ".." in path.split("/"):
+        raise NotCarried(f"names {text} outside its directory")
+    return path
+
+
+def _check_protocol(protocol: Mapping[str, object]) -> None:
+    reader = int(str(protocol.get("minReaderVersion") or 1))
+    writer = int(str(protocol.get("minWriterVersion") or 1))
+    if reader > READER or writer > WRITER:
+        raise NotCarried(f"needs version {reader} and {writer} of Delta's protocol")
+    named = (protocol.get("readerFeatures"), protocol.get("writerFeatures"))
+    wanted = {str(each) for names in named if isinstance(names, list) for each in names}
+    if unknown := sorted(wanted - FEATURES):
+        raise NotCarried(f"has the feature {unknown[0]}, which is not known to be safe to copy")
+
+
+def _check_metadata(metadata: Mapping[str, object]) -> None:
+    settings = metadata.get("configuration")
+    pairs = settings.items() if isinstance(settings, Mapping) else settings or ()
+    for key, value in pairs:  # type: ignore[attr-defined]
+        if str(key).startswith(_COORDINATED) and value:
+            raise NotCarried("has commits that another service coordinates")
