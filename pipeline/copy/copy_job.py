@@ -247,7 +247,8 @@ class CopyJob:
             if listing is None:
                 missing[item.name] = f"there is no directory {item.source}"
             elif item.delta and (why := why_not_whole(files, item.source, listing)):
-                missing[item.name] = f"its directory {item.source} {why}"
+                if files.listings([item.source])[0] == listing:  # or else it is staged again
+                    missing[item.name] = f"its directory {item.source} {why}"
             else:
                 copies.append(ObjectCopy(item, targets[item.name], listing))
         self._check_bytes(copies)
