@@ -1,4 +1,4 @@
-"""`causeway advise`: which copies to make and to drop, and does it.
+"""`causeway advise`: says which copies to make and to drop, and does so.
 
     causeway advise --history --conf causeway.toml --share 0.9 --budget west=20TB
     causeway advise --history --conf causeway.toml --apply

@@ -67,7 +67,7 @@ class Applier:
         return _run("entity", "schedule", "feed", feed.name, *store)
 
     def _note(self, done: Done) -> None:
-        """Notes it at once: what follows may fail."""
+        """Adds the action to the record at once, since the next one may fail."""
         self._done.append(done)
         write_record(self._args.record, self._runs)
 

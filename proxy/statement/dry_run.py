@@ -35,7 +35,7 @@ class DryRun:
     tables: tuple[TableState, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The decision as a JSON document."""
         return self.report.document() | {"tables": [each.document() for each in self.tables]}
 
 

@@ -22,7 +22,7 @@ class Snapshot(Catalog, Protocol):
         ...
 
     def placement(self, ref: TableRef) -> object:
-        """Differs when anything of the table's placement does. Raises NotLoaded."""
+        """A value that changes with the table's placement. Raises NotLoaded."""
         ...
 
     def database_exists(self, name: str) -> bool:
@@ -38,7 +38,7 @@ class Snapshot(Catalog, Protocol):
         ...
 
     def counts(self) -> Mapping[str, int]:
-        """How much is kept: `tables`, and what else there is."""
+        """The numbers of objects in memory, by kind, such as `tables`."""
         ...
 
 
@@ -55,7 +55,7 @@ class Loader(Protocol):
         tables: Iterable[TableRef],
         selectors: Mapping[TableRef, Sequence[PartitionPredicate]] | None = None,
     ) -> frozenset[TableRef]:
-        """The tables that turned out other than the snapshot had them: analyse again."""
+        """Loads the tables. Returns those that differ from the snapshot: analyse again."""
         ...
 
     async def load_database(self, name: str) -> None: ...
@@ -75,11 +75,11 @@ class Loader(Protocol):
     async def listed(
         self, wanted: Callable[[str], bool]
     ) -> Sequence[tuple[str, Sequence[ListedTable]]] | None:
-        """The tables, by database, of those that are wanted; None when that is not certain."""
+        """The tables of the wanted databases, by database; None when that is not certain."""
         ...
 
     async def schemas(self, wanted: Callable[[str], bool]) -> Sequence[str] | None:
-        """Those that are wanted, in the metastore's order; None when that is not certain."""
+        """The wanted databases, in the metastore's order; None when that is not certain."""
         ...
 
     async def table_names(self, database: str) -> Sequence[str] | None:
@@ -93,7 +93,7 @@ class Loader(Protocol):
     async def spark_tables(
         self, database: str, names: Sequence[str]
     ) -> Sequence[SparkTable | None] | None:
-        """These tables, each None when it is not certain; None when none is."""
+        """The tables, with None for one that is not certain; None if no table is certain."""
         ...
 
     async def spark_database(self, name: str) -> SparkDatabase | None:
@@ -111,7 +111,7 @@ class Loader(Protocol):
     async def copies(
         self, tables: Mapping[TableRef, Collection[str] | None]
     ) -> Sequence[TableCopies]:
-        """The copies of the tables that exist: of these partitions; None: of all."""
+        """The copies of the existing tables and of these partitions (None: of all)."""
         ...
 
     def new_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:

@@ -253,8 +253,9 @@ def _explained(decision: RunIn, changes: Changes) -> RunIn:
 
 
 def _named(statement: Known | Unknown) -> frozenset[TableRef]:
-    """All that has to be as it was analysed: tables read, views read through, tables written,
-    the missing ones too, since another client may have created them meanwhile."""
+    """The tables that must not have changed since the analysis: those that are read, also through
+    views, and those that are written. Missing tables count: another client may have created
+    them."""
     if isinstance(statement, Unknown):
         return frozenset()
     written = frozenset(write.table for write in statement.writes)

@@ -158,8 +158,8 @@ def _read(access: UserAccess, table: TableRef, needs_all: str) -> Iterator[Denia
 
 
 def _rights(statement: Known, write: Write) -> tuple[Right, ...]:
-    """A table that is altered may have another name after that, or its columns, to which no rule
-    applies: who alters it needs to read all of it."""
+    """To alter a table, a user needs the right to read all of it: the table or its columns may get
+    names to which no rule applies."""
     match write.action:
         case Action.VIEW if statement.kind == "drop":
             return (Right.DROP,)
@@ -218,7 +218,7 @@ def _some(denial: Denial | None) -> Iterator[Denial]:
 
 
 def _metadata(access: UserAccess, statement: Known, sql: str) -> Denial | None:
-    """What lists tables in another way than is known here could show any of them."""
+    """Refuses a list of tables that is not known here: it could show any table."""
     match statement.catalog:
         case DescribeDatabase(name) if not access.sees_database(name):
             for right in Right:

@@ -54,7 +54,7 @@ class UserAccess:
     # Tables and databases
 
     def table(self, ref: TableRef, right: Right) -> Reading:
-        """Kept for the next statement: many rules take some time."""
+        """The answer is kept for the next statement, since many rules take some time."""
         key = ref, right
         found = self._answers.get(key)
         if found is None:
@@ -110,7 +110,7 @@ class UserAccess:
     # Other objects
 
     def path(self, path: str) -> Denial | None:
-        """Only a rule allows paths to a user who is denied anything."""
+        """A user who is denied anything may use a path only if a rule allows it."""
         for rule in self.rules:
             if rule.effect.gives and any(_is_below(path, each) for each in rule.objects.paths):
                 return None

@@ -91,7 +91,7 @@ class ViewSync:
 
     @contextmanager
     def exclusive(self, ref: TableRef) -> Iterator[Holds]:
-        """Has the table's lock in every view that runs. A thread may nest it.
+        """Holds the table's lock in every view that runs. A thread may nest it.
 
         Yields a function that says whether a view still keeps others out. While no view runs, other
         processes are not kept out.

@@ -1,7 +1,7 @@
-"""Locks in another process of the view, over connections of which each holds one at a time.
+"""Takes locks in another process of the view. A connection has the locks of one call at a time.
 
-The other process keeps the locks of a connection that is lost for another second (`GRACE`): what
-their owner has sent to the metastore has ended by then.
+When a connection is lost, the other process keeps its locks for another second (`GRACE`). By then,
+what the owner has sent to the metastore has ended.
 """
 
 import asyncio

@@ -15,7 +15,7 @@ _CHANGED = 1
 
 
 class RemoteLock:
-    """The locks of one client's connection, which has those of one call at a time."""
+    """The locks that one client's connection has taken, by one call at a time."""
 
     def __init__(self, locks: ViewLocks, is_gone: Callable[[], bool]) -> None:
         self._locks = locks

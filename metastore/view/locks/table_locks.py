@@ -66,7 +66,7 @@ class TableLocks:
 
 
 def _hand_over(lock: _Lock) -> bool:
-    """Makes the next that waits the owner; False if there is none."""
+    """Makes the first of those that wait the owner; False if none waits."""
     while lock.waiting:
         owner, turn = lock.waiting.popleft()
         if not turn.done():
