@@ -15,10 +15,10 @@ from dialect.lineage.clauses import (
     alias_columns,
     check_alias,
     check_modifiers,
+    continues_set,
     expression_queries,
     join_kind,
     laterals,
-    modified,
     outermost_queries,
     pivoted,
     semi_joins,
@@ -114,20 +114,18 @@ class Builder:
     def _set_operation(self, tree: exp.SetOperation, ctes: Ctes, parent: Scope | None) -> Node:
         branches: list[Node] = []
         waiting: list[tuple[exp.Expr, Ctes]] = [(tree, ctes)]
-        kind = type(tree)
         while waiting:
             each, known = waiting.pop()
-            inner = each if each is tree else None
-            if each is not tree and type(each) is kind and not modified(each):
-                inner = each
-                known = self._names.with_queries_of(each, known)
-            if inner is None or (kind is exp.Except and each is not tree):
+            if each is not tree and not continues_set(each, tree):
                 branches.append(self.query(each, known, parent))
-            else:
-                waiting.append((inner.args["expression"], known))
-                waiting.append((inner.this, known))
+                continue
+            if each is not tree:
+                known = self._names.with_queries_of(each, known)
+            waiting.append((each.args["expression"], known))
+            waiting.append((each.this, known))
         limited = bool(tree.args.get("limit") or tree.args.get("offset"))
-        return plan.SetOp(self.rid(), branches, kind is exp.Except, limited)
+        is_join = not isinstance(tree, exp.Union) and bool(tree.args.get("distinct"))
+        return plan.SetOp(self.rid(), branches, isinstance(tree, exp.Except), is_join, limited)
 
     def _select(self, tree: exp.Select, ctes: Ctes, parent: Scope | None) -> Node:
         scope = Scope(parent=parent)

@@ -1,11 +1,12 @@
 """Parts of a parsed SELECT: aliases, joins, semi joins, and the queries in its expressions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dialect.errors import NotUnderstood
+from dialect.lineage.calls import NAMED
 from dialect.lineage.plan import JoinKind
 
 
@@ -40,6 +41,13 @@ def check_modifiers(table: exp.Table) -> None:
 
 def laterals(tree: exp.Expr) -> list[exp.Lateral]:
     return tree.args.get("laterals") or []
+
+
+def continues_set(inner: exp.Expr, outer: exp.SetOperation) -> bool:
+    """Whether the branches of a set operation inside another one are branches of the outer one."""
+    if type(inner) is not type(outer) or isinstance(outer, exp.Except) or modified(inner):
+        return False
+    return isinstance(outer, exp.Union) or inner.args.get("distinct") == outer.args.get("distinct")
 
 
 def modified(tree: exp.Expr) -> bool:
@@ -142,3 +150,33 @@ def tables_of(tree: exp.Expr) -> Iterator[exp.Table]:
             for child in value if type(value) is list else (value,):
                 if isinstance(child, exp.Expr) and not (is_leaf(child) or type(child) is exp.CTE):
                     waiting.append(child)
+
+
+def uses_aliases(having: exp.Expr, select: exp.Select) -> bool:
+    """Whether HAVING has a name that the SELECT list gives to another expression."""
+    given = {
+        each.alias.lower()
+        for each in select.expressions
+        if isinstance(each, exp.Alias) and each.this.name.lower() != each.alias.lower()
+    }
+    return bool(given) and any(
+        column.name.lower() in given for column in having.find_all(exp.Column)
+    )
+
+
+def aggregates(tree: exp.Expr) -> bool:
+    for node in tree.walk(prune=lambda each: isinstance(each, exp.Query | exp.Window)):
+        if isinstance(node, exp.AggFunc):
+            return True
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() not in NAMED:
+            # A function that is not known may be an aggregate of the user's own.
+            return True
+    return False
+
+
+def nth_output(projections: Sequence[exp.Expr], number: str) -> exp.Expr | None:
+    at = int(number) - 1 if number.isdigit() else -1
+    if not 0 <= at < len(projections):
+        return None
+    tree = projections[at]
+    return tree.this if isinstance(tree, exp.Alias) else tree

@@ -79,11 +79,16 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class SetOp:
-    """UNION, INTERSECT or EXCEPT of branches, columns by position."""
+    """UNION, INTERSECT or EXCEPT of branches, columns by position.
+
+    `asks_left_only`: Spark asks a condition on the rows of the first branch alone. It runs
+    INTERSECT and EXCEPT without ALL as joins, and reads the other branches whole.
+    """
 
     rid: int
     branches: list["Node"]
     keeps_left_only: bool = False  # EXCEPT: what the right lacks
+    asks_left_only: bool = False
     barrier: bool = False  # a LIMIT on the whole
 
 

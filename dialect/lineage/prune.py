@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from dialect.lineage.calls import NAMED
+from dialect.lineage.clauses import aggregates, nth_output, uses_aliases
 from dialect.lineage.plan import Block, Join, JoinKind, Lateral, Leaf, Node, Renamed, Scan, SetOp
 from dialect.lineage.resolve import Resolver
 from dialect.parsing.variables import Pruning
 from dialect.pruning.evaluate import T, truth
-from dialect.pruning.infer import inferred
+from dialect.pruning.infer import as_written, inferred, is_inferred
 from dialect.pruning.terms import (
     ANYTHING,
     TRUE,
@@ -53,7 +53,7 @@ class Pruner:
             node, terms = waiting.pop()
             spend(1 + len(terms))
             if isinstance(node, Scan):
-                self.found[node.rid] = terms
+                self.found[node.rid] = [as_written(term) for term in terms]
             else:
                 waiting.extend(self._handed_on(node, terms))
 
@@ -82,7 +82,7 @@ class Pruner:
         """The conditions on a SELECT's rows that may be asked of its source's rows."""
         select = block.select
         having = select.args.get("having")
-        if having is not None and not _uses_aliases(having, select):
+        if having is not None and not uses_aliases(having, select):
             terms = [*terms, *conjuncts(self._resolver.term(having.this, block.scope))]
         if not terms or any(select.args.get(name) for name in ("limit", "offset", "qualify")):
             # HAVING itself comes before LIMIT, but no test asks for that sharpness.
@@ -120,7 +120,7 @@ class Pruner:
         group = block.select.args.get("group")
         if group is None:
             aggregated = any(
-                _aggregates(each) for each in block.select.expressions
+                aggregates(each) for each in block.select.expressions
             ) or block.select.args.get("having")
             return frozenset() if aggregated else None
         if any(group.args.get(name) for name in ("grouping_sets", "cube", "rollup", "totals")):
@@ -129,7 +129,7 @@ class Pruner:
         for each in group.expressions:
             tree = each
             if isinstance(each, exp.Literal) and not each.is_string:
-                tree = _nth(block.select.expressions, str(each.this))
+                tree = nth_output(block.select.expressions, str(each.this))
             term = self._resolver.term(tree, block.scope) if tree is not None else ANYTHING
             if term == ANYTHING and isinstance(each, exp.Column):
                 term = self._resolver.output(block, each.name.lower()) or ANYTHING
@@ -137,11 +137,16 @@ class Pruner:
         return frozenset(key for key in keys if isinstance(key, Column))
 
     def _where(self, block: Block) -> list[Term]:
+        """The conditions of WHERE, without those that name columns of an outer query: Spark makes
+        them conditions of a join, and asks no part of them of the sub-query's tables."""
         key = block.rid
         if key not in self._wheres:
             where = block.select.args.get("where")
             term = TRUE if where is None else self._resolver.term(where.this, block.scope)
-            self._wheres[key] = [each for each in conjuncts(term) if each is not TRUE]
+            own = frozenset() if block.source is None else self.rids(block.source)
+            self._wheres[key] = [
+                each for each in conjuncts(term) if each is not TRUE and rids_of(each) <= own
+            ]
         return self._wheres[key]
 
     # Set operations
@@ -152,7 +157,9 @@ class Pruner:
         if len(node.branches) == 1:
             return [(node.branches[0], terms)]
         terms = [term for term in terms if not self._mixes_types(node, term)]
-        return [(branch, self._for_branch(node.rid, branch, terms)) for branch in node.branches]
+        asked = node.branches[:1] if node.asks_left_only else node.branches
+        rest: list[tuple[Node, list[Term]]] = [(each, []) for each in node.branches[len(asked) :]]
+        return [(each, self._for_branch(node.rid, each, terms)) for each in asked] + rest
 
     def _mixes_types(self, node: SetOp, term: Term) -> bool:
         """Whether the branches' columns in the condition are converted to a common type."""
@@ -178,32 +185,42 @@ class Pruner:
         kind = self._kind_under(join, terms)
         left, right = self.rids(join.left), self.rids(join.right)
         on = [] if join.of_condition else self._on(join)
-        lefts, rights = self.pulled(join.left), self.pulled(join.right)
         if kind is JoinKind.INNER or kind is JoinKind.SEMI:
-            everything = [*terms, *on, *lefts, *rights]
             to_left = to_right = [*terms, *on]
-            learnt_left = learnt_right = everything
         elif kind in (JoinKind.LEFT, JoinKind.ANTI):
             to_left, to_right = terms, on
-            learnt_left = []
-            # A row of the right matters only beside a row of the left that is kept.
-            learnt_right = [*_only(terms, left), *on, *lefts, *rights]
         elif kind is JoinKind.RIGHT:
             to_left, to_right = on, terms
-            learnt_left = [*_only(terms, right), *on, *lefts, *rights]
-            learnt_right = []
         else:
-            to_left = to_right = learnt_left = learnt_right = []
+            to_left = to_right = []
         constants = [term for term in terms if not rids_of(term)]
-        if self._pruning is Pruning.PUSHED:
-            learnt_left = learnt_right = on if kind is JoinKind.INNER else []
         if not join.of_condition:
+            learnt_left, learnt_right = self._learnt(join, terms, on)
             to_left = [*to_left, *inferred(learnt_left, left)]
             to_right = [*to_right, *inferred(learnt_right, right)]
         return [
             (join.left, _touching(_some([*constants, *to_left]), left)),
             (join.right, _touching(_some([*constants, *to_right]), right)),
         ]
+
+    def _learnt(
+        self, join: Join, terms: list[Term], on: list[Term]
+    ) -> tuple[list[Term], list[Term]]:
+        """What conditions on the left and on the right may be inferred from. Spark infers before
+        it knows what that makes of outer joins."""
+        terms = [term for term in terms if not is_inferred(term)]
+        kind = self._kind_under(join, terms)
+        if self._pruning is Pruning.PUSHED:
+            return (on, on) if kind is JoinKind.INNER else ([], [])
+        below = [*on, *self.pulled(join.left), *self.pulled(join.right)]
+        if kind is JoinKind.INNER or kind is JoinKind.SEMI:
+            return [*terms, *below], [*terms, *below]
+        # A row of the padded side matters only beside a row of the other side that is kept.
+        if kind in (JoinKind.LEFT, JoinKind.ANTI):
+            return [], [*_only(terms, self.rids(join.left)), *below]
+        if kind is JoinKind.RIGHT:
+            return [*_only(terms, self.rids(join.right)), *below], []
+        return [], []
 
     def _kind_under(self, join: Join, terms: Sequence[Term]) -> JoinKind:
         """The join's kind: narrower where the conditions reject rows padded with NULL."""
@@ -356,40 +373,13 @@ def _plain(term: Term) -> bool:
     return True
 
 
-def _uses_aliases(having: exp.Expr, select: exp.Select) -> bool:
-    """Whether HAVING has a name that the SELECT list gives to another expression."""
-    given = {
-        each.alias.lower()
-        for each in select.expressions
-        if isinstance(each, exp.Alias) and each.this.name.lower() != each.alias.lower()
-    }
-    return bool(given) and any(
-        column.name.lower() in given for column in having.find_all(exp.Column)
-    )
-
-
-def _aggregates(tree: exp.Expr) -> bool:
-    for node in tree.walk(prune=lambda each: isinstance(each, exp.Query | exp.Window)):
-        if isinstance(node, exp.AggFunc):
-            return True
-        if isinstance(node, exp.Anonymous) and str(node.this).lower() not in NAMED:
-            # A function that is not known may be an aggregate of the user's own.
-            return True
-    return False
-
-
-def _nth(projections: Sequence[exp.Expr], number: str) -> exp.Expr | None:
-    at = int(number) - 1 if number.isdigit() else -1
-    if not 0 <= at < len(projections):
-        return None
-    tree = projections[at]
-    return tree.this if isinstance(tree, exp.Alias) else tree
-
-
 def _rejects_nulls(terms: Iterable[Term], rids: frozenset[int]) -> bool:
-    """Whether the conditions reject each row in which all columns of these scans are NULL."""
+    """Whether a condition on these scans alone rejects each row in which all their columns are
+    NULL. Spark looks at no others."""
 
     def bind(column: Column) -> Guess:
         return None if column.rid in rids else MAYBE
 
-    return any(rids_of(term) & rids and not truth(term, bind) & T for term in terms)
+    return any(
+        (own := rids_of(term)) and own <= rids and not truth(term, bind) & T for term in terms
+    )

@@ -2,27 +2,48 @@
 
 from collections.abc import Iterable, Sequence
 
-from dialect.pruning.terms import Call, Column, Constant, Members, Term, replace_columns
+from dialect.pruning.terms import Call, Column, Constant, Members, Term, call, replace_columns
 from dialect.pruning.values import family, is_number_like
 from dialect.work import spend
 
+_INFERRED = "inferred"
+_MOST = 8  # columns of one side that equal another one
+
 
 def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
-    """Conditions on columns of `rids`, inferred from conditions on columns that equal them."""
+    """Conditions on columns of `rids` alone, inferred from conditions on columns that equal them.
+
+    Spark takes nothing from a part of a condition here, and infers once: what is inferred is not
+    inferred from again, and is marked (`as_written`).
+    """
     equals = _equal_columns(terms)
     if not equals:
         return []
     found = []
     for term in terms:
-        if _is_equality(term):
+        if _is_equality(term) or is_inferred(term):
             continue
-        new = _carried(term, rids, equals)
-        if new is not None:
+        for at in range(_MOST):
+            new = _carried(term, rids, equals, at)
+            if new is None or new in found:
+                break
             found.append(new)
-    return found
+    return [call(_INFERRED, new) for new in found]
 
 
-def _carried(term: Term, rids: frozenset[int], equals: dict[Column, set[Column]]) -> Term | None:
+def is_inferred(term: Term) -> bool:
+    return isinstance(term, Call) and term.name == _INFERRED
+
+
+def as_written(term: Term) -> Term:
+    """The condition without the mark that it is inferred."""
+    return term.args[0] if isinstance(term, Call) and term.name == _INFERRED else term
+
+
+def _carried(
+    term: Term, rids: frozenset[int], equals: dict[Column, set[Column]], at: int
+) -> Term | None:
+    """The condition in columns of `rids`: the one at this place of those that equal a column."""
     changed = False
     allowed = True
 
@@ -33,8 +54,10 @@ def _carried(term: Term, rids: frozenset[int], equals: dict[Column, set[Column]]
             return column
         others = [each for each in equals.get(column, ()) if each.rid in rids]
         if not others:
+            allowed = False
             return column
-        other = min(others, key=lambda each: (each.rid, each.name))
+        others.sort(key=lambda each: (each.rid, each.name))
+        other = others[min(at, len(others) - 1)]
         if not _same_meaning(column, other, term):
             allowed = False
             return column

@@ -4,6 +4,7 @@ A query must give the same rows where only the partitions exist that we say it r
 files of a table Spark may touch those of such partitions only.
 """
 
+import os
 from collections.abc import Iterator
 from datetime import date
 from typing import Any
@@ -16,6 +17,7 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
+from tests.dialect.lineage.random_queries import TABLES, RandomQueries, RandomTables, partitions_of
 from tests.e2e.support.interpreted import INTERPRETED
 
 pytestmark = [
@@ -26,6 +28,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
+RANDOM = int(os.environ.get("CAUSEWAY_STATEMENTS", "60"))
+SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
 SALES = [
     (number, f"v{number % 5}", day, hour)
     for number, (day, hour) in enumerate(
@@ -96,6 +100,10 @@ QUERIES = [
     "SELECT * FROM sales WHERE ds = (SELECT max(ds) FROM shops WHERE ds < 'x')",
     "SELECT * FROM (SELECT ds d FROM sales UNION ALL SELECT ds FROM shops) WHERE d = '2020-01-02'",
     "SELECT ds FROM sales WHERE hr = 0 EXCEPT SELECT ds FROM shops",
+    "SELECT * FROM (SELECT ds FROM sales EXCEPT SELECT ds FROM shops) WHERE ds = '2020-01-01'",
+    "SELECT * FROM (SELECT ds FROM sales EXCEPT ALL SELECT ds FROM shops) WHERE ds = '2020-01-01'",
+    "SELECT * FROM (SELECT ds FROM sales INTERSECT SELECT ds FROM shops INTERSECT ALL"
+    " SELECT ds FROM sales) WHERE ds = '2020-01-01'",
     "SELECT ds FROM sales INTERSECT SELECT ds FROM shops WHERE ds > '2020-01-01'",
     "SELECT * FROM late WHERE day = '2020-01-01'",
     "SELECT * FROM late l JOIN shops p ON l.day = p.ds AND p.name = 'n1' WHERE l.hr = 1",
@@ -240,6 +248,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     sales.write.partitionBy("ds", "hr").saveAsTable("whole.sales")
     shops.write.partitionBy("ds").saveAsTable("whole.shops")
     visits.write.partitionBy("day", "open", "code").saveAsTable("whole.visits")
+    session.sql("CREATE DATABASE random")
+    for name, (_, keys, specs) in TABLES.items():
+        rows = [(number, f"v{number % 3}", *spec) for number, spec in enumerate(specs)]
+        shape = ", ".join(["k int", "v string", *(f"{key.name} {key.type}" for key in keys)])
+        parted = session.createDataFrame(rows, shape).write.partitionBy(*(k.name for k in keys))
+        parted.saveAsTable(f"random.{name}")
     for database in ("whole", "cut"):
         session.sql(f"USE {database}")
         if database == "whole":
@@ -325,6 +339,29 @@ def test_only_files_of_the_partitions_read_are_touched(spark: Any, sql: str) -> 
     }
     touched = set(_touched(spark.sql(sql)._jdf.queryExecution().executedPlan()))
     assert touched <= named, "a partition that we do not name is read"
+
+
+def test_random_queries_touch_only_files_of_the_partitions_read(spark: Any) -> None:
+    """CAUSEWAY_STATEMENTS is how many, CAUSEWAY_SEED the first one's seed."""
+    spark.sql("USE random")
+    wrong, named_less = [], 0
+    for number in range(RANDOM):
+        sql = RandomQueries(SEED + number).query()
+        answer = analyze(sql, Namespace("random"), RandomTables())
+        assert isinstance(answer, Known), (sql, answer)
+        named = {
+            (read.table.name, partitions.spec(row))
+            for read in answer.reads
+            for partitions in [partitions_of(read.table.name)]
+            for row in read.partitions.select(partitions)
+        }
+        of_all = sum(len(partitions_of(read.table.name)) for read in answer.reads)
+        named_less += len(named) < of_all
+        touched = set(_touched(spark.sql(sql)._jdf.queryExecution().executedPlan()))
+        wrong += [f"{sql}: {sorted(touched - named)}"] if touched - named else []
+    print(f"CAUSEWAY_SEED={SEED}: {named_less} of {RANDOM} queries do not read everything")
+    assert not wrong, "\n".join(wrong)
+    assert named_less > RANDOM * 0.3
 
 
 def _touched(plan: Any) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
