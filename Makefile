@@ -48,7 +48,7 @@ else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
-test: install $(GUARD) $(GUARD4) ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
+test: install $(GUARD) $(GUARD4) build/moto/bin/moto_server ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
 	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target shared apart feeds lint serverless spark4
 endif
 
