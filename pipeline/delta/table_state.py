@@ -99,7 +99,7 @@ class DeltaState:
 def parse_commit(text: str) -> Iterator[Action]:
     """The actions of a commit. Raises NotCarried."""
     try:
-        for line in text.splitlines():
+        for line in text.split("\n"):  # texts may have other ends of lines in them
             if line.strip():
                 yield json.loads(line)
     except ValueError as error:

@@ -33,6 +33,12 @@ def test_files_are_those_that_were_added_and_not_removed() -> None:
     assert found.files == {"b b": 2, "c": 1}
 
 
+def test_an_action_may_have_other_ends_of_lines_in_it() -> None:
+    info = {"commitInfo": {"notebook": "first\u2028second\x85third"}}
+    found = list(parse_commit(json.dumps(info, ensure_ascii=False) + "\n" + json.dumps(add("a"))))
+    assert found == [info, add("a")]
+
+
 def test_a_new_deletion_vector_of_a_file_keeps_the_file() -> None:
     found = state([add("a")], [add("a", deletionVector=VECTOR), remove("a")])
     assert found.files == {"a": 1}
