@@ -62,8 +62,8 @@ class AuthToLocal:
 
     def name(self, principal: str, realm: str) -> str:
         """The user's name; `realm` is our own. Raises NoLocalName."""
-        found = _PRINCIPAL.fullmatch(principal[:_LONGEST])
-        if found is None:
+        found = _PRINCIPAL.fullmatch(principal)
+        if found is None or len(principal) > _LONGEST:
             raise NoLocalName(f"{principal[:_LONGEST]!r} is not name@REALM or name/host@REALM")
         parts = [found[3], *(each for each in found.groups()[:2] if each)]
         names = (rule.name(parts, realm) for rule in self.rules)

@@ -103,3 +103,10 @@ def test_without_rules_the_default_counts() -> None:
 def test_wrong_rules_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_rules(text)
+
+
+def test_a_principal_that_is_too_long_is_not_cut_to_one_of_our_realm() -> None:
+    name = "a" * 1_022
+    assert AuthToLocal().name(f"{name}@R", "R") == name
+    with pytest.raises(NoLocalName):
+        AuthToLocal().name(f"{name}@REALM.OF.OTHERS", "R")
