@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# `make test` runs all lanes but the longest under this, at a lower priority.
+BESIDE :=
 STAMP := .venv/.installed
 GUARD := guard/target/causeway-guard.jar
 STAMP4 := .venv4/.installed
@@ -43,13 +45,13 @@ run: $(STAMP4) $(GUARD4)
 	.venv4/bin/python -m cli.main up --dir .causeway4
 
 test: $(STAMP4) $(GUARD4)
-	.venv4/bin/python -m pytest -m spark4 --durations=15
+	$(BESIDE) .venv4/bin/python -m pytest -m spark4 --durations=15
 else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
 test: install $(GUARD) $(GUARD4) build/moto/bin/moto_server ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
-	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target shared apart feeds lint serverless spark4
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 2' shared apart feeds lint serverless spark4
 endif
 
 spark4: install ## the tests for Spark 4; skipped where it cannot be installed
@@ -62,13 +64,13 @@ shared: install $(GUARD) ## the tests that share one stack
 	$(BIN)/pytest -m "shared and not clients" --durations=15 tests/e2e
 
 serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
-	$(BIN)/pytest -m "not e2e" --durations=15
+	$(BESIDE) $(BIN)/pytest -m "not e2e" --durations=15
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
-	$(BIN)/pytest -m "e2e and not shared and not clients" --ignore=tests/e2e/lifecycle --durations=15
+	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and not clients" --ignore=tests/e2e/lifecycle --durations=15
 
 feeds: install $(GUARD) ## of the tests that have their own, those of feeds and Hudi tables
-	$(BIN)/pytest -m "e2e and not shared and not clients" --durations=15 tests/e2e/lifecycle
+	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and not clients" --durations=15 tests/e2e/lifecycle
 
 test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in environments of their own (minutes)
 	$(BIN)/pytest -m clients --durations=15 tests/e2e
