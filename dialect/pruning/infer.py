@@ -1,8 +1,17 @@
 """Inference over equal columns: a condition on one column holds for the other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from dialect.pruning.terms import Call, Column, Constant, Members, Term, call, replace_columns
+from dialect.pruning.terms import (
+    Call,
+    Column,
+    Constant,
+    Members,
+    Term,
+    call,
+    columns_of,
+    replace_columns,
+)
 from dialect.pruning.values import family, is_number_like
 from dialect.work import spend
 
@@ -16,18 +25,19 @@ def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
     Spark takes nothing from a part of a condition here, and infers once: what is inferred is not
     inferred from again, and is marked (`as_written`).
     """
-    equals = _equal_columns(terms)
+    equals = _equals_within(rids, _equal_columns(terms))
     if not equals:
         return []
-    found = []
+    found: dict[Term, None] = {}
     for term in terms:
         if _is_equality(term) or is_inferred(term):
             continue
-        for at in range(_MOST):
+        most = max((len(equals.get(each, ())) for each in columns_of(term)), default=0)
+        for at in range(min(most, _MOST)):
             new = _carried(term, rids, equals, at)
             if new is None or new in found:
                 break
-            found.append(new)
+            found[new] = None
     return [call(_INFERRED, new) for new in found]
 
 
@@ -40,8 +50,22 @@ def as_written(term: Term) -> Term:
     return term.args[0] if isinstance(term, Call) and term.name == _INFERRED else term
 
 
+def _equals_within(
+    rids: frozenset[int], equals: Mapping[Column, set[Column]]
+) -> dict[Column, list[Column]]:
+    """The columns of `rids`, in their order, that equal each other column."""
+    found = {
+        column: sorted(
+            (each for each in group if each.rid in rids), key=lambda each: (each.rid, each.name)
+        )
+        for column, group in equals.items()
+        if column.rid not in rids
+    }
+    return {column: own for column, own in found.items() if own}
+
+
 def _carried(
-    term: Term, rids: frozenset[int], equals: dict[Column, set[Column]], at: int
+    term: Term, rids: frozenset[int], equals: Mapping[Column, Sequence[Column]], at: int
 ) -> Term | None:
     """The condition in columns of `rids`: the one at this place of those that equal a column."""
     changed = False
@@ -52,11 +76,10 @@ def _carried(
         spend()
         if column.rid in rids:
             return column
-        others = [each for each in equals.get(column, ()) if each.rid in rids]
-        if not others:
+        others = equals.get(column)
+        if others is None:
             allowed = False
             return column
-        others.sort(key=lambda each: (each.rid, each.name))
         other = others[min(at, len(others) - 1)]
         if not _same_meaning(column, other, term):
             allowed = False
