@@ -62,10 +62,10 @@ class Candidates:
         options = self.problem.options
         return frozenset(copy for each in options for option in each for copy in option)
 
-    def reads(self, each: "Advice") -> bool:
-        """Whether some statement could read one of these copies."""
-        read = (self.copies[number] for number in self.read)
-        return any(copy.cluster == each.cluster and copy.part in each.parts for copy in read)
+    @cached_property
+    def read_parts(self) -> frozenset[tuple[Part, ClusterName]]:
+        """The same by part and cluster."""
+        return frozenset((self.copies[n].part, self.copies[n].cluster) for n in self.read)
 
     def kept(self, made: Iterable[int]) -> float:
         return sum(self.copies[each].kept for each in made)

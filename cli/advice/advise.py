@@ -186,7 +186,7 @@ def _lines(found: Candidates, made: frozenset[int], plan: list[Advice]) -> Itera
 def _reason(each: Advice, found: Candidates) -> str:
     if each.action != "drop":
         return f"{each.statements:,.1f} statements a day need it"
-    if found.reads(each):
+    if any((part, each.cluster) in found.read_parts for part in each.parts):
         return "no statement needs it beside the other copies"
     return "no statement could read it"
 
