@@ -1,24 +1,20 @@
 """How much a range of commits reads: `causeway incremental plan` as a child process."""
 
 import asyncio
-import json
 import logging
-import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
+from cli.server.child_output import CAUSEWAY, LONGEST_LINE, object_in
 from conf.logs.log_fields import environment
 from proxy.statement.change_sizes import ChangeSize, FilesRead
 from router.claim import ChangeRange
 
 _log = logging.getLogger(__name__)
 _AT_ONCE = 2  # children
-_LINE = 64 << 20  # bytes of a line of a child's output, which names each file
 _PROBLEM = 64 << 10  # bytes that are read of its error output
-_CAUSEWAY = (sys.executable, "-m", "cli.main")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +23,7 @@ class ChangeSizesByChild:
     was asked for. `command` starts one.
     """
 
-    command: Sequence[str] = _CAUSEWAY
+    command: Sequence[str] = CAUSEWAY
     seconds: float = 10.0
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -48,7 +44,7 @@ class ChangeSizesByChild:
         """Adds the child's lines to `lines`. Returns the end of its error output."""
         child = await asyncio.create_subprocess_exec(
             *self.command, *given,
-            stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(), limit=_LINE,
+            stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(), limit=LONGEST_LINE,
         )  # fmt: skip
         try:
             problem, _ = await asyncio.gather(_last_line(child), _read(child, lines))
@@ -73,7 +69,7 @@ def arguments(location: str, changes: ChangeRange) -> list[str]:
 
 def size(lines: Sequence[bytes]) -> ChangeSize | None:
     """What the child's lines say: the plan, then the whole table if it came to that."""
-    documents = [each for line in lines if (each := _json(line)) is not None]
+    documents = [each for line in lines if (each := object_in(line))]
     if not documents:
         return None
     planned = documents[0]
@@ -89,7 +85,7 @@ def size(lines: Sequence[bytes]) -> ChangeSize | None:
 
 async def _read(child: Process, lines: list[bytes]) -> None:
     assert child.stdout is not None
-    with suppress(ValueError):  # a line of more than _LINE
+    with suppress(ValueError):  # a line of more than LONGEST_LINE
         async for line in child.stdout:
             lines.append(line)  # noqa: PERF401: the lines until a time-out count
     await child.wait()
@@ -102,12 +98,3 @@ async def _last_line(child: Process) -> str:
         text = (text + more)[-_PROBLEM:]
     lines = text.decode("utf-8", "replace").splitlines()
     return lines[-1].removeprefix("causeway: ") if lines else "it ended without a result"
-
-
-def _json(line: bytes) -> dict[str, Any] | None:
-    """The object of a whole line; None where there is none."""
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None

@@ -1,8 +1,6 @@
 """`ALTER TABLE t COPY a TO b` through the proxy: `causeway copy` as a child process (DC-P1)."""
 
 import asyncio
-import json
-import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from cli.errors import CopyFailed
+from cli.server.child_output import CAUSEWAY, LONGEST_LINE, object_in
 from conf.logs.log_fields import environment
 from conf.names import partition_name
 from conf.progress import Progress, no_progress
 from proxy.statement.copies.copier import CopyOrder, CopySummary
 
 _AT_ONCE = 2  # copies; each has a JVM of its own
-_LINE = 64 << 20  # bytes of a line of its output, which may name all partitions of a table
 _PROGRESS = b'{"event": "progress",'
 _ERROR = 2000  # last characters of a failed child's error output
 _ABSENT = 3  # partitions that the table lacks, in a summary
-_CAUSEWAY = (sys.executable, "-m", "cli.main")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Copier:
     """
 
     target: Path
-    command: Sequence[str] = _CAUSEWAY
+    command: Sequence[str] = CAUSEWAY
     grace: float = 10.0
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -60,7 +57,7 @@ class Copier:
                 stdout=PIPE,
                 stderr=PIPE,
                 env=environment(),
-                limit=_LINE,
+                limit=LONGEST_LINE,
             )
             try:
                 out, problem = await _read(child, names.encode(), progress)
@@ -108,7 +105,7 @@ async def _last_line(out: asyncio.StreamReader, progress: Progress) -> bytes:
     async for line in out:
         last = line
         if line.startswith(_PROGRESS):  # the last line may be long, and is read once
-            event = _json(line.decode())
+            event = object_in(line)
             progress(event["bytes"], event["of"])
     return last
 
@@ -132,14 +129,5 @@ def result(status: int, out: str, problem: str) -> CopySummary:
 
 
 def _report(out: str) -> dict[str, Any] | None:
-    report = _json(out.splitlines()[-1]) if out else {}
+    report = object_in(out.splitlines()[-1]) if out else {}
     return report if "published" in report else None
-
-
-def _json(line: str) -> dict[str, Any]:
-    """The object in the line; empty where there is none."""
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
