@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from conf.kinds import positive
 from pipeline.copy.endpoints import read_endpoints, session_settings
 from pipeline.copy.files import CopyOptions
 from pipeline.errors import BadEndpoints
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
     )
     planning.add_argument(
-        "--max-commits", type=_positive, metavar="N", help="end after N commits (default: all)"
+        "--max-commits", type=positive, metavar="N", help="end after N commits (default: all)"
     )
     planning.add_argument("--json", action="store_true", help="print one JSON object")
     planning.add_argument(
@@ -293,13 +294,6 @@ def _setting(text: str) -> tuple[str, str]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
     return key, value
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not positive")
-    return number
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

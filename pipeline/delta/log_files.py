@@ -46,9 +46,8 @@ def segment_of(paths: Iterable[str]) -> LogSegment | str:
     newest = max(whole, default=(-1, "", 0))
     version = max([*commits, newest[0]])
     needed = range(newest[0] + 1, version + 1)
-    if lost := next((each for each in needed if each not in commits), None):
-        return f"lacks the commit {lost} in its log"
-    if needed and needed[0] not in commits:
-        return "lacks the first commit in its log"
+    lost = next((each for each in needed if each not in commits), None)
+    if lost is not None:
+        return f"lacks the {f'commit {lost}' if lost else 'first commit'} in its log"
     checkpoint = tuple(sorted(whole.get(newest, ())))
     return LogSegment(version, checkpoint, tuple(commits[each] for each in needed))
