@@ -1,6 +1,6 @@
 """Streams of asyncio whose bytes are in frames, as after a negotiation, and the log-in of a client.
 
-Whoever reads and writes messages through `Reader` and `Writer` need not know which they are.
+Code that reads and writes messages through `Reader` and `Writer` serves both.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Opens streams to a metastore, in Causeway's own name or in that of a user.
 
-A metastore behind SASL lets nobody choose an authorization id: it gives Causeway a delegation token
-for the user, if its `hadoop.proxyuser` allows that, and the streams are logged in with the token.
+A metastore behind SASL accepts no authorization id but that of the ticket. It gives Causeway a
+delegation token for the user, if its `hadoop.proxyuser` allows that, and the streams are logged in
+with the token.
 Tokens are kept for a while; one that the metastore does not know any more is replaced.
 """
 

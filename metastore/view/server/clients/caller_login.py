@@ -61,7 +61,7 @@ class CallerLogin:
     ) -> tuple[Caller, tuple[FramedReader, FramedWriter]]:
         """The caller, and its streams after the log-in, of at most `patience` seconds.
 
-        Raises SaslFailed after it told the client; OSError, TimeoutError.
+        Raises SaslFailed, after the client got the reason; OSError, TimeoutError.
         """
         context = self._gssapi.sasl()
         try:
