@@ -64,11 +64,12 @@ class StatementRouter:
         session: SessionState,
         known: Known | Unknown | None = None,
         lost: ClusterName | None = None,
+        whole: bool = False,
     ) -> Routed:
         """What the statement is and where it runs, by the facts of now.
 
         `known` is what `StatementAnalysis.analyse` just returned for it, `lost` the cluster that
-        was lost while it ran the statement.
+        was lost while it ran the statement. `whole`: as if it read all partitions of its tables.
 
         Raises a CausewayError when the metastore cannot be asked.
         """
@@ -84,6 +85,10 @@ class StatementRouter:
                 restricted = _restricted(session, statement)
                 if restricted and isinstance(statement, Known):
                     statement = restricted.widened(statement, self._partition_keys)
+                if whole and isinstance(statement, Known):
+                    _log.warning("Spark reads a partition that the analysis left out: decided anew")
+                    reads = tuple(Read(each.table) for each in statement.reads)
+                    statement = replace(statement, reads=reads)
                 named, wanted = _named(statement), wanted_partitions(statement, coverage)
                 if named and await self.loader.load_facts(named, wanted):
                     continue

@@ -149,10 +149,11 @@ class StatementRunner:
                 return ev.Analysed(record.what)
             case cmd.CheckDatabase(name):
                 return ev.DatabaseChecked(await self._router.database_exists(name))
-            case cmd.Route(statement, lost):
+            case cmd.Route(statement, lost, whole):
                 if lost is not None:
                     _log.warning("cluster %s was lost, and its read is decided again", lost)
-                routed = await self._router.decide(self._request.statement, state, statement, lost)
+                sql = self._request.statement
+                routed = await self._router.decide(sql, state, statement, lost, whole)
                 self._routed = routed
                 record.decided(routed.statement, routed.decision, routed.facts)
                 record.mark("decide")

@@ -1,7 +1,8 @@
 """The claim that a statement carries to its cluster, and what the guard's refusal of it means.
 
 A cluster without a guard gets no claim. A claim that no longer holds, because a write began after
-the decision, is no error of the user's: nothing has run, and the statement is routed again.
+the decision, is no error of the user's: nothing has run, and the statement is routed again. Where
+Spark reads a partition that the analysis left out, it is routed by all partitions of its tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,9 +15,7 @@ from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import Routed, WriteToken
 from router.access.statement_access import unguarded
 from router.claim import KEY, WholeUnless, claim_of, encoded
-from router.errors import CHANGED_AFTER_DECISION
-
-_CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
+from router.errors import CHANGED_AFTER_DECISION, PARTITION_NOT_CLAIMED, Refusal
 
 
 def claim_overlay(
@@ -53,7 +52,17 @@ def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
 
 def is_outdated(status: Status) -> bool:
     """Whether the guard refused a statement because a table changed after the decision (CW363)."""
+    return _is_refused(status, CHANGED_AFTER_DECISION)
+
+
+def reads_more(status: Status) -> bool:
+    """Whether the guard refused a statement because Spark reads a partition, in files that the
+    cluster lacks, that the analysis took to be left out (CW362)."""
+    return _is_refused(status, PARTITION_NOT_CLAIMED)
+
+
+def _is_refused(status: Status, refusal: Refusal) -> bool:
     failure = status.failure
-    return (
-        status.state is OperationState.ERROR and failure is not None and _CHANGED in failure.message
-    )
+    if failure is None or status.state is not OperationState.ERROR:
+        return False
+    return f"[{refusal.code}]" in failure.message

@@ -78,10 +78,11 @@ class ListCopies:
 class Route:
     """Load the facts and decide where the statement runs. `statement` is None where it has to be
     analysed again, since its tables changed. `lost` is the cluster that was lost while it ran the
-    statement. -> Routed"""
+    statement. `whole`: as if it read all partitions of its tables. -> Routed"""
 
     statement: Known | Unknown | None
     lost: ClusterName | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

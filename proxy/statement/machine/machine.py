@@ -27,7 +27,7 @@ from proxy.statement.machine import commands as cmd
 from proxy.statement.machine import events as ev
 from proxy.statement.machine.access_checks import check_command, check_list
 from proxy.statement.machine.attempt import Attempt
-from proxy.statement.machine.claims import check_unguarded, is_outdated
+from proxy.statement.machine.claims import check_unguarded
 from proxy.statement.machine.commands import Command
 from proxy.statement.machine.events import Event, Routed
 from proxy.statement.machine.retries import Retries
@@ -222,8 +222,8 @@ class StatementMachine:
         return [*self._runs(), cmd.FetchMissing(copies)]
 
     def _route(self, statement: Known | Unknown | None = None) -> Command:
-        """Another decision, which knows of the cluster that was lost."""
-        return cmd.Route(statement, self._retries.lost_cluster)
+        """Another decision, which knows what made it necessary."""
+        return cmd.Route(statement, self._retries.lost_cluster, self._retries.whole)
 
     def _queue(self, tables: frozenset[TableRef]) -> list[Command]:
         """Waits for the turn to write these tables, unless the statement has it."""
@@ -312,9 +312,8 @@ class StatementMachine:
         attempt = self._attempt
         assert attempt.status is not None
         effects = attempt.effects(statement, attempt.status)
-        if attempt.checked and self._retries.may_decide and is_outdated(attempt.status):
-            tables = tuple(attempt.routed.versions)
-            forget = cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)
+        forget = self._retries.after_refusal(attempt, attempt.status)
+        if forget is not None:
             return [*effects, *forget, cmd.DiscardResult(), self._route()]
         created = attempt.created
         if created and attempt.status.state is OperationState.FINISHED:

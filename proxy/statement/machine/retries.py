@@ -1,5 +1,6 @@
-"""When a statement is tried again after its cluster was lost: in the same cluster if it certainly
-did not start there, in another one if it is a query that changes nothing.
+"""When a statement is tried again. After its cluster was lost: in the same cluster if it certainly
+did not start there, in another one if it is a query that changes nothing. After the guard refused
+its claim: by newer facts, or by all partitions of its tables.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,12 @@ from conf.names import ClusterName
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known
 from proxy.errors import ClusterDown, ClusterLost, Rejected, SessionGone
+from proxy.protocol.replies import Status
 from proxy.session.session import SessionState
+from proxy.statement.machine import commands as cmd
+from proxy.statement.machine.attempt import Attempt
+from proxy.statement.machine.claims import is_outdated, reads_more
+from proxy.statement.machine.commands import Command
 from proxy.statement.machine.events import Routed
 from proxy.statement.machine.steps import Step
 from router.decision import Decision, RunIn
@@ -27,7 +33,7 @@ class Retries:
     `is_routed`: its cluster is decided. `can_move`: the settings let a read run again elsewhere.
     `lost` is the cluster that was lost while it ran the statement, `down` the last one that opened
     no session for it, each with the client's error for that. `attempts` counts those after the last
-    decision.
+    decision. `whole`: it is decided as if it read all partitions of its tables.
     """
 
     is_routed: bool = True
@@ -36,6 +42,7 @@ class Retries:
     down: tuple[ClusterName, ClusterDown] | None = None
     decisions: int = 0
     attempts: int = 0
+    whole: bool = False
 
     def decided(self, decision: Decision) -> None:
         """Counts the decision. Raises the client's error if it leads back to a failed cluster."""
@@ -60,6 +67,19 @@ class Retries:
         """Whether the statement may be decided again, now that this cluster counts as down."""
         self.down = cluster, error
         return self.is_routed and self.may_decide
+
+    def after_refusal(self, attempt: Attempt, status: Status) -> list[Command] | None:
+        """What to forget before a statement is decided again that the guard refused; None if it is
+        not decided again."""
+        if not attempt.checked or not self.may_decide:
+            return None
+        if is_outdated(status):
+            tables = tuple(attempt.routed.versions)
+            return [cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)]
+        if reads_more(status) and not self.whole:
+            self.whole = True
+            return []
+        return None
 
     def may_repeat(self, step: Step, error: Exception) -> bool:
         """Whether another attempt in the same cluster may follow this failure."""

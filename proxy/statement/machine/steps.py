@@ -30,8 +30,10 @@ and MARKING, too.
 An attempt is repeated when the cluster certainly did not start the statement: the connection was
 lost before it was sent, or the cluster had closed the session. The statement is routed again when
 the cluster opens no session, since another one may run it, and when the guard finds that a table
-changed after the decision (CW363): nothing has run then. A query whose cluster is lost while it
-runs is routed once more, to another cluster that has all its inputs: its client has no row of it.
+changed after the decision (CW363): nothing has run then. Once it is routed by all partitions of
+its tables: when Spark reads one that the analysis left out (CW362). A query whose cluster is lost
+while it runs is routed once more, to another cluster that has all its inputs: its client has no
+row of it.
 
 A client that stops a statement gets its reply at once, at any step. The statement goes on to the
 next point where it can end with its mark and its session in a known state.

@@ -314,6 +314,33 @@ def test_a_partitions_copy_that_is_stale_is_not_read(
         claimed(query, C2, reads={table: claim})
 
 
+@pytest.mark.provokes("CW362")
+def test_a_query_of_which_spark_reads_more_partitions_runs_where_all_are(
+    sql: Sql, tables: Tables, db: str
+) -> None:
+    """No row of p fulfils the condition, so the analysis names none of its partitions, and c2 seems
+    to have all that is read. Spark reads two of them."""
+    p, q = f"{db}.provoked_p", f"{db}.provoked_q"
+    for table, cluster in ((p, C1), (q, C2)):
+        sql(
+            f"USE CLUSTER {cluster}",
+            f"CREATE TABLE {table} (k INT, ds STRING) USING parquet PARTITIONED BY (ds)",
+            f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+        )
+    query = (
+        f"SELECT s.k, q.k FROM (SELECT o.k, t.ds FROM {p} o JOIN {p} t ON o.ds = t.ds"
+        f" WHERE o.ds <> 'c') s RIGHT JOIN {q} q ON s.ds = q.ds"
+        " AND (q.ds IS NULL AND (q.ds NOT LIKE 'c%' AND s.ds >= 'a'))"
+    )
+    with pytest.raises(OperationalError, match=rf"CW104.*{p}"):
+        sql(query)
+    (refused,) = REFUSALS.take()
+    assert (refused["cluster"], refused["code"]) == (C2, "CW362")
+    for day in "abc":
+        tables.copy(q, C1, f"ds={day}")
+    assert sorted(sql(query)) == [(None, 1), (None, 2), (None, 3)]
+
+
 @pytest.mark.provokes("CW364")
 def test_an_explain_writes_nothing(claimed: Claimed, sql: Sql, two: tuple[str, str]) -> None:
     one, _ = two

@@ -37,6 +37,7 @@ def decided(
     coverage: Coverage,
     *statements: str,
     pinned: ClusterName | None = C2,
+    whole: bool = False,
 ) -> list[Decision]:
     """What becomes of the statements, one after the other, of a session pinned to c2."""
 
@@ -48,7 +49,8 @@ def decided(
         state = SessionState.opened("ann", 9, {}, TOPOLOGY)
         state.pinned = pinned
         try:
-            return [(await router.decide(each, state)).decision for each in statements]
+            routed = [await router.decide(each, state, whole=whole) for each in statements]
+            return [each.decision for each in routed]
         finally:
             await router.analysis.close()
             loader.close()
@@ -73,6 +75,16 @@ def test_or_all_of_the_table_whether_read_or_not(hms: WritableMetastore) -> None
     assert isinstance(one, Refuse)
     assert isinstance(every, Refuse)
     assert (one.code, one.because) == (every.code, every.because)
+
+
+def test_where_spark_reads_more_than_the_analysis_named_all_partitions_are_looked_at(
+    hms: WritableMetastore,
+) -> None:
+    (pinned,) = decided(hms, Coverage.READ, ONE_DAY, whole=True)
+    (free,) = decided(hms, Coverage.READ, ONE_DAY, pinned=None, whole=True)
+    assert isinstance(pinned, Refuse)
+    assert isinstance(free, RunIn)
+    assert free.cluster == C1
 
 
 def test_which_is_there_when_each_partition_is(hms: WritableMetastore) -> None:

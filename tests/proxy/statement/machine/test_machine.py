@@ -257,6 +257,20 @@ def test_a_stale_claim_is_decided_again_twice() -> None:
     assert (book << error(stale.status.failure) << cmd.Report()).is_over
 
 
+def test_a_query_of_which_spark_reads_more_partitions_is_decided_once_by_all_of_them() -> None:
+    more = Ended(Status(OperationState.ERROR, Failure("[CW362] Spark reads partition ds=a.")))
+    book = analysed(READ) << cmd.Route(READ)
+    for number in range(2):
+        book = book >> routed(READ) << ENTER_READ >> Entered(checked=True)
+        book.due = []
+        book = book >> Accepted()
+        book = (book << RUNNING if number == 0 else book) << cmd.WaitForEnd() >> more
+        if number == 0:
+            book = book << cmd.DiscardResult() << cmd.Route(None, whole=True)
+    assert more.status.failure is not None
+    assert (book << error(more.status.failure) << cmd.Report()).is_over
+
+
 def test_a_stale_write_is_closed_before_it_is_decided_again() -> None:
     stale = Ended(Status(OperationState.ERROR, Failure("[CW363] Table t was written.")))
     book = decided(WRITE) >> Entered(checked=True) << cmd.OpenWrite(WRITE.writes) >> OPENED
