@@ -1,10 +1,10 @@
 # One image for every part of docker-compose.yml; the commands there say which part it plays.
 #
-# Base images are named by exact tags. A digest (image:tag@sha256:..) pins the very bytes: give it as
-# build argument, here or in docker-compose.yml's variables, from the registry that you trust.
-ARG MAVEN_IMAGE=maven:3.9.9-eclipse-temurin-17
-ARG JAVA_IMAGE=eclipse-temurin:17.0.13_11-jre
-ARG PYTHON_IMAGE=python:3.11.11-slim-bookworm
+# Base images are named by tag and digest: the tag is for people, the digest says which bytes. Build
+# arguments, or docker-compose.yml's variables, replace them.
+ARG MAVEN_IMAGE=maven:3.9.9-eclipse-temurin-17@sha256:f58d59b6273e785ac0a4477f6e9b5ba1d7731c75b906c0f7b34076f1851318cc
+ARG JAVA_IMAGE=eclipse-temurin:17.0.19_10-jre-jammy@sha256:475d8e96b4b2bfe08999e5e854755c773af1581acdf959a4545d88f0696a2339
+ARG PYTHON_IMAGE=python:3.11.11-slim-bookworm@sha256:081075da77b2b55c23c088251026fb69a7b2bf92471e491ff5fd75c192fd38e5
 
 FROM ${MAVEN_IMAGE} AS jars
 WORKDIR /build

@@ -215,11 +215,11 @@ def test_prometheus_takes_its_configuration(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_base_images_have_exact_tags() -> None:
+def test_base_images_have_exact_tags_and_digests() -> None:
     images = re.findall(r"_IMAGE(?::-|=)([^}\s]+)", COMPOSE + DOCKERFILE)
     assert len(images) == 9
     for image in images:
-        assert re.fullmatch(r"[a-z/-]+:v?\d+\.\d+[\w.-]*", image), image
+        assert re.fullmatch(r"[a-z/-]+:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}", image), image
     for name in ("MAVEN", "JAVA", "PYTHON"):  # both files name the same
         (printed,) = re.findall(rf"CAUSEWAY_{name}_IMAGE:-([^}}]+)", COMPOSE)
         assert f"ARG {name}_IMAGE={printed}\n" in DOCKERFILE
