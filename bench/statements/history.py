@@ -4,20 +4,22 @@
 
 1. The record of a statement, made, ended and closed, with a history and without, in this process:
    processor time of the calling thread.
-2. Two `causeway serve` of one worker each before the same fake Thrift Server and metastore, one
-   with a history. Blocks of statements alternate between them. A client's time is that of a
-   statement with its rows; the kernel counts the processor time of the thread of the event loop,
-   and of all threads. Run it on an idle machine.
+2. One `causeway serve` of one worker before a fake Thrift Server and metastore. Signals switch its
+   history on and off, since two processes differ by more than the history costs. Blocks of
+   statements alternate. A client's time is that of a statement with its rows; the kernel counts the
+   processor time of the thread of the event loop, and of all threads. Run it on an idle machine.
 3. Searches of a SQLite history of so many statements: wall and processor time.
 """
 
 import argparse
+import os
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, stdev
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,6 +52,34 @@ from proxy.record.statement_text import StatementText
 from router.obstacles import Considered, Kind, Obstacle
 
 _RECORDS = 1_000  # in a block
+_ON, _OFF = signal.SIGUSR1, signal.SIGUSR2
+_WRITTEN = 0.7  # seconds; by then the history has written what it was given
+_SWITCHED = """
+import signal
+import sys
+
+from cli.main import main
+from proxy.operations.observer import Observer
+
+plain = Observer.__init__
+histories = {}
+
+
+def remember(self, *args, **kwargs):
+    plain(self, *args, **kwargs)
+    histories[self] = self.history
+
+
+def switch(number, frame):
+    for observer, history in histories.items():
+        observer.history = history if number == signal.SIGUSR1 else None
+
+
+Observer.__init__ = remember
+for number in (signal.SIGUSR1, signal.SIGUSR2):
+    signal.signal(number, switch)
+sys.exit(main())
+"""
 _FILL = 5_000  # rows in a transaction
 _USERS, _TABLES = 200, 500
 _SEARCHES: tuple[tuple[str, dict[str, str]], ...] = (
@@ -130,38 +160,44 @@ def paired(folder: Path, blocks: int) -> Iterator[str]:
     with ExitStack() as exits:
         cluster, _ = exits.enter_context(fake_cluster_process())
         metastore = exits.enter_context(fake_metastore())
-        plain, kept, *views = free_ports(4)
-        confs = folder / "plain.toml", folder / "kept.toml"
-        confs[0].write_text(settings_of(plain, cluster, metastore, views))
-        store = f'history.store = "{folder / "paired.db"}"\n'
-        confs[1].write_text(settings_of(kept, cluster, metastore, views) + store)
-        exits.enter_context(started(confs[0], "metastore", "serve", lines=2))
-        pids = [exits.enter_context(started(conf, "serve")) for conf in confs]
-        clients = [exits.enter_context(RawClient(each)) for each in (plain, kept)]
-        sessions = [client.open() for client in clients]
+        listen, *views = free_ports(3)
+        conf = folder / "switched.toml"
+        store = f'history.store = "{folder / "switched.db"}"\n'
+        conf.write_text(settings_of(listen, cluster, metastore, views) + store)
+        exits.enter_context(started(conf, "metastore", "serve", lines=2))
+        pid = exits.enter_context(started(conf, "serve", program=("-c", _SWITCHED)))
+        client = exits.enter_context(RawClient(listen))
+        session = client.open()
         for question in (LITERAL, POINT):
-            loops: list[list[float]] = [[], []]
-            threads: list[list[float]] = [[], []]
-            times: list[list[float]] = [[], []]
-            for number in range(-1, blocks):
-                for each in (0, 1):
-                    before = _loop(pids[each]), Used.by(pids[each]).seconds
-                    count, first = (WARM, 0) if number < 0 else (BLOCK, WARM + number * BLOCK)
-                    time_taken = _asked(clients[each], sessions[each], question, count, first)
-                    if number >= 0:
-                        after = _loop(pids[each]), Used.by(pids[each]).seconds
-                        loops[each].append((after[0] - before[0]) * 1e3 / BLOCK)
-                        threads[each].append((after[1] - before[1]) * 1e3 / BLOCK)
-                        times[each].append(time_taken * 1e3)
-            more = median(b - a for a, b in zip(*loops, strict=True))
-            all_more = median(b - a for a, b in zip(*threads, strict=True))
-            later = median(b - a for a, b in zip(*times, strict=True))
+            _asked(client, session, question, WARM, 0)
+            # By mode: seconds of a statement, of the event loop's thread, of all threads.
+            found: dict[signal.Signals, list[tuple[float, float, float]]] = {_OFF: [], _ON: []}
+            for number in range(2 * blocks):
+                mode = (_OFF, _ON)[number % 2]
+                os.kill(pid, mode)
+                time.sleep(_WRITTEN)
+                before = _loop(pid), Used.by(pid).seconds
+                waited = _asked(client, session, question, BLOCK, WARM + number * BLOCK)
+                time.sleep(_WRITTEN)
+                loop = (_loop(pid) - before[0]) / BLOCK
+                found[mode].append((waited, loop, (Used.by(pid).seconds - before[1]) / BLOCK))
+            plain = [median(each) * 1e3 for each in zip(*found[_OFF], strict=True)]
+            pairs = [
+                [(b - a) * 1e3 for a, b in zip(*each, strict=True)]
+                for each in zip(found[_OFF], found[_ON], strict=True)
+            ]
+            more = [_estimate(each) for each in zip(*pairs, strict=True)]
             yield (
-                f"{question.name}: a client waits {median(times[0]):.3f} ms,"
-                f" with a history {later:+.3f} ms; the event loop uses {median(loops[0]):.3f} ms,"
-                f" with a history {more:+.3f} ms; all threads {median(threads[0]):.3f} ms,"
-                f" with a history {all_more:+.3f} ms"
+                f"{question.name}: a client waits {plain[0]:.3f} ms, with a history {more[0]} ms;"
+                f" the event loop uses {plain[1]:.3f} ms, with a history {more[1]} ms;"
+                f" all threads {plain[2]:.3f} ms, with a history {more[2]} ms"
             )
+
+
+def _estimate(pairs: tuple[float, ...]) -> str:
+    """The mean difference of pairs without the outer tenths, and its standard error."""
+    inner = sorted(pairs)[len(pairs) // 10 : len(pairs) - len(pairs) // 10]
+    return f"{mean(inner):+.3f} (+- {stdev(inner) / len(inner) ** 0.5:.3f})"
 
 
 def _asked(

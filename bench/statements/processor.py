@@ -169,9 +169,11 @@ def settings_of(
 
 
 @contextmanager
-def started(conf: Path, *command: str, lines: int = 1) -> Iterator[int]:
+def started(
+    conf: Path, *command: str, lines: int = 1, program: Sequence[str] = ("-m", "cli.main")
+) -> Iterator[int]:
     """The process id of a `causeway` command, once it listens."""
-    argv = [sys.executable, "-m", "cli.main", *command, "--conf", str(conf)]
+    argv = [sys.executable, *program, *command, "--conf", str(conf)]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

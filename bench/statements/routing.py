@@ -21,7 +21,7 @@ from time import perf_counter, process_time
 
 from bench.catalogs.metastore import views
 from bench.support.filled import EAST, FEW, FEW_AT, FIRST_DAY, HOURS, WEST, few_of, filled, table_of
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
 from conf.settings.settings import ClusterChoice, Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.snapshot.loader_client import SnapshotLoader
@@ -49,7 +49,8 @@ def run(metastore: Endpoint, counts: Sequence[int] = COUNTS, rounds: int = 200) 
     """Measures against a metastore that `filled` made."""
     rows = []
     with views(metastore, 0.0) as listening:
-        settings = Settings(_TOPOLOGY, (metastore,), views=listening, metastore_timeout=60.0)
+        addresses = {ClusterName(name): (each,) for name, each in listening.items()}
+        settings = Settings(_TOPOLOGY, (metastore,), views=addresses, metastore_timeout=60.0)
         for count in counts:
             rows += asyncio.run(_rows(settings, count, rounds))
             if count <= FEW_AT:
