@@ -84,7 +84,7 @@ def reading(way: Way, readers: int, rows: int) -> tuple[float, float]:
         work = [(client, client.execute(client.open(), wide)) for client in clients]
         with ThreadPoolExecutor(readers) as pool:
             began, used = time.perf_counter(), cpu_seconds(way.pid) if way.pid else 0.0
-            list(pool.map(lambda each: _read_all(*each, rows), work))
+            list(pool.map(lambda each: _read_all(each[0], each[1], rows), work))
             taken = time.perf_counter() - began
             used = (cpu_seconds(way.pid) if way.pid else 0.0) - used
         for client, operation in work:

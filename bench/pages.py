@@ -19,8 +19,9 @@ from conf.names import ClusterName
 from console.pages.freshness import partitions_context
 from console.sources.partition_states import partition_states
 from tests.console.browser import Browser
+from tests.console.fake_places import EAST
 from tests.console.fake_sources import explained, open_app, statement
-from tests.console.pages.test_freshness import EAST, NOW, many
+from tests.console.pages.test_freshness import NOW, many
 from tests.console.test_chromium import PATHS, filled
 
 _SCREENS = ("/statements/a", *PATHS)

@@ -62,7 +62,8 @@ def ask_all(found: Sequence[tuple[RawClient, RemoteSession]], seconds: float) ->
 
     def one(way: tuple[RawClient, RemoteSession]) -> list[float]:
         together.wait()
-        times, end = [], time.perf_counter() + seconds
+        times: list[float] = []
+        end = time.perf_counter() + seconds
         while True:
             began = time.perf_counter()
             _ask(*way)

@@ -39,6 +39,9 @@ class _Day(PartitionPredicate):
     def select(self, partitions: PartitionSet) -> list[int]:
         return list(partitions.rows_with(0, "d050"))
 
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        return (frozenset({"d050"}),)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.statements.claims", description=__doc__)

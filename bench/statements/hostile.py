@@ -14,8 +14,10 @@ import multiprocessing
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.queues import Queue
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
@@ -46,7 +48,8 @@ def main() -> None:
 
 def _measured(held: list[float]) -> None:
     """Has the processor time of each analysis in the event loop noted."""
-    original = analyzer_pool.attempt
+    pool: Any = analyzer_pool
+    original: Callable[..., Analysis] = pool.attempt
 
     def attempt(sql: str, namespace: Namespace, catalog: Catalog, steps: int) -> Analysis:
         began = time.thread_time()
@@ -55,7 +58,7 @@ def _measured(held: list[float]) -> None:
         finally:
             held.append(time.thread_time() - began)
 
-    analyzer_pool.attempt = attempt
+    pool.attempt = attempt
 
 
 async def _run(seconds: float, clients: int, others: int, megabytes: int) -> None:
