@@ -73,6 +73,11 @@ WRITE_NOT_CLAIMED = Refusal(
 COMMAND_NOT_KNOWN = Refusal(
     "CW365", "0A000", "Report it: the guard cannot see what this command writes."
 )
+RESULT_TOO_LARGE = Refusal(
+    "CW366",
+    "53200",
+    "Write the result to a table, or SET spark.sql.thriftServer.incrementalCollect=true.",
+)
 
 GUARD_REFUSALS = (
     UNREADABLE_CLAIM,
@@ -81,4 +86,5 @@ GUARD_REFUSALS = (
     CHANGED_AFTER_DECISION,
     WRITE_NOT_CLAIMED,
     COMMAND_NOT_KNOWN,
+    RESULT_TOO_LARGE,
 )

@@ -3,7 +3,8 @@
     python -m bench.results.unread [--results 6] [--megabytes 300] [--seconds 30] [--spark K=V]..
 
 Each result is asked for by a user of its own, and not fetched. Meanwhile, and for a while longer, a
-client asks `SELECT 1` through the proxy. The rows of one kind of result are random; those of the
+client asks through the proxy for a value that takes no task: `SELECT 1` takes one, which waits for
+the tasks of the results. The rows of one kind of result are random; those of the
 other are compressed well, so that Spark, which compares compressed rows with
 spark.driver.maxResultSize, takes them for small ones.
 """
@@ -18,8 +19,10 @@ from threading import Event, Thread
 from bench.proxy import RawClient
 from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
 
 _ROW = 1_000  # characters
+_ASKED = "SELECT * FROM VALUES (1)"
 KINDS = {
     "random": "substr(concat_ws('', transform(sequence(1, 32), i -> md5(concat(id, i)))), 1, 1000)",
     "compressible": "repeat('x', 1000)",
@@ -32,18 +35,20 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=300, help="of each result")
     parser.add_argument("--seconds", type=float, default=30.0, help="after the last statement")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--plain", action="store_true", help="without the guard")
     parser.add_argument("--spark", nargs="*", default=[], metavar="KEY=VALUE", help="settings")
     args = parser.parse_args()
     spark = dict(each.split("=", 1) for each in args.spark)
     for kind in args.kinds:
-        with embedded(EAST, spark=spark) as (_, listen):
+        guard = None if args.plain else guard_jar()
+        with embedded(EAST, guard=guard, spark=spark) as (_, listen):
             for line in run(listen, kind, args.results, args.megabytes, args.seconds):
                 print(f"{kind}: {line}", flush=True)
 
 
 def run(listen: Endpoint, kind: str, results: int, megabytes: int, seconds: float) -> Iterator[str]:
     """What became of the results, and of others' statements before and beside them."""
-    yield f"SELECT 1 alone: {others(listen, Event(), 5.0)}"
+    yield f"another statement alone: {others(listen, Event(), 5.0)}"
     ended, found = Event(), list[str]()
     beside = Thread(target=lambda: found.append(others(listen, ended, float("inf"))))
     beside.start()
@@ -62,7 +67,7 @@ def run(listen: Endpoint, kind: str, results: int, megabytes: int, seconds: floa
         beside.join()
         for outcome in sorted(set(outcomes)):
             yield f"{outcomes.count(outcome)} of {results} statements: {outcome}"
-        yield f"SELECT 1 beside them: {found[0]}"
+        yield f"beside them: {found[0]}"
 
 
 def ask(
@@ -81,18 +86,21 @@ def ask(
         outcomes.append("has its result, which is not read")
     except RuntimeError as error:
         words = str(error).partition("\n")[0]
-        outcomes.append("maxResultSize" if "maxResultSize" in words else words[:150])
+        known = ("maxResultSize", "CW366")
+        outcomes.append(next((each for each in known if each in words), words[:150]))
 
 
 def others(listen: Endpoint, ended: Event, seconds: float) -> str:
-    """The times of SELECT 1 of another user, until the end, and how many failed."""
+    """The times of another user's statement, until the end, and how many failed."""
     times, failed = list[float](), 0
     with RawClient(listen, "other") as client:
-        session, until = client.open(), time.monotonic() + seconds
+        session = client.open()
+        client.execute(session, _ASKED)  # opens the session in the cluster
+        until = time.monotonic() + seconds
         while not ended.is_set() and time.monotonic() < until:
             began = time.perf_counter()
             try:
-                client.execute(session, "SELECT 1")
+                client.execute(session, _ASKED)
             except RuntimeError:
                 failed += 1
             times.append(time.perf_counter() - began)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from router.errors import CHANGED_AFTER_DECISION, GUARD_REFUSALS, REFUSALS
 
-GUARD = Path(__file__).parents[2] / "guard/src/main/java/causeway/guard/claim/ClaimException.java"
+GUARD = Path(__file__).parents[2] / "guard/src/main/java/causeway/guard"
 
 
 def test_codes_are_unique_and_ours() -> None:
@@ -15,7 +15,8 @@ def test_codes_are_unique_and_ours() -> None:
 
 
 def test_the_guards_codes_are_those_that_it_has() -> None:
-    code = GUARD.read_text()
+    names = "claim/ClaimException.java", "results/ResultTooLargeException.java"
+    code = "".join((GUARD / name).read_text() for name in names)
     assert re.findall(r'"(CW\d+)"', code) == [each.code for each in GUARD_REFUSALS]
     assert f'CHANGED = "{CHANGED_AFTER_DECISION.code}"' in code
     assert {each.sqlstate for each in GUARD_REFUSALS} == set(re.findall(r'"(\w{5})"', code)) - {

@@ -110,9 +110,10 @@ def opened(stack: Stack) -> Iterator[Opened]:
     endpoint = server(stack, C1)
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
 
-        def opening(packs: bool, *settings: str, version: int = NEWEST) -> Session:
+        def opening(packs: bool | None, *settings: str, version: int = NEWEST) -> Session:
             session = Session(connection, version)
-            for setting in (f"{PACKS}={str(packs).lower()}", *COMPILED, *settings):
+            own = () if packs is None else (f"{PACKS}={str(packs).lower()}",)
+            for setting in (*own, *COMPILED, *settings):
                 session.execute(f"SET {setting}")
             return session
 
@@ -144,6 +145,10 @@ def test_it_is_packed_in_executors(plain: Session, packing: Session, value: str)
     statement = f"SELECT {value}, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}"
     assert PACKER in packing.error(statement)
     assert PACKER not in plain.error(statement)
+
+
+def test_it_is_packed_by_default(opened: Opened) -> None:
+    assert PACKER in opened(None).error(f"SELECT n, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}")
 
 
 @pytest.mark.parametrize("value", NOT_PACKED.values(), ids=NOT_PACKED)

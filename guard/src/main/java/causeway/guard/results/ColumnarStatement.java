@@ -48,6 +48,14 @@ public final class ColumnarStatement extends SparkExecuteStatementOperation {
         });
     }
 
+    @Override
+    public void close() {
+        super.close();
+        if (context instanceof PackingContext) {
+            ((PackingContext) context).close();
+        }
+    }
+
     private boolean isFetched(FetchOrientation order) {
         return getStatus().getState() == OperationState.FINISHED
                 && (order == FetchOrientation.FETCH_NEXT || order == FetchOrientation.FETCH_PRIOR

@@ -9,29 +9,41 @@ import org.apache.hive.service.cli.FetchOrientation;
 import org.apache.hive.service.rpc.thrift.TRowSet;
 
 /** A collected result and the place in it, which moves as Spark's ArrayFetchIterator does. */
-final class PackedResult {
+final class PackedResult implements AutoCloseable {
     private final ColumnType[] types;
     private final TimeTexts times;
     private final byte[][] blocks; // packed
     /** The number of the first row of each block. */
     private final long[] starts;
     private final long rows;
+    private final ResultMemory memory;
     private long fetchStart;
     private long position;
     private int openNumber = -1;
     private PackedBlock open;
 
-    PackedResult(ColumnType[] types, TimeTexts times, List<byte[]> collected) {
+    /** The result keeps `memory` until it is closed. */
+    PackedResult(ColumnType[] types, TimeTexts times, List<byte[]> collected, ResultMemory memory) {
         this.types = types;
         this.times = times;
         blocks = collected.toArray(new byte[0][]);
         starts = new long[blocks.length];
+        this.memory = memory;
         long count = 0;
+        long bytes = 0;
         for (int number = 0; number < blocks.length; number++) {
             starts[number] = count;
             count += PackedBlock.rows(blocks[number]);
+            bytes += blocks[number].length;
         }
         rows = count;
+        memory.keep(bytes);
+    }
+
+    /** Its memory is free for other results. */
+    @Override
+    public void close() {
+        memory.close();
     }
 
     /** At most `most` rows. Dates and timestamps are formatted by the settings of the active session. */

@@ -18,12 +18,15 @@ final class PackedRows extends Dataset<Row> {
 
     private final transient ColumnType[] types;
     private final transient boolean java8Times;
+    private final transient long memory;
     private final transient Consumer<PackedResult> collected;
 
-    PackedRows(Dataset<Row> rows, ColumnType[] types, Consumer<PackedResult> collected) {
+    /** `memory` is that which all results of the server may take, in bytes. */
+    PackedRows(Dataset<Row> rows, ColumnType[] types, long memory, Consumer<PackedResult> collected) {
         super(rows.queryExecution(), rows.encoder());
         this.types = types;
         java8Times = rows.sparkSession().sessionState().conf().datetimeJava8ApiEnabled();
+        this.memory = memory;
         this.collected = collected;
     }
 
@@ -36,15 +39,28 @@ final class PackedRows extends Dataset<Row> {
         }
         Function0<PackedResult> packing = function(() -> {
             plan.resetMetrics();
-            RowPacker packer = new RowPacker(types, schema());
-            return new PackedResult(types, new TimeTexts(java8Times),
-                    plan.execute().toJavaRDD().mapPartitions(packer).collect());
+            return packed(plan);
         });
         // As Dataset.withAction does.
         collected.accept(SQLExecution$.MODULE$.withNewExecutionId(
                 queryExecution(), new Some<>(ACTION), function(() -> QueryExecution$.MODULE$
                         .withInternalError("The \"" + ACTION + "\" action failed.", packing))));
         return new Row[0];
+    }
+
+    private PackedResult packed(SparkPlan plan) {
+        ResultMemory taken = new ResultMemory(memory);
+        try {
+            RowPacker packer = new RowPacker(types, schema(), taken.id());
+            return new PackedResult(types, new TimeTexts(java8Times),
+                    plan.execute().toJavaRDD().mapPartitions(packer).collect(), taken);
+        } catch (Throwable failure) {
+            taken.close();
+            if (taken.refusal() != null) {
+                throw taken.refusal();
+            }
+            throw failure;
+        }
     }
 
     /** False for LIMIT, commands, local rows: plans that collect in a way of their own. */

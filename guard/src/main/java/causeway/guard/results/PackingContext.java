@@ -1,5 +1,6 @@
 package causeway.guard.results;
 
+import org.apache.spark.SparkConf;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
@@ -10,28 +11,60 @@ import org.apache.spark.sql.SparkSession;
  *
  * <p>The Thrift Server calls {@code sql} once for a statement, and {@code collect} of what it returns.
  */
-final class PackingContext extends SQLContext {
+final class PackingContext extends SQLContext implements AutoCloseable {
     private static final long serialVersionUID = 1;
     private static final String PACKS = "spark.causeway.results.columnar";
 
-    private transient volatile PackedResult result;
+    private static final String MEMORY = "spark.causeway.results.memory";
+
+    private transient PackedResult result;
+    private transient boolean isClosed;
 
     PackingContext(SparkSession session) {
         super(session);
     }
 
     /** The packed result; null until it is collected, and when the rows are not packed. */
-    PackedResult result() {
+    synchronized PackedResult result() {
         return result;
+    }
+
+    /** Frees the memory of the result, also of one that is still being collected. */
+    @Override
+    public synchronized void close() {
+        isClosed = true;
+        if (result != null) {
+            result.close();
+        }
+    }
+
+    private synchronized void keep(PackedResult packed) {
+        result = packed;
+        if (isClosed) {
+            packed.close();
+        }
     }
 
     @Override
     public Dataset<Row> sql(String text) {
         Dataset<Row> rows = super.sql(text);
-        if (!Boolean.parseBoolean(getConf(PACKS, "false"))) {
+        SparkConf server = sparkContext().getConf();
+        if (!Boolean.parseBoolean(getConf(PACKS, Boolean.toString(executorsPack(server))))) {
             return rows;
         }
         ColumnType[] types = ColumnType.of(rows.schema());
-        return types == null ? rows : new PackedRows(rows, types, packed -> result = packed);
+        return types == null ? rows : new PackedRows(rows, types, memory(server), this::keep);
+    }
+
+    /** Executors of their own need the guard's jar, which their agent brings. */
+    private static boolean executorsPack(SparkConf server) {
+        return server.get("spark.master", "").startsWith("local")
+                || server.get("spark.executor.extraJavaOptions", "").contains("-javaagent:");
+    }
+
+    /** Bytes that all results of this server may take. */
+    private static long memory(SparkConf server) {
+        double share = server.getDouble(MEMORY, 0.5);
+        return share == 0 ? Long.MAX_VALUE : (long) (Runtime.getRuntime().maxMemory() * share);
     }
 }

@@ -22,10 +22,13 @@ final class RowPacker implements FlatMapFunction<Iterator<InternalRow>, byte[]> 
 
     private final ColumnType[] types;
     private final StructType schema;
+    private final String result;
 
-    RowPacker(ColumnType[] types, StructType schema) {
+    /** `result` is the name of its {@link ResultMemory}. */
+    RowPacker(ColumnType[] types, StructType schema, String result) {
         this.types = types;
         this.schema = schema;
+        this.result = result;
     }
 
     @Override
@@ -35,6 +38,7 @@ final class RowPacker implements FlatMapFunction<Iterator<InternalRow>, byte[]> 
             columns[column] = new ColumnPacker(
                     types[column], schema.fields()[column].dataType(), column);
         }
+        ResultMemory memory = ResultMemory.of(result);
         return new Iterator<byte[]>() {
             @Override
             public boolean hasNext() {
@@ -43,7 +47,11 @@ final class RowPacker implements FlatMapFunction<Iterator<InternalRow>, byte[]> 
 
             @Override
             public byte[] next() {
-                return block(rows, columns);
+                byte[] block = block(rows, columns);
+                if (memory != null) {
+                    memory.pack(block.length);
+                }
+                return block;
             }
         };
     }
