@@ -1,9 +1,10 @@
 """Spark's own SQL test inputs give through the proxy what a Thrift Server gives directly.
 
 Each file runs statement by statement in a fresh session and a fresh database, first on the Thrift
-Server of c1 and then through the proxy. Compared are the types and rows of each result, in order
-where the statement orders them, or the class and SQLSTATE of its error. The default run takes a
-sample of the files; `make spark-inputs` takes all of them.
+Server of c1, which makes rows of its results there, and then through the proxy, where it packs
+them. Compared are the types and rows of each result, in order where the statement orders them, or
+the class and SQLSTATE of its error. The default run takes a sample of the files; `make
+spark-inputs` takes all of them.
 """
 
 import os
@@ -151,6 +152,9 @@ def run_file(stack: Stack, file: InputFile, cluster: ClusterName | None) -> list
     try:
         with closing(_connect(stack, cluster)) as connection:
             _prepare(connection, file)
+            if cluster is not None:
+                with closing(connection.cursor()) as cursor:
+                    cursor.execute("SET spark.causeway.results.columnar=false")
             return [timed(connection, statement) for statement in file.statements]
     finally:
         with closing(_connect(stack, C1)) as connection, closing(connection.cursor()) as cursor:
