@@ -54,11 +54,7 @@ def test_a_refused_statement_is_seen_and_freed_by_the_copy_button(
     # As a new user, whom `causeway up` led to this page.
     chromium.open(f"/where?{urlencode({'sql': refused})}")
     assert "not known" not in page.locator(".ways").inner_text()  # the sizes of both
-    way = page.locator("section.way").filter(has_text=f"run in {C1}")
-    way.get_by_role("button", name=f"Copy to {C1}").click()
-    page.get_by_text("copying").wait_for()
-    chromium.picture("copying")
-    page.locator(".badge.finished").wait_for(timeout=COPIED)
+    copy_to_c1(chromium, picture="copying")
     page.get_by_role("link", name="See what it freed").click()
     page.get_by_role("heading", name=f"It would run in {C1}").wait_for()
     page.get_by_role("button", name="Run it as ada").click()
@@ -66,11 +62,20 @@ def test_a_refused_statement_is_seen_and_freed_by_the_copy_button(
     chromium.open("/refusals")
     group.get_by_text(f"it would run now, in {C1}").wait_for()
     chromium.picture("freed")
-    look_at_the_copy(chromium, db, sql)
+    look_at_the_copy(chromium, db, sql, refused)
 
 
-def look_at_the_copy(chromium: Watched, db: str, sql: Sql) -> None:
-    """The screens of tables, after a copy of `visits` was made: it is fresh, then stale."""
+def copy_to_c1(chromium: Watched, picture: str) -> None:
+    """Presses the button of a page that says how the statement could run, and waits."""
+    way = chromium.page.locator("section.way").filter(has_text=f"run in {C1}")
+    way.get_by_role("button", name=f"Copy to {C1}").click()
+    chromium.page.get_by_text("copying").wait_for()
+    chromium.picture(picture)
+    chromium.page.locator(".badge.finished").wait_for(timeout=COPIED)
+
+
+def look_at_the_copy(chromium: Watched, db: str, sql: Sql, refused: str) -> None:
+    """The screens of tables, after a copy of `visits` was made: it is fresh, stale, fresh again."""
     page = chromium.page
     chromium.open(f"/freshness?database={db}")
     row = page.locator("tr").filter(has_text=f"{db}.visits")
@@ -80,6 +85,10 @@ def look_at_the_copy(chromium: Watched, db: str, sql: Sql) -> None:
     row.get_by_role("link", name=f"{db}.visits").click()
     page.locator(".state.stale").first.wait_for()
     chromium.picture("freshness-stale")
+    chromium.open(f"/where?{urlencode({'sql': refused})}")
+    copy_to_c1(chromium, picture="copying-again")
+    chromium.open(f"/freshness?database={db}")
+    row.locator(".state.fresh").wait_for()
     chromium.open("/lag")
     copied = page.locator("tr").filter(has_text=f"{db}.visits")
     copied.filter(has_text=C1).first.wait_for()
