@@ -104,6 +104,11 @@ class SnapshotLoader:
 
         return await self._pool.run(read)
 
+    @property
+    def keeps_lists(self) -> bool:
+        """Whether `listed` and `schemas` can have an answer, for these settings."""
+        return self._describes
+
     async def listed(
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:

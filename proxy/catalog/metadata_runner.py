@@ -12,7 +12,8 @@ no temporary views. A plain session need not be open in the cluster. The global 
 in its user's session that is open there, so that a hundred new clients open one session, not a
 hundred. Of any other session it is learned in the session itself, again after each change.
 
-Whatever is not certain is left to the cluster.
+Metastore and cluster are asked at the same time: after a start each takes a while to answer its
+first question. Whatever is not certain is left to the cluster.
 """
 
 import asyncio
@@ -90,12 +91,13 @@ class Metadata:
     ) -> LocalResult | None:
         """The whole result, when it is certain; None: the cluster has to say."""
         asked = question(name, arguments)
-        if asked is None:
+        if asked is None or not self._loader.keeps_lists:
             return None
         if asked.name == SCHEMAS:
             return await self._schemas(asked, session, cluster)
-        listed = await self._loader.listed(asked.databases)
-        from_cluster = None if listed is None else await self._ask_cluster(asked, session, cluster)
+        listed, from_cluster = await asyncio.gather(
+            self._loader.listed(asked.databases), self._ask_cluster(asked, session, cluster)
+        )
         if listed is None or from_cluster is None:
             return None
         schema, temporary = from_cluster
@@ -111,9 +113,8 @@ class Metadata:
     async def _schemas(
         self, asked: MetadataQuestion, session: UserSession, cluster: ClusterName
     ) -> LocalResult | None:
-        databases = await self._loader.schemas(asked.databases)
-        from_cluster = (
-            None if databases is None else await self._ask_cluster(asked, session, cluster)
+        databases, from_cluster = await asyncio.gather(
+            self._loader.schemas(asked.databases), self._ask_cluster(asked, session, cluster)
         )
         if databases is None or from_cluster is None:
             return None

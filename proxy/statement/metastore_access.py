@@ -72,6 +72,11 @@ class Loader(Protocol):
         """The tables and views that the database has now; none when there is no such."""
         ...
 
+    @property
+    def keeps_lists(self) -> bool:
+        """Whether `listed` and `schemas` can have an answer, for these settings."""
+        ...
+
     async def listed(
         self, wanted: Callable[[str], bool]
     ) -> Sequence[tuple[str, Sequence[ListedTable]]] | None:

@@ -129,6 +129,10 @@ class FakeMetastore:
         known = plain | self.copied
         return [TableCopies(ref, known[str(ref)]) for ref in tables if str(ref) in known]
 
+    @property
+    def keeps_lists(self) -> bool:
+        return self.lists is not None
+
     async def schemas(self, wanted: Callable[[str], bool]) -> Any:
         return None
 

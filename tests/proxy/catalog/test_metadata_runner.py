@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -48,6 +49,7 @@ class FakeUpstream:
         self.temporary: list[Row] = [TEMPORARY]
         self.problem: Exception | None = None
         self.calls: list[str] = []
+        self.fetched = asyncio.Event()
         self.closed = 0
 
     async def call(self, name: str, request: bytes) -> Struct:
@@ -57,6 +59,7 @@ class FakeUpstream:
         if name == "GetInfo":
             return replies.info(self.version)
         if name == "FetchResults":
+            self.fetched.set()
             table = self._table(decode_message(request))
             reply = replies.reply(name, 0, results.fetch_reply(table, 0, 100_000, 9))
             return replies.read_result(reply, name)
@@ -107,6 +110,8 @@ class FakeSession:
 
 
 class World:
+    keeps_lists = True
+
     def __init__(self) -> None:
         self.lists: Any = LISTS
         self.upstream = FakeUpstream()
@@ -150,6 +155,33 @@ def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> 
         world.upstream.temporary = []
         assert await world.names() == ["t"]
         assert world.upstream.calls == ["GetTables", "GetResultSetMetadata", "FetchResults"]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("name", ["GetTables", "GetSchemas"])
+def test_the_cluster_is_asked_while_the_metastore_lists(name: str) -> None:
+    async def scenario(world: World) -> None:
+        listing = world.listed, world.schemas
+
+        async def until_the_cluster_answers(listed: Any, wanted: Callable[[str], bool]) -> Any:
+            async with asyncio.timeout(5):
+                await world.upstream.fetched.wait()
+            return await listed(wanted)
+
+        slow = [partial(until_the_cluster_answers, each) for each in listing]
+        cast(Any, world).listed, cast(Any, world).schemas = slow
+        assert await world.ask(name) is not None
+
+    play(scenario)
+
+
+def test_the_cluster_is_not_asked_where_lists_are_never_known() -> None:
+    async def scenario(world: World) -> None:
+        world.keeps_lists = False
+        assert await world.ask() is None
+        assert await world.ask("GetSchemas") is None
+        assert world.upstream.calls == []
 
     play(scenario)
 
