@@ -9,6 +9,7 @@ Proxies and writers die and leave their marks, and the view starts again.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -49,6 +50,7 @@ TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in CLUST
 PLAIN = [TableRef("db", "a")]
 PARTED = TableRef("db", "p")
 DAYS = ["1", "2"]
+LIVES = int(os.environ.get("CAUSEWAY_HISTORIES", "60"))
 
 clusters = st.sampled_from(CLUSTERS)
 tables = st.sampled_from([*PLAIN, PARTED])
@@ -646,4 +648,4 @@ class Lives(RuleBasedStateMachine):
 
 
 TestLives = pytest.mark.slow(Lives.TestCase)
-TestLives.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestLives.settings = settings(max_examples=LIVES, stateful_step_count=60, deadline=None)

@@ -52,7 +52,7 @@ C1, C2 = ClusterName("C1"), ClusterName("C2")
 TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in (C1, C2)}, C1)
 REF = TableRef("db", "p")
 DAYS = ("1", "2")
-HISTORIES = int(os.environ.get("CAUSEWAY_HISTORIES", "1000"))
+HISTORIES = int(os.environ.get("CAUSEWAY_HISTORIES", "300"))
 
 
 class Turns:
