@@ -37,22 +37,40 @@ from tests.e2e.conftest import rows, run_sql, server
 from tests.e2e.console.conftest import browsing
 from tests.e2e.support.fronts import serving
 from tests.e2e.support.hudi_spark import BUNDLES
+from tests.e2e.support.interpreted import INTERPRETED
 from tests.e2e.support.metastores import MetastoreAlone
 from tests.e2e.support.spark_job import SparkJob
 
 pytestmark = pytest.mark.e2e
 
+# What Hudi's writers do beside their commits costs more than these. Tables with `METADATA` have it.
+BRIEF = """\
+hoodie.metadata.enable false
+hoodie.embed.timeline.server false
+hoodie.write.markers.type DIRECT
+hoodie.upsert.shuffle.parallelism 1
+hoodie.insert.shuffle.parallelism 1
+hoodie.bulkinsert.shuffle.parallelism 1
+hoodie.delete.shuffle.parallelism 1
+"""
+METADATA = "'hoodie.metadata.enable' = 'true'"
+
 
 @pytest.fixture(scope="module")
 def hudi_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     proxy, console = free_ports(2)
-    spec = StackSpec((ClusterName("c1"), ClusterName("c2")), proxy, console, guard=guard_jar())
+    clusters = ClusterName("c1"), ClusterName("c2")
+    spec = StackSpec(clusters, proxy, console, guard=guard_jar(), spark=INTERPRETED)
     try:
         spec = with_hudi(spec, BUNDLES.parent)
     except StorageFault as fault:
         pytest.skip(f"no Hudi bundle: {fault}")
-    with Stack(spec, tmp_path_factory.mktemp("hudi")) as running:
-        yield running
+    folder = tmp_path_factory.mktemp("hudi")
+    (folder / "hudi-defaults.conf").write_text(BRIEF)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HUDI_CONF_DIR", str(folder))
+        with Stack(spec, folder / "stack") as running:
+            yield running
 
 
 def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
@@ -64,7 +82,7 @@ def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
         cursor,
         "CREATE DATABASE lake",
         "CREATE TABLE lake.trips (id INT, v STRING, ts BIGINT) USING hudi "
-        "TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')",
+        f"TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts', {METADATA})",
         "INSERT INTO lake.trips VALUES (1, 'a', 1), (2, 'b', 1)",
         "MERGE INTO lake.trips t USING (SELECT 2 id, 'new' v, 2L ts) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
@@ -302,6 +320,7 @@ DIRECT = {
     "OVERWRITE": "INSERT OVERWRITE {0} VALUES (4, 'd', 1)",
     "TRUNCATE": "TRUNCATE TABLE {0}",
 }
+ROWS, ALL = ("INSERT", "MERGE", "OVERWRITE"), tuple(DIRECT)  # UPDATE and DELETE write as MERGE does
 KEYED = "TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')"
 
 
@@ -334,12 +353,15 @@ def _copied(stack: Stack, name: str, partitioned: str = "") -> tuple[Path, Calla
     return source, fresh
 
 
-@pytest.mark.parametrize("partitioned", ["", "PARTITIONED BY (ds)"])
-def test_direct_writes_of_hudi_tables_end_their_copies(hudi_stack: Stack, partitioned: str) -> None:
+@pytest.mark.parametrize(("partitioned", "kinds"), [("", ALL), ("PARTITIONED BY (ds)", ROWS)])
+def test_direct_writes_of_hudi_tables_end_their_copies(
+    hudi_stack: Stack, partitioned: str, kinds: tuple[str, ...]
+) -> None:
     if hudi_stack.spec.guard is None:
         pytest.skip("no guard")
     left = {}
-    for number, (what, statement) in enumerate(DIRECT.items()):
+    for number, what in enumerate(kinds):
+        statement = DIRECT[what]
         name = f"h{number}{'p' if partitioned else ''}"
         _, fresh = _copied(hudi_stack, name, partitioned)
         text = statement.format(f"past.{name}")
@@ -433,7 +455,8 @@ def feeds(hudi_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "CREATE DATABASE feeds",
         "USE CLUSTER c1",
         "CREATE TABLE feeds.hits (id INT, v STRING, ts BIGINT, ds STRING) USING hudi "
-        "PARTITIONED BY (ds) TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')",
+        "PARTITIONED BY (ds)"
+        f" TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts', {METADATA})",
         "INSERT INTO feeds.hits VALUES (1, 'a', 1, '2024-01-01-00'), (2, 'b', 1, '2024-01-01-01')",
     )
     with MetastoreAlone(folder / "other") as other:
