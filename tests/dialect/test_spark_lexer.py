@@ -18,7 +18,7 @@ from tests.dialect.spark.client import Answer, SparkText, spark_text
 from tests.dialect.spark.new_seed import warn_of
 
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
-COUNT = int(os.environ.get("CAUSEWAY_TEXTS", "5000"))
+COUNT = int(os.environ.get("CAUSEWAY_TEXTS", "2500"))
 _PIECES = [
     *("/*", "*/", "/*+", "+", "*", "/", "--", "\\", "\n", "\r", "\r\n", " ", "\t", "'", '"', "`"),
     *("''", '""', "``", "\\'", '\\"', "\\\n", "r'", 'R"', "x'", "a", "b2", "_", "select", "SET"),

@@ -21,9 +21,9 @@ from tests.dialect.spark.queries import VARIABLES
 from tests.dialect.spark.statements import Writer, walks
 
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
-COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "1500"))
+COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "600"))
 _SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[3] / "shared"))
-_NEW_SEED_SECONDS = 8
+_NEW_SEED_SECONDS = 3
 
 pytestmark = [pytest.mark.e2e, pytest.mark.spark4]
 
