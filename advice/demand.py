@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from advice.replay import Option, Outcome, Verdict
+from advice.replay import Held, Option, Outcome, Verdict
 from advice.statement_log import Logged
 from advice.stock import DAY
 from conf.names import TableRef
@@ -73,6 +73,16 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """Statements that name the same tables, `rate` of them a day: those that they read, each with
+    the clusters that have what is read of it, and those that they write."""
+
+    reads: Held
+    writes: frozenset[TableRef]
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Statements that do not run for one reason. `example` is one of their templates."""
 
@@ -95,6 +105,7 @@ class Replayed:
     demands: Sequence[Demand]
     writes: Mapping[TableRef, float]
     rate: float
+    uses: Sequence[Use] = ()
 
 
 def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
@@ -103,6 +114,7 @@ def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
     codes: Counter[str] = Counter()
     demands: defaultdict[tuple[Option, ...], float] = defaultdict(float)
     writes: defaultdict[TableRef, float] = defaultdict(float)
+    uses: defaultdict[tuple[Held, frozenset[TableRef]], float] = defaultdict(float)
     reasons: defaultdict[tuple[Verdict, str], Counter[str]] = defaultdict(Counter)
     templates: set[str] = set()
     texts = 0
@@ -118,6 +130,8 @@ def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
         demands[outcome.options] += rate
         for table in outcome.writes:
             writes[table] += rate
+        if outcome.verdict in (Verdict.RUNS, Verdict.REFUSED):
+            uses[outcome.held, outcome.writes] += rate
     groups: defaultdict[Verdict, list[Group]] = defaultdict(list)
     for (verdict, reason), shapes in reasons.items():
         example, _ = shapes.most_common(1)[0]
@@ -135,4 +149,5 @@ def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
         [Demand(options, rate) for options, rate in demands.items()],
         writes,
         sum(demands.values()),
+        [Use(held, written, rate) for (held, written), rate in uses.items()],
     )

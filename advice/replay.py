@@ -3,7 +3,7 @@
 The analysis and the router are those of the proxy; nothing is decided here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,6 +19,7 @@ from router.request import Facts, Request, is_copyable, tables_needed
 from router.route import route
 
 Option = tuple[ClusterName, frozenset[Part]]
+Held = tuple[tuple[TableRef, frozenset[ClusterName]], ...]
 
 
 class Verdict(StrEnum):
@@ -34,7 +35,7 @@ class Verdict(StrEnum):
 class Outcome:
     """`code` and `because` say why it does not run today. `options` are the clusters that may run
     it, each with the parts that it has to have copies of (DC-R5, DC-R7); none if copies do not
-    help.
+    help. `held` has for each table that is read the clusters that have what is read of it.
     """
 
     verdict: Verdict
@@ -44,6 +45,7 @@ class Outcome:
     options: tuple[Option, ...] = ()
     reads: frozenset[TableRef] = frozenset()
     writes: frozenset[TableRef] = frozenset()
+    held: Held = ()
 
 
 def replay(
@@ -80,12 +82,23 @@ def replay(
         clusters=stock.clusters,
     )
     decision = route(request, facts)
-    options = tuple(_options(request, statement, facts, stock, at))
+    read = inputs(statement, facts, request.coverage)
+    options = tuple(_options(request, statement, facts, read, stock, at))
+    held = tuple((each.table, _holders(each, stock.clusters)) for each in read)
     if isinstance(decision, RunIn):
-        return Outcome(Verdict.RUNS, statement.kind, "", "", options, reads, writes)
+        return Outcome(Verdict.RUNS, statement.kind, "", "", options, reads, writes, held)
     assert isinstance(decision, Refuse)  # a statement of Causeway's own was answered above
     because = _because(decision)
-    return Outcome(Verdict.REFUSED, statement.kind, decision.code, because, options, reads, writes)
+    return Outcome(
+        Verdict.REFUSED, statement.kind, decision.code, because, options, reads, writes, held
+    )
+
+
+def _holders(read: Input, clusters: Sequence[ClusterName]) -> frozenset[ClusterName]:
+    """The clusters that have what is read of an input."""
+    return frozenset(
+        cluster for cluster in clusters if all(each.readable_in(cluster) for each in read.replicas)
+    )
 
 
 def _because(decision: Refuse) -> str:
@@ -99,13 +112,17 @@ def _because(decision: Refuse) -> str:
 
 
 def _options(
-    request: Request, statement: Known, facts: Facts, stock: Stock, at: float | None
+    request: Request,
+    statement: Known,
+    facts: Facts,
+    found: Sequence[Input],
+    stock: Stock,
+    at: float | None,
 ) -> Iterator[Option]:
     """The clusters that the router's rules would try, with the parts that lie elsewhere."""
     primaries = output_primaries(statement, facts)
     if len(primaries) > 1:
         return
-    found = inputs(statement, facts, request.coverage)
     paths = path_clusters(request, statement)
     tried = [*primaries] or [cluster for each in found for cluster in each.clusters()]
     if not primaries:

@@ -39,12 +39,13 @@ def copy_statement(
 ) -> str:
     """The statement that copies the table, or these partitions of it (DC-P1)."""
     specs = (
-        ", ".join(f"{_name(key)} = {_text(value)}" for key, value in spec) for spec in partitions
+        ", ".join(f"{quoted_name(key)} = {_text(value)}" for key, value in spec)
+        for spec in partitions
     )
     clauses = ", ".join(f"PARTITION ({spec})" for spec in specs)
-    names = f"{_name(table.db)}.{_name(table.name)}"
+    names = f"{quoted_name(table.db)}.{quoted_name(table.name)}"
     what = f"{names} {clauses}".rstrip()
-    return f"ALTER TABLE {what} COPY {_name(source)} TO {_name(target)}"
+    return f"ALTER TABLE {what} COPY {quoted_name(source)} TO {quoted_name(target)}"
 
 
 def copies_needed(
@@ -160,7 +161,8 @@ def _of_partitions(
     ]
 
 
-def _name(text: str) -> str:
+def quoted_name(text: str) -> str:
+    """A name as a statement has it."""
     return text if _PLAIN.fullmatch(text) else "`" + text.replace("`", "``") + "`"
 
 

@@ -1,8 +1,10 @@
-"""`causeway advise`: says which copies to make and to drop, and does so.
+"""`causeway advise`: says which copies to make and to drop, or which primaries to change, and does
+so.
 
     causeway advise --history --conf causeway.toml --share 0.9 --budget west=20TB
     causeway advise --history --conf causeway.toml --apply
     causeway advise --history --conf causeway.toml --apply --every 24h
+    causeway advise --history --conf causeway.toml --primaries
     causeway advise --undo --conf causeway.toml
 
 Exit status: 0 done, 1 something could not be done, 2 wrong usage.
@@ -22,9 +24,10 @@ from advice.errors import BadPlan
 from advice.policy import Policy
 from advice.stock import Stock
 from cli.advice.apply import Applier, undo
+from cli.advice.primaries import PrimaryAdvice
 from cli.advice.record import PATH, held
 from cli.advice.repeat import interval, repeat
-from cli.advice.sources import add_source_arguments, read_source
+from cli.advice.sources import Source, add_source_arguments, read_source
 from cli.lifecycle.lifecycle_options import add_store_options
 from conf.formats import size_text
 from conf.kinds import size
@@ -38,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     doing.add_argument("--plan", action="store_true", help="only show the advice (the default)")
     doing.add_argument("--apply", action="store_true", help="make and drop copies as advised")
     doing.add_argument("--undo", action="store_true", help="take back what was last applied")
+    add(
+        "--primaries",
+        action="store_true",
+        help="advice about tables' primaries, not about copies",
+    )
     add(
         "--share",
         type=float,
@@ -118,6 +126,9 @@ def run(args: argparse.Namespace) -> int:
     if args.every is not None and not args.apply:
         print("causeway advise: --every needs --apply", file=sys.stderr)
         return 2
+    if args.every is not None and args.primaries:
+        print("causeway advise: --every cannot be used with --primaries", file=sys.stderr)
+        return 2
     if args.undo:
         with held(args.record):
             return undo(args)
@@ -133,6 +144,8 @@ def _advise(args: argparse.Namespace) -> int:
     budgets = _budgets(args)
     source = read_source(args, all_tables=args.drop_unread)
     _check_clusters(budgets, source.stock)
+    if args.primaries:
+        return _advise_primaries(args, source, budgets)
     found = candidates(source.stock, source.replayed.demands, source.replayed.writes, budgets)
     made = policy_of(args).copies(found)
     plan = advice(found, made)
@@ -141,6 +154,12 @@ def _advise(args: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(found, made, plan)))
     return Applier(args, source.stock).apply(plan) if args.apply else 0
+
+
+def _advise_primaries(args: argparse.Namespace, source: Source, budgets: Budgets) -> int:
+    about = PrimaryAdvice(source, budgets)
+    print(json.dumps(about.document(), indent=2) if args.json else "\n".join(about.lines()))
+    return about.apply(args) if args.apply else 0
 
 
 def policy_of(args: argparse.Namespace) -> Policy:

@@ -14,6 +14,7 @@ from advice.stock import Stock
 from cli.advice.record import Done, read_record, write_record
 from cli.main import build_parser, command_module
 from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
 
 
 class Applier:
@@ -32,6 +33,17 @@ class Applier:
         for each in sorted(plan, key=lambda each: each.action == "drop"):
             failed |= self._apply(each)
         return failed
+
+    def assign(self, table: TableRef, source: ClusterName, target: ClusterName) -> int:
+        """Makes the target the primary of a table, which has no copy there then. 1 if it failed."""
+        steps = [Done("assign", str(table), target, source=source)]
+        if has_copy(self._stock, table, target):
+            steps.insert(0, Done("drop", str(table), target))
+        for done in steps:
+            if _command(self._args, *_words(done)):
+                return 1
+            self._note(done)
+        return 0
 
     def _apply(self, each: Advice) -> int:
         table = self._stock.stock_of(each.table)
@@ -93,6 +105,8 @@ def _undo(args: argparse.Namespace, done: Done) -> int:
             return _run("entity", "delete", "feed", done.feed, *store)
         case "make":
             return _command(args, *_drop(done))
+        case "assign":
+            return _command(args, *_assign(done.table, done.source))
         case _:
             return _command(args, *_make(done))
 
@@ -105,6 +119,22 @@ def _make(done: Done) -> Sequence[str]:
 def _drop(done: Done) -> Sequence[str]:
     named = [word for name in done.partitions for word in ("--partition", name)]
     return "table", "assign", done.table, "--no-copy", done.cluster, *named
+
+
+def _assign(table: str, primary: str) -> Sequence[str]:
+    return "table", "assign", table, "--primary", primary
+
+
+def _words(done: Done) -> Sequence[str]:
+    return _drop(done) if done.action == "drop" else _assign(done.table, done.cluster)
+
+
+def has_copy(stock: Stock, table: TableRef, cluster: ClusterName) -> bool:
+    """Whether the cluster has a copy of the table or of some of its partitions."""
+    found = stock.stock_of(table)
+    assert found is not None  # advice is about tables that are there
+    placed = () if found.placed is None else found.placed.replicas
+    return any(cluster in each.fresh | each.stale for each in (found.facts.replicas, *placed))
 
 
 def _command(args: argparse.Namespace, *words: str) -> int:

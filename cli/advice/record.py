@@ -14,8 +14,9 @@ PATH = Path(".causeway/advice.json")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """One thing that was done: `make` or `drop` a copy, or `feed`. `filter` and `partitions` are
-    empty where all of the table was meant; `feed` is the name of a feed."""
+    """One thing that was done: `make` or `drop` a copy, `feed`, or `assign` a primary. `filter` and
+    `partitions` are empty where all of the table was meant; `feed` is the name of a feed, `source`
+    the primary before."""
 
     action: str
     table: str
@@ -23,6 +24,7 @@ class Done:
     filter: str = ""
     partitions: tuple[str, ...] = ()
     feed: str = ""
+    source: str = ""
 
 
 @contextmanager

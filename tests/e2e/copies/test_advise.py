@@ -37,3 +37,30 @@ def test_apply_lets_a_refused_statement_run_and_undo_takes_it_back(
     assert main(["advise", str(log), *target, "--undo"]) == 0
     with pytest.raises(OperationalError, match="CW104"):
         sql(join)
+
+
+def test_a_primary_is_assigned_where_the_files_are(
+    db: str, sql: Sql, tables: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql(
+        f"USE CLUSTER {C1}",
+        *(f"CREATE TABLE {db}.{table} (id INT) USING parquet" for table in ("few", "many")),
+        *(f"INSERT INTO {db}.{table} VALUES (1)" for table in ("few", "many")),
+    )
+    target = ["--conf", str(tables.stack.layout.settings)]
+    assert main(["table", "assign", f"{db}.few", "--primary", C2, *target]) == 0
+    join = f"SELECT few.id FROM {db}.few JOIN {db}.many USING (id)"
+    with pytest.raises(OperationalError, match="CW104"):
+        sql("USE CLUSTER", join)
+    (tmp_path / "log.sql").write_text(join)
+    target += ["--record", str(tmp_path / "r.json")]
+    capsys.readouterr()
+    words = ["advise", str(tmp_path / "log.sql"), "--primaries", *target]
+    assert main([*words, "--budget", f"{C2}=0", "--json"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["primaries"]
+    assert (only["to"], only["files_stay"]) == (C1, True)
+    assert main([*words, "--budget", f"{C2}=0", "--apply"]) == 0
+    assert sql(join) == [(1,)]
+    assert main(["advise", *target, "--undo"]) == 0
+    with pytest.raises(OperationalError, match="CW104"):
+        sql(join)

@@ -1,0 +1,167 @@
+"""Tables that would better have their primary in another cluster, for statements of the past.
+
+A statement runs in a cluster that has all that it reads, and that is the primary of what it writes.
+A table that most statements read or write together with tables of another cluster keeps these from
+running, or needs copies which its writes make stale. Such tables are moved one after the other, the
+one first by which most statements gain, since each move changes what the others would gain.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from advice.copies import Budgets, Link
+from advice.demand import Use
+from advice.stock import Stock
+from conf.names import ClusterName, TableRef
+
+MOST = 20  # tables in one plan
+_LEAST = 0.001  # of all statements that a move has to let run
+_CLEARLY = 2.0  # times as many statements run by a move as no longer run
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A primary in another cluster. `gained` statements a day run then and not before, `lost` ones
+    no longer, given that the table has no copies then. `size` is that of the table in bytes."""
+
+    table: TableRef
+    source: ClusterName
+    target: ClusterName
+    gained: float
+    lost: float
+    size: float
+
+    @property
+    def net(self) -> float:
+        return self.gained - self.lost
+
+
+@dataclass(frozen=True, slots=True)
+class Primaries:
+    """A plan: its moves in their order, and the statements a day that run before and after it."""
+
+    moves: Sequence[Move]
+    total: float
+    before: float
+    after: float
+
+
+def primaries(stock: Stock, uses: Iterable[Use], budgets: Budgets, most: int = MOST) -> Primaries:
+    """The plan for these statements. Tables that are moved to a cluster have at most the bytes that
+    its budget allows copies, those over a link at most the bytes of a day."""
+    search = _Search(stock, [use for use in uses if use.reads or use.writes])
+    before = search.running()
+    room = _Room(dict(budgets.kept), dict(budgets.sent))
+    moves: list[Move] = []
+    ways = {table: search.ways(table) for table in sorted(search.by_table)}
+    while len(moves) < most:
+        possible = [move for each in ways.values() for move in each if room.has(move)]
+        if not possible:
+            break
+        best = max(possible, key=lambda move: (move.net, -move.size))
+        moves.append(best)
+        room.take(best)
+        search.moved[best.table] = best.target
+        for table in search.neighbours(best.table):
+            ways[table] = search.ways(table)
+    return Primaries(moves, search.total, before, search.running())
+
+
+@dataclass(slots=True)
+class _Room:
+    """The bytes that are left in clusters and on links; no limit where one is missing."""
+
+    kept: dict[ClusterName, float]
+    sent: dict[Link, float]
+
+    def has(self, move: Move) -> bool:
+        link = move.source, move.target
+        kept = self.kept.get(move.target, move.size)
+        return move.size <= min(kept, self.sent.get(link, move.size))
+
+    def take(self, move: Move) -> None:
+        link = move.source, move.target
+        if move.target in self.kept:
+            self.kept[move.target] -= move.size
+        if link in self.sent:
+            self.sent[link] -= move.size
+
+
+class _Search:
+    """Where statements run, after the moves of `moved`."""
+
+    def __init__(self, stock: Stock, uses: Sequence[Use]) -> None:
+        self.stock = stock
+        self.moved: dict[TableRef, ClusterName] = {}
+        self.total = sum(use.rate for use in uses)
+        self._uses = uses
+        self.by_table: defaultdict[TableRef, list[Use]] = defaultdict(list)
+        for use in uses:
+            for table in _named(use):
+                self.by_table[table].append(use)
+
+    def running(self) -> float:
+        """The statements a day that run."""
+        return sum(use.rate for use in self._uses if self._runs(use, self.moved))
+
+    def neighbours(self, table: TableRef) -> set[TableRef]:
+        """The tables of the statements that name the table."""
+        return {each for use in self.by_table[table] for each in _named(use)}
+
+    def ways(self, table: TableRef) -> list[Move]:
+        """The moves of a table that are worth it; a table is moved once."""
+        found = self.stock.stock_of(table)
+        homes = self._homes(table, {})
+        if found is None or table in self.moved or not found.facts.copyable or len(homes) != 1:
+            return []
+        (source,) = homes
+        size = found.known_size(self.stock.usual_size)
+        moves = []
+        for target in self.stock.clusters:
+            if target != source:
+                gained, lost = self._change(table, target)
+                if gained - lost >= _LEAST * self.total and gained >= _CLEARLY * lost:
+                    moves.append(Move(table, source, target, gained, lost, size))
+        return moves
+
+    def _change(self, table: TableRef, target: ClusterName) -> tuple[float, float]:
+        then = {**self.moved, table: target}
+        gained = lost = 0.0
+        for use in self.by_table[table]:
+            ran, runs = self._runs(use, self.moved), self._runs(use, then)
+            if runs and not ran:
+                gained += use.rate
+            elif ran and not runs:
+                lost += use.rate
+        return gained, lost
+
+    def _runs(self, use: Use, moved: Mapping[TableRef, ClusterName]) -> bool:
+        """Whether a cluster can run it by the router's rules (DC-R3, DC-R4, DC-R7, D4)."""
+        tried = {home for table in use.writes for home in self._homes(table, moved)}
+        if len(tried) > 1:
+            return False
+        if not tried:
+            tried = {home for table, _ in use.reads for home in self._homes(table, moved)}
+            if self.stock.use_default:
+                tried.add(self.stock.default)
+        for table, clusters in use.reads:
+            tried &= {moved[table]} if table in moved else clusters
+        return bool(tried)
+
+    def _homes(
+        self, table: TableRef, moved: Mapping[TableRef, ClusterName]
+    ) -> frozenset[ClusterName]:
+        """The primaries of a table and of its partitions; none of a view or a table that is not
+        there."""
+        if table in moved:
+            return frozenset({moved[table]})
+        found = self.stock.stock_of(table)
+        if found is None or found.info.view is not None:
+            return frozenset()
+        placed = () if found.placed is None else found.placed.replicas
+        return frozenset({found.facts.replicas.primary, *(each.primary for each in placed)})
+
+
+def _named(use: Use) -> set[TableRef]:
+    return {*use.writes, *(table for table, _ in use.reads)}
