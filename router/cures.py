@@ -1,18 +1,19 @@
 """The copies that would let a refused statement run, and the statements that make them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conf.formats import size_text
 from conf.names import ClusterName, TableRef
-from conf.partitions import PlacedPartitions, Replicas
+from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from router.needs import Input
 from router.obstacles import NAMED
 from router.request import Facts, is_copyable
 
 STATEMENTS = 3  # in a message
 PARTITIONS = 10_000  # of one table that are copied one by one
+FAR = 3  # times the fewest bytes that are copied to a cluster that suits later queries
 RATE = 100_000_000  # bytes a second, for an estimate
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -59,12 +60,51 @@ def copies_needed(
 
 
 def cheapest(
-    inputs: Sequence[Input], facts: Facts, clusters: Iterable[ClusterName]
+    inputs: Sequence[Input],
+    facts: Facts,
+    clusters: Iterable[ClusterName],
+    lacking: Mapping[ClusterName, float],
+    most: int,
 ) -> tuple[CopyNeeded, ...]:
-    """The copies of the fewest bytes with which one of the clusters has all inputs; copies of known
-    sizes before others. Empty if no copies help."""
-    needed = (copies_needed(inputs, facts, each) for each in clusters)
-    return min((tuple(way) for way in needed if way), key=_bytes, default=())
+    """The copies with which one of the clusters has all inputs; empty if no copies help.
+
+    Copies of known sizes come before others. Among the ways of at most `most` bytes, and at most
+    FAR times those of the fewest, the one after which its cluster would need the fewest bytes to
+    have the tables of `lacking` as well: later queries find there what this one has copied.
+    """
+    needed = [(each, copies_needed(inputs, facts, each)) for each in clusters]
+    ways = [(cluster, tuple(way)) for cluster, way in needed if way]
+    if not ways:
+        return ()
+    _, fewest = min(ways, key=lambda way: _bytes(way[1]))
+    unknown, least = _bytes(fewest)
+    bound = max(least, min(FAR * least, most))
+
+    def total(way: tuple[ClusterName, tuple[CopyNeeded, ...]]) -> float:
+        cluster, copies = way
+        return known_bytes(copies) + lacking.get(cluster, 0.0)
+
+    near = [way for way in ways if (size := _bytes(way[1]))[0] == unknown and size[1] <= bound]
+    return min(near, key=total)[1]
+
+
+def bytes_lacking(
+    tables: Iterable[TableFacts], clusters: Iterable[ClusterName]
+) -> dict[ClusterName, float]:
+    """How many bytes of these tables each cluster lacks; tables of unknown size do not count."""
+    found = dict.fromkeys(clusters, 0.0)
+    for table in tables:
+        for cluster in found:
+            found[cluster] += (table.size or 0) * _share_lacking(table, cluster)
+    return found
+
+
+def _share_lacking(table: TableFacts, cluster: ClusterName) -> float:
+    placed = table.partitions
+    if placed is None or not placed.complete or len(placed.partitions) > PARTITIONS:
+        return 0.0 if table.replicas.readable_in(cluster) else 1.0
+    lacking = {n for n, each in enumerate(placed.replicas) if not each.readable_in(cluster)}
+    return sum(group in lacking for group in placed.groups) / max(len(placed.partitions), 1)
 
 
 def known_bytes(copies: Iterable[CopyNeeded]) -> float:

@@ -340,7 +340,7 @@ def _with_copies(case: _Case, refused: Refuse, clusters: Iterable[ClusterName]) 
     if not request.fetch or not is_query(request.statement):
         return refused
     up = [each for each in clusters if each not in request.down]
-    copies = cheapest(case.inputs, case.facts, up)
+    copies = cheapest(case.inputs, case.facts, up, request.lacking, request.fetch)
     if not copies:
         return refused
     size = known_bytes(copies)

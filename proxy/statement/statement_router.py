@@ -16,6 +16,7 @@ from proxy.session.settings.hudi_settings import hudi_settings, incremental_read
 from proxy.statement.analysis.statement_analysis import MAX_ROUNDS, StatementAnalysis
 from proxy.statement.machine.events import Routed
 from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.other_tables import lacking
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
 from proxy.upstream.endpoint_health import EndpointHealth
@@ -24,9 +25,9 @@ from router.access.statement_access import denial_of, not_changes, refused, with
 from router.access.user_access import Access
 from router.claim import ChangeRange, Changes
 from router.costs import Costs
-from router.decision import Refuse, RunIn, chosen_from
+from router.decision import Decision, Refuse, RunIn, chosen_from
 from router.needs import is_query
-from router.request import Request, tables_needed, wanted_partitions
+from router.request import Facts, Request, tables_needed, wanted_partitions
 from router.route import route
 
 _log = logging.getLogger(__name__)
@@ -95,7 +96,8 @@ class StatementRouter:
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 costs = self._costs(sql, statement, session)
-                decision = route(self._request(statement, session, lost, costs), facts)
+                request = self._request(statement, session, lost, costs)
+                decision = await self._with_others(route(request, facts), request, facts)
                 if session.access is not None:
                     decision = with_cluster(session.access, decision)
                 changes: Changes = {}
@@ -109,6 +111,14 @@ class StatementRouter:
                 return Routed(statement, decision, facts, versions, coverage, turn, changes, costs,
                               restricted)  # fmt: skip
         raise Unsettled("The tables of the statement keep changing.")
+
+    async def _with_others(self, decision: Decision, request: Request, facts: Facts) -> Decision:
+        """The decision about a query that has copies made, with a look at what later queries may
+        read as well."""
+        if not isinstance(decision, Refuse) or not decision.copies or request.pinned is not None:
+            return decision
+        found = await lacking(facts, self.snapshot, self.loader, request.clusters)
+        return route(replace(request, lacking=found), facts)
 
     def _costs(self, sql: str, statement: Known | Unknown, session: SessionState) -> Costs | None:
         """What a query is expected to take in each cluster, if the cost decides."""
@@ -161,7 +171,7 @@ class StatementRouter:
             tuple(topology.clusters),
             lost,
             session.fetch_bytes,
-            costs,
+            costs=costs,
         )
 
     async def _with_contents(self, statement: Known) -> Known:

@@ -14,7 +14,7 @@ from conf.partitions import (
 )
 from dialect.grammar.cluster_statements import CopyTable, parse
 from dialect.statement import Action, Known, Read, Write
-from router.cures import CopyNeeded, copies_needed, cure
+from router.cures import CopyNeeded, bytes_lacking, copies_needed, cure
 from router.decision import Refuse, RunIn
 from router.needs import inputs
 from router.request import Facts, Request
@@ -221,3 +221,36 @@ def test_the_query_runs_with_its_copies() -> None:
     decision = route(Request(JOIN, EAST), after)
     assert isinstance(decision, RunIn)
     assert decision.cluster == EAST
+
+
+def target(known: Facts, lacking: dict[ClusterName, float], fetch: int = 99 * GIGA) -> str:
+    (copy,) = fetched(known, fetch, lacking=lacking).copies
+    return copy.target
+
+
+def test_copies_go_where_later_queries_need_the_fewest_others() -> None:
+    """Visits of 4 GB to east, or users of 5 GB to west."""
+    known = facts(9)
+    assert target(known, {}) == EAST
+    assert target(known, {EAST: 3 * GIGA, WEST: 1 * GIGA}) == WEST
+    assert target(known, {EAST: 3 * GIGA, WEST: 3 * GIGA}) == EAST
+
+
+def test_a_query_has_no_more_copied_for_later_ones_than_three_times_the_fewest() -> None:
+    much = {EAST: 999.0 * GIGA, WEST: 0.0}
+    assert target(facts(9, users=12 * GIGA), much) == WEST
+    assert target(facts(9, users=13 * GIGA), much) == EAST
+    assert target(facts(9, users=None), much) == EAST
+
+
+def test_and_no_more_than_its_session_allows() -> None:
+    much = {EAST: 999.0 * GIGA, WEST: 0.0}
+    assert target(facts(9), much, 5 * GIGA) == WEST
+    assert target(facts(9), much, 4 * GIGA) == EAST
+    assert fetched(facts(9), 3 * GIGA, lacking=much).copies == ()
+
+
+def test_bytes_that_a_cluster_lacks() -> None:
+    tables = [each for each in of_several_primaries(6).values() if each is not None]
+    assert bytes_lacking(tables, (EAST, WEST)) == {EAST: 400.0, WEST: 5 * GIGA + 300.0}
+    assert bytes_lacking([replace(tables[0], size=None)], (EAST,)) == {EAST: 0.0}

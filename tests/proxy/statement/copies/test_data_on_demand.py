@@ -1,18 +1,22 @@
 """`SET causeway.fetch.missing`: a query that no cluster can run has what it lacks copied, and runs.
 Over real sockets and fake clusters; the copies are a fake."""
 
+import asyncio
 from typing import Any
 
 from cli.errors import CopyFailed
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.settings.security.restrictions import Restrictions
+from metastore.errors import MetastoreDown
 from proxy.protocol.types import FETCH_LOG, OperationState
 from proxy.statement.copies.copier import CopyOrder
-from tests.proxy.fakes import Client, World, error_of, play, until
+from proxy.statement.other_tables import MOST, lacking
+from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until
 from tests.proxy.statement.copies.fake_copier import FakeCopier
 from thriftcodec.values import Struct
 
 JOIN = "SELECT * FROM e JOIN w"
+EAST, WEST = ClusterName("east"), ClusterName("west")
 SET = "SET causeway.fetch.missing=1GB"
 
 
@@ -64,6 +68,42 @@ def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() 
         assert "forget default.w" in world.metastore.log
 
     on_demand(scenario)
+
+
+def test_copies_go_to_the_cluster_with_most_of_the_database() -> None:
+    async def scenario(world: World, copier: FakeCopier) -> None:
+        copier.ends.set()
+        world.metastore.primaries |= {"default.more": WEST, "default.less": EAST, "sales.x": EAST}
+        world.metastore.sizes |= {"default.e": 5, "default.w": 4, "default.more": 10}
+        world.metastore.sizes |= {"default.less": 8, "sales.x": 99}
+        client = await world.client()
+        await client.operation(SET)
+        assert await client.rows(JOIN) == 1
+        assert copier.ways == ["default.e 0 east west"]
+
+    on_demand(scenario)
+
+
+def test_a_metastore_that_does_not_answer_about_other_tables_stops_no_query() -> None:
+    class Down(FakeMetastore):
+        async def tables_in(self, database: str) -> list[TableRef]:
+            raise MetastoreDown("it is down")
+
+    metastore = Down()
+    tables = {TableRef("default", "e")}
+    assert asyncio.run(lacking(tables, metastore, metastore, (EAST, WEST))) == {}
+
+
+def test_a_database_of_very_many_tables_is_not_looked_at() -> None:
+    metastore = FakeMetastore({f"default.t{n}": WEST for n in range(MOST + 1)})
+    metastore.sizes = dict.fromkeys(metastore.primaries, 1)
+    metastore.loaded = set(map(TableRef.parse, metastore.primaries))
+    tables = {TableRef("default", "t0")}
+    found = asyncio.run(lacking(tables, metastore, metastore, (EAST, WEST)))
+    assert found == {EAST: 0, WEST: 0}
+    del metastore.primaries["default.t1"]
+    found = asyncio.run(lacking(tables, metastore, metastore, (EAST, WEST)))
+    assert found == {EAST: MOST - 1, WEST: 0}
 
 
 def test_a_session_may_be_opened_with_it() -> None:
