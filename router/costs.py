@@ -7,6 +7,8 @@ statements that are there.
 - *Alone* is kept for each template and cluster, as a mean in which recent statements count more.
   Where the template never ran in a cluster, its mean in the others stands for it, and where it
   never ran at all the mean of the cluster's statements.
+- A cluster that becomes slow or quick does so for most templates. So the means are of a usual speed,
+  and each cluster has the seconds there for one of them, which all of its statements renew.
 - A cluster runs some number of statements side by side, its *slots*. By Little's law that is the
   number of statements that are there, times the part of their time in which they do not wait. The
   most that was seen counts, and is forgotten slowly. It is low while few statements come, so that
@@ -29,6 +31,8 @@ from conf.names import ClusterName
 PROBED = 0.003  # the part of all expected seconds that may be spent on trying old estimates
 AGE = 50  # runs of a template elsewhere after which its mean in a cluster is old
 OTHERS = 0  # the template of all statements that have none of their own
+_SHARED = 0.02  # how much the newest statement counts in the speed of its cluster
+_FARTHEST = 4.0  # times what was expected; longer statements count as much for the speed
 _RECENT = 0.1  # how much the newest statement counts in a mean
 _MEMORY = 0.98  # what is left of the sums for the slots with each statement
 _FORGET = 0.0005  # part of the slots that is forgotten with each statement
@@ -127,14 +131,24 @@ class _Template:
 
 @dataclass(slots=True)
 class _Cluster:
-    """The mean of its statements, and its slots with the sums that they follow from."""
+    """The mean of its statements, the seconds there for one at the usual speed, and its slots with
+    the sums that they follow from."""
 
     mean: _Mean = field(default_factory=_Mean)
+    speed: float = 1.0
     slots: float = 1.0
     alone: float = 0.0
     seconds: float = 0.0
     statements: float = 0.0
     count: float = 0.0
+
+    def usual(self, alone: float, expected: float | None) -> float:
+        """The seconds at the usual speed of a statement that took `alone` here. The speed is learned
+        from those that were expected at the usual speed."""
+        if expected is not None:
+            ratio = min(alone / (expected * self.speed), _FARTHEST)
+            self.speed *= 1 + _SHARED * (ratio - 1)
+        return alone / self.speed
 
     def learn_slots(self, expected: Expected, seconds: float) -> None:
         statements = expected.statements + 1
@@ -198,12 +212,13 @@ class CostModel:
             return
         alone = seconds * expected.alone / expected.total
         known = self._template(template)
+        there = self._clusters.setdefault(cluster, _Cluster())
         mean = known.means.get(cluster)
         before = known.elsewhere(cluster)
+        usual = before if mean is None else mean.seconds
         if mean is None:
             mean = known.means[cluster] = _Mean()
-        mean.add(alone, before)
-        there = self._clusters.setdefault(cluster, _Cluster())
+        mean.add(there.usual(alone, None if template == OTHERS else usual), before)
         there.mean.add(alone, None)
         if well:
             there.learn_slots(expected, seconds)
@@ -224,7 +239,9 @@ class CostModel:
         alone = None
         if known is not None:
             mean = known.means.get(cluster)
-            alone = known.elsewhere(cluster) if mean is None else mean.seconds
+            usual = known.elsewhere(cluster) if mean is None else mean.seconds
+            if usual is not None:
+                alone = usual * (1.0 if there is None else there.speed)
         if alone is None:
             alone = self._mean() if there is None else there.mean.seconds
         wait = _Cluster().wait(load) if there is None else there.wait(load)

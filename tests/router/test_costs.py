@@ -42,6 +42,22 @@ def test_recent_statements_count_more() -> None:
     assert 2.5 < seconds < 3.0
 
 
+def test_a_cluster_that_becomes_slow_is_slow_for_templates_that_did_not_run_since() -> None:
+    model = CostModel()
+    for template in range(1, 11):
+        ran(model, EAST, *[1.0] * 20, template=template)
+    for number in range(200):
+        ran(model, EAST, 3.0, template=1 + number % 9)
+    assert totals(model, {EAST: Load(0, 0.0)}, template=10)[0] > 2
+
+
+def test_a_long_statement_does_not_make_its_cluster_slow() -> None:
+    model = CostModel()
+    ran(model, EAST, *[1.0] * 20)
+    ran(model, EAST, 1.0, 1000.0, template=U)
+    assert totals(model, {EAST: Load(0, 0.0)}, template=T)[0] < 1.1
+
+
 def test_a_template_that_never_ran_in_a_cluster_takes_what_it_took_elsewhere() -> None:
     model = CostModel()
     ran(model, EAST, 4.0)
