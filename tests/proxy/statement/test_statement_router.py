@@ -1,7 +1,7 @@
 """Partitions that the router receives, by how much of an input has to be in the cluster (D1)."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
@@ -13,6 +13,7 @@ from metastore.client.types import Table
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
+from proxy.statement.other_tables import lacking
 from proxy.statement.statement_router import StatementRouter
 from router.decision import Decision, Refuse, RunIn
 from tests.metastore.catalog.test_sql_functions import blob, function
@@ -148,3 +149,24 @@ def test_what_a_function_in_sql_reads_counts_as_read(hms: WritableMetastore) -> 
     for decision, why in zip(decisions[len(run) :], refused.values(), strict=True):
         assert isinstance(decision, Refuse)
         assert why in str(decision)
+
+
+def test_other_tables_count_without_their_partitions_or_with_all_that_are_known(
+    hms: WritableMetastore,
+) -> None:
+    """Two partitions of c1; the first one has a copy in c2, and 100 bytes are in both."""
+    hms.add(table({"totalSize": "100"}, KEYS), ("ds=1", COPIED), ("ds=2", {}))
+
+    async def main() -> list[Mapping[ClusterName, float]]:
+        snapshot = Snapshot()
+        settings = Settings(TOPOLOGY, (hms.endpoint,))
+        loader = SnapshotLoader(settings, snapshot)
+        other = {TableRef("default", "another")}
+        try:
+            found = [await lacking(other, snapshot, loader, (C1, C2))]
+            await loader.load_facts([TableRef("default", "t")])
+            return [*found, await lacking(other, snapshot, loader, (C1, C2))]
+        finally:
+            loader.close()
+
+    assert asyncio.run(main()) == [{C1: 0.0, C2: 100.0}, {C1: 0.0, C2: 50.0}]
