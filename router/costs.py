@@ -7,8 +7,8 @@ statements that are there.
 - *Alone* is kept for each template and cluster, as a mean in which recent statements count more.
   Where the template never ran in a cluster, its mean in the others stands for it, and where it
   never ran at all the mean of the cluster's statements.
-- A cluster that becomes slow or quick does so for most templates. So the means are of a usual speed,
-  and each cluster has the seconds there for one of them, which all of its statements renew.
+- A cluster that becomes slow or quick does so for most templates. So the means are of a usual
+  speed, and each cluster has the seconds there for one of them, which all its statements renew.
 - A cluster runs some number of statements side by side, its *slots*. By Little's law that is the
   number of statements that are there, times the part of their time in which they do not wait. The
   most that was seen counts, and is forgotten slowly. It is low while few statements come, so that
@@ -143,8 +143,8 @@ class _Cluster:
     count: float = 0.0
 
     def usual(self, alone: float, expected: float | None) -> float:
-        """The seconds at the usual speed of a statement that took `alone` here. The speed is learned
-        from those that were expected at the usual speed."""
+        """What a statement would take at the usual speed that took `alone` here. The speed is
+        learned from what was `expected` at the usual one."""
         if expected is not None:
             ratio = min(alone / (expected * self.speed), _FARTHEST)
             self.speed *= 1 + _SHARED * (ratio - 1)
