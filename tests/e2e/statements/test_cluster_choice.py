@@ -24,7 +24,7 @@ def query(db: str, sql: Sql, tables: Tables) -> str:
         table = f"{db}.{name}"
         sql(
             f"USE CLUSTER {home}",
-            f"CREATE TABLE {table} USING parquet AS SELECT id FROM range(1200)",
+            f"CREATE TABLE {table} USING parquet AS SELECT id FROM range(800)",
         )
         tables.copy(table, other)
     return f"SELECT max(sqrt(a.id + b.id)) FROM {db}.a JOIN {db}.b ON a.id != b.id + {{}}"
