@@ -109,7 +109,6 @@ MORE = (
 # TABLE of another SerDe, of a bucket column that may be quoted and of Hive's secret property.
 OF_A_TABLE = {
     "SHOW COLUMNS IN": 31,
-    "DESCRIBE": 31,
     "desc table": 31,
     "DESCRIBE EXTENDED": 30,
     "DESC FORMATTED": 30,
