@@ -123,8 +123,8 @@ lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
 	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/statements/test_spark_inputs.py
 
-on-demand: install $(GUARD) ## the 99 queries of TPC-DS, each with its data brought on demand (minutes; shared data)
-	CAUSEWAY_ON_DEMAND=1 $(BIN)/pytest -s tests/e2e/statements/test_tpcds_on_demand.py
+on-demand: install $(GUARD) ## the 99 queries of TPC-DS, run where their data is, and with data brought on demand (minutes; shared data)
+	CAUSEWAY_TPCDS=all CAUSEWAY_ON_DEMAND=1 $(BIN)/pytest -s tests/e2e/statements/test_tpcds.py tests/e2e/statements/test_tpcds_on_demand.py
 
 reads-survive: install $(GUARD) ## 1,000 reads while the Thrift Servers of both clusters are killed in turn (minutes)
 	CAUSEWAY_READS=$${CAUSEWAY_READS:-1000} $(BIN)/pytest -s tests/e2e/operations/test_reads_survive.py
