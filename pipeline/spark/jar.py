@@ -1,7 +1,7 @@
 """Where causeway-guard.jar is: all Java of Causeway, built from `guard/` by Maven.
 
-It has the guard of the clusters' Spark, the tasks that copy files, and the metastore of the
-embedded stack. A wheel contains it; in a checkout `make guard` builds it. Spark 4 has a jar of its
+It has the guard of the clusters' Spark, the input format for Hudi tables, the tasks that copy files,
+and the metastore of the embedded stack. A wheel contains it; in a checkout `make guard` builds it. Spark 4 has a jar of its
 own, causeway-guard-spark4.jar: the installed pyspark decides which one is used here.
 """
 
@@ -23,6 +23,7 @@ _BUILT = Path(__file__).parents[2] / "guard" / _FOLDER / NAME
 CLASSES = frozenset(
     {
         "causeway/guard/files/StorageAgent.class",
+        "causeway/hudi/HudiParquetInputFormat.class",
         "causeway/copy/FileCopyTask.class",
         "causeway/stack/LocalMetastore.class",
     }

@@ -1,14 +1,38 @@
-"""`list_status` against the golden cases of HU-T, and its count of list calls (HU-1)."""
+"""`list_status`, and the jar's input format, against the golden cases of HU-T; and the count of their
+list calls (HU-1)."""
 
 import shutil
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.hudi.errors import BadRange, HollowCommit, MissingPath
-from pipeline.hudi.listing import list_status
-from pipeline.hudi.table.storage import CountingStorage
+from pipeline.hudi.listing import list_status as listing_of_python
+from pipeline.hudi.table.storage import CountingStorage, FileInfo
+from pipeline.spark.jar import guard_jar_or_none
+from tests.guard.jar_listing import JarListing
+
+Listing = Callable[..., list[FileInfo]]
+
+
+@pytest.fixture(scope="module")
+def jar() -> Iterator[JarListing | None]:
+    path = guard_jar_or_none()
+    listing = JarListing(path) if path else None
+    yield listing
+    if listing:
+        listing.close()
+
+
+@pytest.fixture(params=["python", "jar"])
+def list_status(request: pytest.FixtureRequest, jar: JarListing | None) -> Listing:
+    """The quick tests run without Maven too: then those of the jar skip."""
+    if request.param == "python":
+        return listing_of_python
+    return jar or pytest.skip("no causeway-guard.jar; `make guard` builds it")
+
 
 IDS = [f"f{n}" for n in range(10)]
 DAY = "2016/05/01"
@@ -42,12 +66,12 @@ def updates(fake_table):
         (-1, {"600": 1, "500": 1, "400": 1, "300": 1, "200": 1}),
     ],
 )
-def test_golden_latest_files_within_the_commits(updates, most, expected):
+def test_golden_latest_files_within_the_commits(list_status, updates, most, expected):
     files = list_status([updates.partition(DAY)], incremental("raw_trips", most=most))
     assert by_commit(files) == expected
 
 
-def test_golden_start_is_exclusive(fake_table):
+def test_golden_start_is_exclusive(list_status, fake_table):
     table = fake_table("raw_trips")
     table.commit("100", [(DAY, i) for i in IDS])
     paths = [table.partition(DAY)]
@@ -55,7 +79,7 @@ def test_golden_start_is_exclusive(fake_table):
     assert len(list_status(paths, incremental("raw_trips", "000"))) == 10
 
 
-def test_golden_pending_compaction_holds_later_commits_back(fake_table):
+def test_golden_pending_compaction_holds_later_commits_back(list_status, fake_table):
     table = fake_table("raw_trips", kind="MERGE_ON_READ")
     table.commit("100", [(DAY, i) for i in IDS], action="deltacommit")
     table.commit("300", action="compaction", state="requested")
@@ -68,21 +92,21 @@ def test_golden_pending_compaction_holds_later_commits_back(fake_table):
     assert len(list_status(paths, conf)) == 20
 
 
-def test_golden_only_partitions_of_the_callers_paths(fake_table):
+def test_golden_only_partitions_of_the_callers_paths(list_status, fake_table):
     table = fake_table("raw_trips")
     table.commit("100", [("2017/05/01", i) for i in IDS])
     asked = [table.partition(DAY)]
     assert list_status(asked, incremental("raw_trips", "0")) == []
 
 
-def test_golden_paths_with_a_common_prefix_differ(fake_table):
+def test_golden_paths_with_a_common_prefix_differ(list_status, fake_table):
     table = fake_table("raw_trips")
     table.commit("100", [("2016/05/1", "a"), ("2016/05/11", "b")])
     files = list_status([table.partition("2016/05/1")], incremental("raw_trips", "0"))
     assert [f.name[0] for f in files] == ["a"]
 
 
-def test_tables_with_a_common_prefix_differ(fake_table):
+def test_tables_with_a_common_prefix_differ(list_status, fake_table):
     trips, second = fake_table("trips"), fake_table("trips_v2")
     for table in (trips, second):
         table.commit("100", [(DAY, "a")])
@@ -98,20 +122,26 @@ def test_tables_with_a_common_prefix_differ(fake_table):
 
 
 @pytest.mark.parametrize("version", [6, 9])
-def test_one_list_call_for_each_touched_partition(fake_table, version):
+def test_one_list_call_for_each_touched_partition(fake_table, jar, version):
     table = fake_table("trips", version=version)
     table.commit("100", [(f"p{n}", f"f{n}") for n in range(1000)])
     table.commit("200", [(f"p{n}", f"f{n}") for n in (3, 500, 999)])
     paths = [f"{table.path}/p{n}" for n in range(1000)]
     storage = CountingStorage()
-    files = list_status(paths, incremental("trips", "100"), storage)
+    conf, touched = incremental("trips", "100"), [f"{table.path}/p{n}" for n in (3, 500, 999)]
+    files = listing_of_python(paths, conf, storage)
     assert len(files) == 3
     of_partitions = [path for path in storage.listed if ".hoodie" not in path]
-    assert of_partitions == [f"{table.path}/p{n}" for n in (3, 500, 999)]
+    assert of_partitions == touched
     assert storage.lists == 4  # and once the timeline
+    if jar is None:
+        pytest.skip("no causeway-guard.jar; `make guard` builds it")
+    assert [f.path for f in jar(paths, conf)] == [f.path for f in files]
+    assert jar.listed == [str(table.timeline), *touched]
+    assert len(jar.opened) == 2  # the properties and the commit
 
 
-def test_running_and_rolled_back_commits_are_not_seen(fake_table):
+def test_running_and_rolled_back_commits_are_not_seen(list_status, fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
     table.commit("200", [(DAY, "a")], state="inflight")
@@ -122,7 +152,7 @@ def test_running_and_rolled_back_commits_are_not_seen(fake_table):
     assert by_commit(list_status([table.path], pending)) == {"200": 1}
 
 
-def test_a_hollow_commit_fails_or_blocks_by_setting(fake_table):
+def test_a_hollow_commit_fails_or_blocks_by_setting(list_status, fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
     table.commit("200", [(DAY, "b")], state="inflight")
@@ -138,7 +168,7 @@ def test_a_hollow_commit_fails_or_blocks_by_setting(fake_table):
     }
 
 
-def test_replaced_groups_are_left_out_from_their_replacement_on(fake_table):
+def test_replaced_groups_are_left_out_from_their_replacement_on(list_status, fake_table):
     table = fake_table("trips", version=9)
     table.commit("100", [(DAY, "a"), (DAY, "b")])
     table.commit(
@@ -154,7 +184,7 @@ def test_replaced_groups_are_left_out_from_their_replacement_on(fake_table):
     assert [f.name[0] for f in every] == ["c"]
 
 
-def test_a_past_state_that_was_cleaned_is_refused(fake_table):
+def test_a_past_state_that_was_cleaned_is_refused(list_status, fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
     table.commit("200", [(DAY, "a")])
@@ -165,17 +195,24 @@ def test_a_past_state_that_was_cleaned_is_refused(fake_table):
     assert by_commit(kept) == {"200": 1}
 
 
-def test_names_with_a_database(fake_table):
+def test_names_with_a_database(list_status, fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
     table.commit("200", [(DAY, "b")])
     paths = [table.partition(DAY)]
     conf = incremental("db.trips", "100", **{"hoodie.incremental.use.database": "true"})
     assert by_commit(list_status(paths, conf)) == {"200": 1}
-    assert len(list_status(paths, incremental("db.trips", "100"))) == 2
+    other_name = incremental("db.trips", "100")
+    if list_status is listing_of_python:
+        assert len(list_status(paths, other_name)) == 2
+    else:
+        with pytest.raises(BadRange, match=r"hoodie\.trips\.consume\.mode"):
+            list_status(paths, other_name)
+        exact = other_name | {"hoodie.trips.consume.mode": "SNAPSHOT"}
+        assert len(list_status(paths, exact)) == 2
 
 
-def test_a_start_has_to_be_given(fake_table):
+def test_a_start_has_to_be_given(list_status, fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
     with pytest.raises(BadRange, match="start"):
@@ -184,7 +221,7 @@ def test_a_start_has_to_be_given(fake_table):
         list_status([table.path], incremental("trips", "0", most="many"))
 
 
-def test_other_paths_are_listed_as_they_are(tmp_path):
+def test_other_paths_are_listed_as_they_are(list_status, tmp_path):
     folder = tmp_path / "plain"
     (folder / "below").mkdir(parents=True)
     for name in ("a.txt", "_SUCCESS", ".hidden", "below/b.txt"):
@@ -200,7 +237,7 @@ def test_other_paths_are_listed_as_they_are(tmp_path):
             list_status([missing], {})
 
 
-def test_a_partition_that_does_not_exist_has_no_files(fake_table):
+def test_a_partition_that_does_not_exist_has_no_files(list_status, fake_table):
     """As in Hudi, also when the metadata of a commit still names it."""
     table = fake_table("raw_trips")
     table.commit("200", [("gone", "f0"), (DAY, "f1")])
@@ -210,7 +247,7 @@ def test_a_partition_that_does_not_exist_has_no_files(fake_table):
         assert by_commit(list_status(paths, conf)) == {"200": 1}
 
 
-def test_a_table_with_the_backup_of_its_properties_alone_is_a_table(fake_table):
+def test_a_table_with_the_backup_of_its_properties_alone_is_a_table(list_status, fake_table):
     """Hudi writes the backup, then the properties; between the two there is only the backup."""
     table = fake_table("raw_trips")
     table.commit("100", [(DAY, "f0")])

@@ -1,0 +1,76 @@
+package causeway.hudi;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/** The paths of a job by class: those of each Hudi table, and others. Each table is opened once. */
+final class InputPaths {
+    final Map<HudiTable, List<Path>> tables = new LinkedHashMap<>();
+    final List<Path> others = new ArrayList<>();
+
+    private final Map<Path, HudiTable> known = new HashMap<>();
+
+    /** Folders that are neither a table nor below one. */
+    private final Set<Path> plain = new HashSet<>();
+
+    private final Configuration conf;
+
+    private InputPaths(Configuration conf) {
+        this.conf = conf;
+    }
+
+    /** Throws HudiReadException for a table that is not supported, or a pattern in one; IOException. */
+    static InputPaths of(Path[] paths, Configuration conf) throws IOException {
+        InputPaths found = new InputPaths(conf);
+        for (Path path : paths) {
+            FileSystem files = path.getFileSystem(conf);
+            Path full = files.makeQualified(path);
+            HudiTable table = found.table(full);
+            if (table == null) {
+                found.others.add(path);
+                continue;
+            }
+            boolean isFolder = DataFile.parse(full.getName()) == null;
+            boolean isPattern = full.toUri().getPath().matches(".*[*?\\[{].*");
+            if (!isFolder || isPattern && !files.exists(full)) {
+                throw new HudiReadException(HudiReadException.RANGE, full
+                        + " is in the Hudi table " + table.base + ". Give folders of it, without patterns.");
+            }
+            found.tables.computeIfAbsent(table, each -> new ArrayList<>()).add(full);
+        }
+        return found;
+    }
+
+    /** Returns the table that has the path; null when no table has it. */
+    static HudiTable tableOf(Path path, Configuration conf) throws IOException {
+        return new InputPaths(conf).table(path.getFileSystem(conf).makeQualified(path));
+    }
+
+    private HudiTable table(Path path) throws IOException {
+        for (Path each = path; each != null; each = each.getParent()) {
+            if (known.containsKey(each)) {
+                return known.get(each);
+            }
+        }
+        List<Path> passed = new ArrayList<>();
+        for (Path each = path; each != null && !plain.contains(each); each = each.getParent()) {
+            HudiTable found = HudiTable.open(each, conf);
+            if (found != null) {
+                known.put(each, found);
+                return found;
+            }
+            passed.add(each);
+        }
+        plain.addAll(passed);
+        return null;
+    }
+}
