@@ -1,8 +1,9 @@
 """Where causeway-guard.jar is: all Java of Causeway, built from `guard/` by Maven.
 
-It has the guard of the clusters' Spark, the input format for Hudi tables, the tasks that copy files,
-and the metastore of the embedded stack. A wheel contains it; in a checkout `make guard` builds it. Spark 4 has a jar of its
-own, causeway-guard-spark4.jar: the installed pyspark decides which one is used here.
+It has the guard of the clusters' Spark, the input format for Hudi tables, the tasks that copy
+files, and the metastore of the embedded stack. A wheel contains it; in a checkout `make guard`
+builds it. Spark 4 has a jar of its own, causeway-guard-spark4.jar: the installed pyspark decides
+which one is used here.
 """
 
 from importlib.metadata import version

@@ -200,6 +200,35 @@ def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, versio
         assert rows(cursor, f"RESET hoodie.{kind}.consume.mode", seen) == [
             (1, "c"), (2, "b"), (3, "b"), (4, "e"), (5, "c"), (6, "d")
         ]  # fmt: skip
+    if kind == "cow":
+        check_hive_reader(hudi_stack, _opened(hudi_stack, kind))
+
+
+def check_hive_reader(stack: Stack, table: HudiTable) -> None:
+    """Spark's reader of Hive tables has the rows of a pull by the jar's input format."""
+    columns = "_hoodie_commit_time STRING, id INT, v STRING, ts BIGINT"
+    made = (
+        f"CREATE EXTERNAL TABLE inc.files ({columns}) PARTITIONED BY (p STRING)"
+        " ROW FORMAT SERDE 'causeway.hudi.HudiSerDe'"
+        " STORED AS INPUTFORMAT 'causeway.hudi.HudiParquetInputFormat'"
+        " OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'"
+        f" LOCATION '{table.base}'"
+    )
+    keys = [table.timeline.key(each) for each in table.timeline.commits]
+    select = "SELECT _hoodie_commit_time, id, v FROM inc.files"
+    with closing(hive.connect(stack.ports.hs2[C1].host, stack.ports.hs2[C1].port)) as connection:
+        cursor = connection.cursor()
+        rows(cursor, made, "MSCK REPAIR TABLE inc.files")
+        assert sorted(rows(cursor, select)) == _pulled(table, "0", None)
+        rows(cursor, *_consume("cow", mode="INCREMENTAL", max_commits="-1"))
+        with pytest.raises(hive.OperationalError, match=r"CW805.*start\.timestamp is not set"):
+            cursor.execute(select)
+        for number, start in enumerate(keys):
+            ended = keys[-1] if number else keys[1]
+            asked = _consume("cow", start_timestamp=start, end_timestamp=ended)
+            changed = _pulled(table, start, ended)
+            assert sorted(rows(cursor, *asked, select)) == changed, (start, ended)
+            assert rows(cursor, "SELECT count(*) FROM inc.files") == [(len(changed),)]
 
 
 def test_the_console_shows_the_timeline_and_what_a_pull_would_read(hudi_stack: Stack) -> None:

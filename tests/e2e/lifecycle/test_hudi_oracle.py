@@ -9,6 +9,7 @@ import random
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -34,6 +35,7 @@ SHARED = Path(os.environ.get("CAUSEWAY_SHARED", ROOT.parent / "shared")) / "hudi
 ZIPS = sorted(SHARED.glob("*.zip"))
 HISTORIES = int(os.environ.get("CAUSEWAY_HISTORIES", "3"))
 QUESTIONS = 1000 if "CAUSEWAY_HISTORIES" in os.environ else 8
+JAR_FORMAT = "causeway.hudi.HudiParquetInputFormat"
 # Spark's own incremental query fails on the files of these two, so there is nothing to equal.
 UNREADABLE_TO_SPARK = ("timebasedkeygen_epochmillis", "timebasedkeygen_unixtimestamp")
 
@@ -93,7 +95,30 @@ def check_listing(spark: HudiSpark, table: HudiTable) -> int:
             continue
         ours = sorted([f.path, f.length] for f in list_status(where, conf))
         assert ours == spark("list_status", paths=where, conf=conf), conf
+        check_jar(spark, table, where, conf, ours)
     return len(cases)
+
+
+def check_jar(
+    spark: HudiSpark, table: HudiTable, paths: list[str], conf: dict[str, str], ours: list[Any]
+) -> None:
+    """The jar's input format has the same files, or refuses for a reason that the table shows."""
+    incremental = any(key.endswith(".mode") for key in conf)
+    start = conf.get(f"hoodie.{table.name}.consume.start.timestamp", "")
+    reasons = {
+        "archived commits": incremental and start < table.timeline.start and bool(table.archived),
+        "no meta columns": incremental and not table.has_commit_times,
+        "is no base file in parquet": incremental and table.merge_on_read,
+        "was deleted": incremental and bool(table.timeline.cleans),
+    }
+    asked = {"hoodie.query.as.ro.table": "true", **conf}
+    refused = ""
+    try:
+        assert spark("list_status", paths=paths, conf=asked, form=JAR_FORMAT) == ours, conf
+    except RuntimeError as error:
+        refused = str(error)
+    if refused:
+        assert any(is_so and reason in refused for reason, is_so in reasons.items()), refused
 
 
 def replaced_after(table: HudiTable, until: str | None) -> bool:

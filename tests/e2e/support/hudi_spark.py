@@ -63,13 +63,16 @@ class HudiSpark:
 
 def _serve(jar: str, scratch: str) -> None:
     from pipeline.hudi.spark_reader import SESSION_CONF
+    from pipeline.spark.jar import guard_jar_or_none
     from pipeline.spark.session import open_session
 
     spark = open_session(
         "local[2]",
         {
             **SESSION_CONF,
-            "spark.driver.extraClassPath": jar,
+            "spark.driver.extraClassPath": os.pathsep.join(
+                filter(None, [jar, str(guard_jar_or_none() or "")])
+            ),
             "spark.driver.memory": "1g",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": f"{scratch}/warehouse",
@@ -91,8 +94,13 @@ class _Answers:
     def __init__(self, spark: Any) -> None:
         self.spark = spark
 
-    def list_status(self, paths: list[str], conf: dict[str, str]) -> list[list[Any]]:
-        """Hudi's own input format, the oracle of HU-8."""
+    def list_status(
+        self,
+        paths: list[str],
+        conf: dict[str, str],
+        form: str = "org.apache.hudi.hadoop.HoodieParquetInputFormat",
+    ) -> list[list[Any]]:
+        """An input format's answer; Hudi's own is the oracle of HU-8."""
         jvm = self.spark._jvm
         job = jvm.org.apache.hadoop.mapred.JobConf(self.spark._jsc.hadoopConfiguration())
         for key, value in conf.items():
@@ -103,9 +111,8 @@ class _Answers:
         for number, path in enumerate(paths):
             where[number] = jvm.org.apache.hadoop.fs.Path(path)
         jvm.org.apache.hadoop.mapred.FileInputFormat.setInputPaths(job, where)
-        form = jvm.org.apache.hudi.hadoop.HoodieParquetInputFormat()
-        form.setConf(job)
-        found = form.listStatus(job)
+        kind = jvm.java.lang.Class.forName(form)
+        found = jvm.org.apache.hadoop.util.ReflectionUtils.newInstance(kind, job).listStatus(job)
         return sorted([f.getPath().toUri().getPath(), f.getLen()] for f in found)
 
     def incremental(self, base: str, since: str, until: str | None) -> list[Row]:

@@ -1,5 +1,5 @@
-"""`list_status`, and the jar's input format, against the golden cases of HU-T; and the count of their
-list calls (HU-1)."""
+"""`list_status`, and the jar's input format, against the golden cases of HU-T; and the count of
+their list calls (HU-1)."""
 
 import shutil
 from collections import Counter
