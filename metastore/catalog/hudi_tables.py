@@ -3,7 +3,8 @@
 from metastore.client.types import Table
 
 PROVIDER = "hudi"
-_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
+# Hudi's own input formats, and that of causeway-guard.jar.
+_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.", "causeway.hudi.")
 # HiveSync writes it to each table that it registers. For ORC files the input format is Hive's own.
 _LAST_SYNC = "last_commit_time_sync"
 

@@ -229,6 +229,9 @@ def check_hive_reader(stack: Stack, table: HudiTable) -> None:
             changed = _pulled(table, start, ended)
             assert sorted(rows(cursor, *asked, select)) == changed, (start, ended)
             assert rows(cursor, "SELECT count(*) FROM inc.files") == [(len(changed),)]
+    assert run_sql(stack, "SELECT count(*) FROM inc.files") == [(6,)]
+    with pytest.raises(hive.OperationalError, match=r"CW227.*cow for Hudi"):
+        run_sql(stack, *_consume("cow", mode="INCREMENTAL", start_timestamp="0"), select)
 
 
 def test_the_console_shows_the_timeline_and_what_a_pull_would_read(hudi_stack: Stack) -> None:

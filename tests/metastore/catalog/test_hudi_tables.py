@@ -20,6 +20,7 @@ PARQUET = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
         (PARQUET, {PROVIDER: "Hudi"}, (True, "hudi")),
         (HOODIE, {}, (True, "hive")),
         ("com.uber.hoodie.hadoop.HoodieInputFormat", {}, (True, "hive")),
+        ("causeway.hudi.HudiParquetInputFormat", {}, (True, "hive")),
         (ORC, {"last_commit_time_sync": "20240101000000000"}, (True, "hive")),
         (ORC, {}, (False, "hive")),
         (PARQUET, {PROVIDER: "parquet"}, (False, "parquet")),
