@@ -116,7 +116,6 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.copies.copy_metadata
 	$(BIN)/python -m bench.copies.lifecycle
 	$(BIN)/python -m bench.copies.incremental
-	$(BIN)/python -m bench.copies.input_format
 
 lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown on a terminal
 	$(BIN)/python -m bench.copies.lifecycle_demo
