@@ -20,6 +20,7 @@ from bench.proxy import RawClient
 from bench.support.embedded import EAST, embedded
 from cli.stack.stack import Stack
 from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
 
 ASKED = ("GetSchemas", "GetTables", "GetColumns of one table", "GetColumns")
 Times = dict[str, list[float]]  # seconds, by call
@@ -101,7 +102,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200, help="(%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
     args = parser.parse_args()
-    with embedded(EAST) as (stack, listen):
+    with embedded(EAST, guard=guard_jar()) as (stack, listen):
         run(stack, listen, args.clients, args.tables, args.rounds)
 
 
