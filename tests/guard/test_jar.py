@@ -71,6 +71,6 @@ def test_its_settings_are_those_of_its_page() -> None:
     code = "".join(path.read_text() for path in SOURCES.rglob("*.java"))
     page = (ROOT / "docs" / "guide" / "guard.md").read_text()
     names = set(re.findall(r'"(spark\.causeway\.[a-z.]+)"', code))
-    assert len(names) == 5
+    assert len(names) == 6
     for name in names:
         assert name in page
