@@ -1,10 +1,9 @@
 package causeway.guard.access;
 
-import org.apache.spark.SparkThrowable;
+import causeway.guard.CodedException;
 
 /** A rule of the operator denies what a statement reads, or cannot be kept with its plan. */
-public final class AccessException extends RuntimeException implements SparkThrowable {
-    /** The code of docs/reference/errors.md. */
+public final class AccessException extends CodedException {
     static final String CODE = "CW107";
 
     private static final long serialVersionUID = 1L;
@@ -14,26 +13,11 @@ public final class AccessException extends RuntimeException implements SparkThro
     }
 
     AccessException(String text, Throwable cause) {
-        super("[" + CODE + "] " + text, cause);
+        super(CODE, "42501", text, cause);
     }
 
     /** Of a text that begins with the code. */
     static AccessException of(String message) {
         return new AccessException(message.substring(CODE.length() + 2).trim());
-    }
-
-    @Override
-    public String getErrorClass() {
-        return CODE;
-    }
-
-    /** The name that Spark 4 has for the error class. */
-    public String getCondition() {
-        return CODE;
-    }
-
-    @Override
-    public String getSqlState() {
-        return "42501";
     }
 }
