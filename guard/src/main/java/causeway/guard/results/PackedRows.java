@@ -55,9 +55,10 @@ final class PackedRows extends Dataset<Row> {
             return new PackedResult(types, new TimeTexts(java8Times),
                     plan.execute().toJavaRDD().mapPartitions(packer).collect(), taken);
         } catch (Throwable failure) {
+            RuntimeException refusal = taken.refusal(); // before tasks that still run are refused, too
             taken.close();
-            if (taken.refusal() != null) {
-                throw taken.refusal();
+            if (refusal != null) {
+                throw refusal;
             }
             throw failure;
         }

@@ -1,6 +1,7 @@
 package causeway.guard.results;
 
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
@@ -14,7 +15,6 @@ import org.apache.spark.sql.SparkSession;
 final class PackingContext extends SQLContext implements AutoCloseable {
     private static final long serialVersionUID = 1;
     private static final String PACKS = "spark.causeway.results.columnar";
-
     private static final String MEMORY = "spark.causeway.results.memory";
 
     private transient PackedResult result;
@@ -48,7 +48,7 @@ final class PackingContext extends SQLContext implements AutoCloseable {
     @Override
     public Dataset<Row> sql(String text) {
         Dataset<Row> rows = super.sql(text);
-        SparkConf server = sparkContext().getConf();
+        SparkConf server = SparkEnv.get().conf();
         if (!Boolean.parseBoolean(getConf(PACKS, Boolean.toString(executorsPack(server))))) {
             return rows;
         }
