@@ -8,12 +8,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /** The paths of a job by class: those of each Hudi table, and others. Each table is opened once. */
 final class InputPaths {
+    private static final Pattern GLOB = Pattern.compile("[*?\\[{]");
+
     final Map<HudiTable, List<Path>> tables = new LinkedHashMap<>();
     final List<Path> others = new ArrayList<>();
 
@@ -40,7 +43,7 @@ final class InputPaths {
                 continue;
             }
             boolean isFolder = DataFile.parse(full.getName()) == null;
-            boolean isPattern = full.toUri().getPath().matches(".*[*?\\[{].*");
+            boolean isPattern = GLOB.matcher(full.toUri().getPath()).find();
             if (!isFolder || isPattern && !files.exists(full)) {
                 throw new HudiReadException(HudiReadException.RANGE, full
                         + " is in the Hudi table " + table.base + ". Give folders of it, without patterns.");
@@ -57,8 +60,9 @@ final class InputPaths {
 
     private HudiTable table(Path path) throws IOException {
         for (Path each = path; each != null; each = each.getParent()) {
-            if (known.containsKey(each)) {
-                return known.get(each);
+            HudiTable found = known.get(each);
+            if (found != null) {
+                return found;
             }
         }
         List<Path> passed = new ArrayList<>();

@@ -69,22 +69,26 @@ final class Timeline {
     /** Returns the timeline with these file names. Names of other files are skipped. */
     static Timeline of(Collection<String> names) {
         List<Instant> every = new ArrayList<>();
+        List<Instant> states = new ArrayList<>();
         Set<String> known = new HashSet<>();
         Set<String> saved = new HashSet<>();
         for (String name : names) {
             Instant each = parse(name);
-            if (each != null && each.action.equals(SAVEPOINT)) {
+            if (each == null) {
+                continue;
+            }
+            if (each.action.equals(SAVEPOINT)) {
                 saved.add(each.requested);
-            } else if (each != null && each.isCompleted) {
+            } else if (each.isCompleted) {
                 every.add(each);
                 known.add(each.requested);
+            } else {
+                states.add(each);
             }
         }
         Set<String> begun = new HashSet<>();
-        for (String name : names) {
-            Instant each = parse(name);
-            if (each != null && !each.isCompleted && !each.action.equals(SAVEPOINT)
-                    && !known.contains(each.requested) && begun.add(each.requested + each.action)) {
+        for (Instant each : states) {
+            if (!known.contains(each.requested) && begun.add(each.requested + each.action)) {
                 every.add(each);
             }
         }
