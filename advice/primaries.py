@@ -159,8 +159,7 @@ class _Search:
         found = self.stock.stock_of(table)
         if found is None or found.info.view is not None:
             return frozenset()
-        placed = () if found.placed is None else found.placed.replicas
-        return frozenset({found.facts.replicas.primary, *(each.primary for each in placed)})
+        return frozenset(each.primary for each in found.all_replicas)
 
 
 def _named(use: Use) -> set[TableRef]:

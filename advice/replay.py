@@ -84,20 +84,16 @@ def replay(
     decision = route(request, facts)
     read = inputs(statement, facts, request.coverage)
     options = tuple(_options(request, statement, facts, read, stock, at))
-    held = tuple((each.table, _holders(each, stock.clusters)) for each in read)
+    held = tuple(
+        (each.table, frozenset(name for name in stock.clusters if not each.lacking_in(name)))
+        for each in read
+    )
     if isinstance(decision, RunIn):
         return Outcome(Verdict.RUNS, statement.kind, "", "", options, reads, writes, held)
     assert isinstance(decision, Refuse)  # a statement of Causeway's own was answered above
     because = _because(decision)
     return Outcome(
         Verdict.REFUSED, statement.kind, decision.code, because, options, reads, writes, held
-    )
-
-
-def _holders(read: Input, clusters: Sequence[ClusterName]) -> frozenset[ClusterName]:
-    """The clusters that have what is read of an input."""
-    return frozenset(
-        cluster for cluster in clusters if all(each.readable_in(cluster) for each in read.replicas)
     )
 
 

@@ -50,6 +50,12 @@ class TableStock:
     def placed(self) -> PlacedPartitions | None:
         return self.facts.partitions if self.info.partition_keys else None
 
+    @property
+    def all_replicas(self) -> Sequence[Replicas]:
+        """The replicas of the table itself, and those of its partitions."""
+        placed = () if self.placed is None else self.placed.replicas
+        return self.facts.replicas, *placed
+
     @cached_property
     def bands(self) -> "_Bands | None":
         """The partitions by age; None if the table has no dated partitions."""

@@ -146,7 +146,7 @@ def _copies(
     None if the table has primaries in several clusters, since a statement copies from one."""
     found: list[CopyNeeded] = []
     for read in inputs:
-        lacking = {each for each in read.replicas if not each.readable_in(cluster)}
+        lacking = read.lacking_in(cluster)
         if not lacking:
             continue
         if not is_copyable(facts, read.table):

@@ -61,9 +61,13 @@ class Input:
         for replicas in self.replicas:
             yield replicas.primary
 
+    def lacking_in(self, cluster: ClusterName) -> set[Replicas]:
+        """Those of its replicas that the cluster cannot read."""
+        return {each for each in self.replicas if not each.readable_in(cluster)}
+
     def obstacle_in(self, cluster: ClusterName) -> Obstacle | None:
         """What of it the cluster lacks; None when nothing."""
-        lacking = {each for each in self.replicas if not each.readable_in(cluster)}
+        lacking = self.lacking_in(cluster)
         if not lacking:
             return None
         kind = Kind.STALE if any(cluster in each.stale for each in lacking) else Kind.ABSENT

@@ -133,8 +133,7 @@ def has_copy(stock: Stock, table: TableRef, cluster: ClusterName) -> bool:
     """Whether the cluster has a copy of the table or of some of its partitions."""
     found = stock.stock_of(table)
     assert found is not None  # advice is about tables that are there
-    placed = () if found.placed is None else found.placed.replicas
-    return any(cluster in each.fresh | each.stale for each in (found.facts.replicas, *placed))
+    return any(cluster in each.fresh | each.stale for each in found.all_replicas)
 
 
 def _command(args: argparse.Namespace, *words: str) -> int:
