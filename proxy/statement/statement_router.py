@@ -74,6 +74,10 @@ class StatementRouter:
 
         Raises a CausewayError when the metastore cannot be asked.
         """
+        if lost is not None:
+            _log.warning("cluster %s was lost, and its read is decided again", lost)
+        if whole:
+            _log.warning("Spark reads a partition that the analysis left out: decided again")
         for _ in range(MAX_ROUNDS):
             statement = known or await self.analysis.analyse(sql, session)
             known = None
@@ -87,7 +91,6 @@ class StatementRouter:
                 if restricted and isinstance(statement, Known):
                     statement = restricted.widened(statement, self._partition_keys)
                 if whole and isinstance(statement, Known):
-                    _log.warning("Spark reads a partition that the analysis left out: decided anew")
                     reads = tuple(Read(each.table) for each in statement.reads)
                     statement = replace(statement, reads=reads)
                 named, wanted = _named(statement), wanted_partitions(statement, coverage)

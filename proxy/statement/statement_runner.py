@@ -150,8 +150,6 @@ class StatementRunner:
             case cmd.CheckDatabase(name):
                 return ev.DatabaseChecked(await self._router.database_exists(name))
             case cmd.Route(statement, lost, whole):
-                if lost is not None:
-                    _log.warning("cluster %s was lost, and its read is decided again", lost)
                 sql = self._request.statement
                 routed = await self._router.decide(sql, state, statement, lost, whole)
                 self._routed = routed
