@@ -57,10 +57,7 @@ class MetastoreStock:
                 self._tables[ref] = _stock(client, snapshot, ref)
 
     def _client(self) -> HmsClient:
-        settings = self._settings
-        return HmsClient(
-            settings.metastores, settings.metastore_timeout, login=settings.metastore_login
-        )
+        return HmsClient.of(self._settings)
 
     async def _load_facts(self, snapshot: Snapshot, wanted: Sequence[TableRef]) -> None:
         loader = SnapshotLoader(self._settings, snapshot)

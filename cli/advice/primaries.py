@@ -117,9 +117,7 @@ def _files_stay(settings: Settings, moves: Iterable[Move]) -> Mapping[TableRef, 
     """For each table whether its files may stay where they are: none of its folders belongs to
     another cluster than the one that it is moved to."""
     filesystems = settings.topology.filesystems()
-    with HmsClient(
-        settings.metastores, settings.metastore_timeout, login=settings.metastore_login
-    ) as client:
+    with HmsClient.of(settings) as client:
         return {
             move.table: all(
                 foreign_cluster(folder, filesystems, move.target) is None
@@ -131,7 +129,7 @@ def _files_stay(settings: Settings, moves: Iterable[Move]) -> Mapping[TableRef, 
 
 def _folders(client: HmsClient, table: Table) -> Iterator[str]:
     """Where the files of a table and of its partitions are."""
-    yield from filter(None, (table.location, table.storage.serde.parameters.get("path", "")))
+    yield from table.folders
     if table.partition_keys:
         names = client.get_partition_names(table.ref)
         yield from (each.location for each in client.get_partition_facts(table.ref, names))

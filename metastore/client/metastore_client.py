@@ -17,6 +17,7 @@ from typing import Self, TypeVar
 
 from conf.names import TableRef
 from conf.settings.security.metastore_login import MetastoreLogin
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
 from metastore.client.catalog_client import Holds, always
@@ -74,6 +75,11 @@ class HmsClient:
         self._connection: Connection | None = None
         self._aborted = False
         self._newer = False  # whether it is Hive 4, which lacks a call
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The client of the metastore that the settings name."""
+        return cls(settings.metastores, settings.metastore_timeout, login=settings.metastore_login)
 
     def __enter__(self) -> Self:
         return self

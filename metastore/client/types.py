@@ -135,6 +135,13 @@ class Table(Stored):
     STORAGE = 7
     PARAMETERS = 9
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where its files may be, without those of partitions: its location, and the `path` of a
+        data source."""
+        both = self.location, self.storage.serde.parameters.get("path", "")
+        return tuple(dict.fromkeys(filter(None, both)))
+
     @classmethod
     def make(
         cls,

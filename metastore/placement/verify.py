@@ -100,8 +100,7 @@ def survey_table(
     if found.is_view:
         return found
     placed = placement or Placement(owner)
-    folders = (table.location, table.storage.serde.parameters.get("path", ""))
-    for location in dict.fromkeys(folders):
+    for location in table.folders:
         _note_folder(found, str(table.ref), location, placed.primary, filesystems)
     if found.partitioned:
         _survey_partitions(client, table, found, placed, progress, filesystems)
