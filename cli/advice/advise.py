@@ -46,6 +46,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="advice about tables' primaries, not about copies",
     )
+    _add_aims(parser)
+    _add_budgets(parser)
+    add(
+        "--drop-unread",
+        action="store_true",
+        help="also copies that no statement could read, of all tables of the metastore",
+    )
+    add(
+        "--schedule",
+        action="store_true",
+        help="with --apply: a feed for each table with a partition a day",
+    )
+    add(
+        "--copy-options",
+        default="",
+        metavar="OPTIONS",
+        help="of causeway copy, such as '--master yarn'",
+    )
+    add(
+        "--record",
+        type=Path,
+        default=PATH,
+        metavar="FILE",
+        help="what was applied, for --undo (%(default)s)",
+    )
+    add_store_options(parser)
+
+
+def _add_aims(parser: argparse.ArgumentParser) -> None:
+    """How many statements are to run, and when the plan is made again."""
+    add = parser.add_argument
     add(
         "--share",
         type=float,
@@ -65,6 +96,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="with --apply: plan and apply again after so long, such as 24h, until stopped",
     )
+
+
+def _add_budgets(parser: argparse.ArgumentParser) -> None:
+    """What may be kept and sent."""
+    add = parser.add_argument
     add(
         "--budget",
         action="append",
@@ -93,30 +129,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="a byte sent each day counts as so many bytes kept (%(default)s)",
     )
-    add(
-        "--drop-unread",
-        action="store_true",
-        help="also copies that no statement could read, of all tables of the metastore",
-    )
-    add(
-        "--schedule",
-        action="store_true",
-        help="with --apply: a feed for each table with a partition a day",
-    )
-    add(
-        "--copy-options",
-        default="",
-        metavar="OPTIONS",
-        help="of causeway copy, such as '--master yarn'",
-    )
-    add(
-        "--record",
-        type=Path,
-        default=PATH,
-        metavar="FILE",
-        help="what was applied, for --undo (%(default)s)",
-    )
-    add_store_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
