@@ -7,11 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from cli.stack.java import find_java
-from cli.stack.stack import spark_home
 from pipeline.hudi.table.timeline import parse_timeline
+from tests.guard.java_cases import command
 
-PROGRAM = Path(__file__).parent / "java" / "RangeCases.java"
 SEED = int(os.environ.get("CAUSEWAY_SEED", random.randrange(1 << 32)))
 COUNT = 500
 ACTIONS = ("commit", "deltacommit", "replacecommit", "clean", "rollback", "savepoint")
@@ -86,9 +84,7 @@ def test_java_selects_the_commits_of_a_pull(jar: Path) -> None:
     print(f"CAUSEWAY_SEED={SEED}")
     numbers = random.Random(SEED)
     cases = CASES + [invented(numbers) for _ in range(COUNT)]
-    argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp"]
-    argv += [os.pathsep.join((str(jar), f"{spark_home() / 'jars'}/*"))]
-    argv += ["org.codehaus.janino.SimpleCompiler", str(PROGRAM), "RangeCases"]
+    argv = command(jar, "RangeCases")
     lines = "\n".join(json.dumps(each) for each, _ in cases)
     done = subprocess.run(
         argv, input=lines, capture_output=True, encoding="utf-8", timeout=120, check=True

@@ -7,12 +7,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from cli.stack.java import find_java
-from cli.stack.stack import spark_home
 from conf.locations import clusters_of
 from conf.names import ClusterName
+from tests.guard.java_cases import command
 
-PROGRAM = Path(__file__).parent / "java" / "LocationCases.java"
 CASES = json.loads((Path(__file__).parents[1] / "conf" / "location_cases.json").read_text())
 
 
@@ -55,9 +53,7 @@ def questions() -> Iterator[str]:
 
 def test_java_finds_the_same_clusters(jar: Path) -> None:
     print(f"CAUSEWAY_SEED={SEED}")
-    argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-cp"]
-    argv += [os.pathsep.join((str(jar), f"{spark_home() / 'jars'}/*"))]
-    argv += ["org.codehaus.janino.SimpleCompiler", str(PROGRAM), "LocationCases"]
+    argv = command(jar, "LocationCases")
     done = subprocess.run(
         argv,
         input="\n".join(questions()),

@@ -15,9 +15,11 @@ import pytest
 
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.spark_target import fetch_bundle
+from tests.json_lines import JsonLines
 
 Row = list[str]
-BUNDLES = Path(__file__).parents[3] / ".causeway" / "jars"
+ROOT = Path(__file__).parents[3]
+BUNDLES = ROOT / ".causeway" / "jars"
 
 
 class HudiSpark:
@@ -25,24 +27,16 @@ class HudiSpark:
 
     def __init__(self, jar: Path, scratch: Path) -> None:
         self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, __file__, str(jar), str(scratch)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
+        self._lines = JsonLines(process, "Spark has died; its log is in the test's folder")
 
     def __call__(self, do: str, **how: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"do": do, **how}) + "\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith("{"):
-                answer = json.loads(line)
-                if "error" in answer:
-                    raise RuntimeError(answer["error"])
-                return answer["ok"]
-        raise RuntimeError("Spark has died; its log is in the test's folder")
+        self._lines.tell({"do": do, **how})
+        return self._lines.ok()
 
     @classmethod
     def start(cls, scratch: Path) -> "HudiSpark":
@@ -53,11 +47,7 @@ class HudiSpark:
             pytest.skip(f"no Hudi bundle: {fault}")
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
+        self._lines.close()
         os.close(self._log)
 
 

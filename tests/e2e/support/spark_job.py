@@ -19,6 +19,7 @@ from cli.stack.java import find_java
 from cli.stack.stack import Stack, spark_home
 from conf.names import ClusterName
 from pipeline.spark.jar import guard_jar
+from tests.json_lines import JsonLines
 
 
 class SparkJob:
@@ -37,6 +38,7 @@ class SparkJob:
         self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
         environment = {
             "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(Path(__file__).parents[3]),
             "SPARK_HOME": str(spark_home()),
             "SPARK_CONF_DIR": str(stack.layout.conf(cluster)),
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -49,12 +51,12 @@ class SparkJob:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
             env={**os.environ, **environment}, start_new_session=True,
         )  # fmt: skip
+        ended = "Spark has died; its log is in the test's folder"
+        self._lines = JsonLines(self._process, ended)
 
     def begin(self, do: str, **how: Any) -> None:
         """Asks and does not wait for the answer."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"do": do, **how}) + "\n")
-        self._process.stdin.flush()
+        self._lines.tell({"do": do, **how})
 
     def kill(self) -> None:
         """Ends Spark and its driver as a crash does."""
@@ -70,21 +72,10 @@ class SparkJob:
 
     def __call__(self, do: str, **how: Any) -> Any:
         self.begin(do, **how)
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("{"):
-                answer = json.loads(line)
-                if "error" in answer:
-                    raise RuntimeError(answer["error"])
-                return answer["ok"]
-        raise RuntimeError("Spark has died; its log is in the test's folder")
+        return self._lines.ok()
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
+        self._lines.close()
         os.close(self._log)
 
 
