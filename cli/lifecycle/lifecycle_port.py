@@ -114,7 +114,8 @@ class LifecyclePort:
         self._server = server
         self._settings = settings
         self._access = access
-        self._loop = asyncio.new_event_loop()
+        self._runner = asyncio.Runner()
+        self._loop = self._runner.get_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="port", daemon=True)
 
     @property
@@ -124,20 +125,21 @@ class LifecyclePort:
     def __enter__(self) -> "LifecyclePort":
         where = self._settings.port
         try:
-            self._loop.run_until_complete(
+            self._runner.run(
                 self._server.listen_at(where, self._settings.token, self._access, None)
             )
         except OSError as error:
-            self._loop.close()
+            self._runner.close()
             raise CannotListen(f"{where}: {error.strerror or error}.") from error
         except BadCertificate:
-            self._loop.close()
+            self._runner.close()
             raise
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Ends the requests that are being answered, and closes their connections."""
         self._loop.call_soon_threadsafe(self._server.close)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.close()
+        self._runner.close()

@@ -63,19 +63,19 @@ def hive(request: pytest.FixtureRequest) -> Iterator[tuple[FakeMetastore, str]]:
 
 def test_a_metastore_says_which_calls_it_has(hive: tuple[FakeMetastore, str]) -> None:
     running, version = hive
-    finding = services.metastore(targets.Metastore(running.endpoint), 5.0)
+    finding = services.metastore(targets.Metastore(running.endpoint), 60.0)
     assert finding == ok(f"it has the calls of Hive {version}; 1 databases")
 
 
 def test_a_metastore_that_is_down() -> None:
     with pytest.raises(MetastoreDown):
-        services.metastore(targets.Metastore(NOWHERE), 5.0)
+        services.metastore(targets.Metastore(NOWHERE), 60.0)
 
 
 def seen(running: FakeMetastore, filesystems: dict[ClusterName, str]) -> Finding:
     """The check of a view of c1, whose default database is in file:/w."""
     try:
-        return services.view(targets.View(C1, running.endpoint, filesystems), 5.0)
+        return services.view(targets.View(C1, running.endpoint, filesystems), 60.0)
     finally:
         running.stop()
 
@@ -109,7 +109,7 @@ def asked(login: Login, **changes: Any) -> Finding:
         await fake.start()
         try:
             target = targets.ThriftServer(C1, fake.endpoint, login)
-            return await services.thrift_server(target, 5.0)
+            return await services.thrift_server(target, 60.0)
         finally:
             await fake.stop()
 
@@ -140,28 +140,28 @@ def test_the_login_is_that_of_the_settings(tmp_path: Path) -> None:
 def test_a_thrift_server_that_is_down() -> None:
     target = targets.ThriftServer(C1, NOWHERE, Login())
     with pytest.raises(ClusterLost, match="not reachable"):
-        asyncio.run(services.thrift_server(target, 5.0))
+        asyncio.run(services.thrift_server(target, 60.0))
 
 
 def test_keys_of_tokens(tmp_path: Path) -> None:
     empty = tmp_path / "jwks"
     empty.write_text('{"keys": []}')
-    finding = services.token_keys(targets.TokenKeys(Jwt(jwks=str(empty))), 5.0)
+    finding = services.token_keys(targets.TokenKeys(Jwt(jwks=str(empty))), 60.0)
     assert finding == error("no key that Causeway can use")
     with pytest.raises(AuthBackendUnavailable):
-        services.token_keys(targets.TokenKeys(Jwt(jwks=str(tmp_path / "none"))), 5.0)
+        services.token_keys(targets.TokenKeys(Jwt(jwks=str(tmp_path / "none"))), 60.0)
 
 
 def test_an_issuer_of_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with running_issuer() as running:
-        found = services.issuer(targets.Issuer(OperatorIssuer(running.url)), 5.0)
+        found = services.issuer(targets.Issuer(OperatorIssuer(running.url)), 60.0)
         assert found == ok("1 keys")
         running.configuration = {"issuer": "https://other.example"}
         with pytest.raises(AuthBackendUnavailable, match="is that of the issuer"):
-            services.issuer(targets.Issuer(OperatorIssuer(running.url)), 5.0)
+            services.issuer(targets.Issuer(OperatorIssuer(running.url)), 60.0)
     with pytest.raises(AuthBackendUnavailable, match="refused"):
-        services.issuer(targets.Issuer(OperatorIssuer(f"http://{NOWHERE}")), 5.0)
+        services.issuer(targets.Issuer(OperatorIssuer(f"http://{NOWHERE}")), 60.0)
 
 
 def test_zookeeper_that_does_not_answer() -> None:
@@ -173,32 +173,32 @@ def test_zookeeper_that_does_not_answer() -> None:
 def test_any_other_listener() -> None:
     metastore = FakeMetastore()
     try:
-        found = services.listener(targets.Listener(metastore.endpoint), 5.0)
+        found = services.listener(targets.Listener(metastore.endpoint), 60.0)
     finally:
         metastore.stop()
     assert found == ok("it accepts connections")
     with pytest.raises(OSError, match="refused"):
-        services.listener(targets.Listener(NOWHERE), 5.0)
+        services.listener(targets.Listener(NOWHERE), 60.0)
 
 
 def test_an_ldap_server_that_is_down() -> None:
     url = f"ldap://{NOWHERE}"
     with pytest.raises(AuthBackendUnavailable, match="LDAPSocketOpenError"):
-        services.ldap_server(targets.LdapServer(Ldap(urls=(url,)), url), 5.0)
+        services.ldap_server(targets.LdapServer(Ldap(urls=(url,)), url), 60.0)
 
 
 @pytest.mark.slow
 def test_an_ldap_server_takes_our_own_password(tmp_path: Path) -> None:
     with slapd.running(tmp_path) as server:
         anonymous = Ldap(urls=(server.url,))
-        found = services.ldap_server(targets.LdapServer(anonymous, server.url), 5.0)
+        found = services.ldap_server(targets.LdapServer(anonymous, server.url), 60.0)
         assert found == ok("it accepts connections")
         ours = Ldap(urls=(server.url,), bind_dn=slapd.ADMIN, bind_password=slapd.ADMIN_PASSWORD)
-        found = services.ldap_server(targets.LdapServer(ours, server.url), 5.0)
+        found = services.ldap_server(targets.LdapServer(ours, server.url), 60.0)
         assert found == ok(f"bound as {slapd.ADMIN}")
         wrong = Ldap(urls=(server.url,), bind_dn=slapd.ADMIN, bind_password="wrong")
         with pytest.raises(AuthBackendUnavailable, match="our own password"):
-            services.ldap_server(targets.LdapServer(wrong, server.url), 5.0)
+            services.ldap_server(targets.LdapServer(wrong, server.url), 60.0)
 
 
 def test_a_log_in_whose_token_cannot_be_read_is_an_error(tmp_path: Path) -> None:

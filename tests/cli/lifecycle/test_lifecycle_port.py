@@ -1,16 +1,20 @@
 """The port of `lifecycle serve`: its access, routes and answers."""
 
+import asyncio
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -28,6 +32,7 @@ from conf.topology import Endpoint
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import FAMILIES, Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
+from proxy.administration.admin_server import Answer
 from tests.cli.lifecycle.running_port import FIRST, Port, running_port
 from tests.docs.pages import ROOT
 from tests.pipeline.scheduler.worlds import (
@@ -198,3 +203,30 @@ def test_serve_answers_on_the_port_of_the_settings(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         process.stderr.close()
+
+
+class HeldServer(LifecycleServer):
+    """Never answers a request for health."""
+
+    def __init__(self) -> None:
+        super().__init__(cast(Operations, None), lambda *_: None, Transports())
+        self.asked = threading.Event()
+
+    async def respond(self, method: str, path: str, query: str) -> Answer:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+def test_a_request_that_is_being_answered_ends_with_the_port(tmp_path: Path) -> None:
+    """Its connection is closed, not left to whoever collects garbage."""
+    token = readable(private(tmp_path / "token", "secret\n"))
+    settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token)
+    server = HeldServer()
+    with LifecyclePort(server, settings, OperatorAccess()) as port:
+        assert port.listening is not None
+        client = socket.create_connection((port.listening.host, port.listening.port), 60)
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert server.asked.wait(60)
+    with client:
+        assert client.recv(1) == b""

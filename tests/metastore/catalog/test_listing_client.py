@@ -219,7 +219,7 @@ def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
             with HmsClient((view[C1],), 60.0) as client:
                 client.alter_table(TableRef("default", "t"), a_table("t", 3))
             look = tracker.update()
-            asyncio.run_coroutine_threadsafe(look, loop).result(5.0)
+            asyncio.run_coroutine_threadsafe(look, loop).result(60.0)
             return old
 
         loop = asyncio.get_running_loop()

@@ -52,7 +52,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def opened(streams: UserStreams, *users: str | None) -> None:
     async def scenario() -> None:
         for user in users:
-            await streams.open(HERE, user, 5.0)
+            await streams.open(HERE, user, 60.0)
 
     asyncio.run(scenario())
 

@@ -48,7 +48,7 @@ class Late(Day):
         return [None for _ in keys]
 
 
-def _run(metastore: FakeMetastore | Endpoint, scenario: Scenario, timeout: float = 10) -> None:
+def _run(metastore: FakeMetastore | Endpoint, scenario: Scenario, timeout: float = 60) -> None:
     endpoint = metastore if isinstance(metastore, Endpoint) else metastore.endpoint
     settings = Settings(Topology({}, C1), (endpoint,), metastore_timeout=timeout)
 

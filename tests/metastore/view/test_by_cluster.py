@@ -116,12 +116,12 @@ def outcome(hms: Recording, endpoint: Any, before: Struct, method: str, sent: St
     connection = Connection(endpoint, 60.0)
     try:
         if before.fields:
-            connection.call("use_cluster", before, {}, 5.0)
+            connection.call("use_cluster", before, {}, 60.0)
         hms.asked.clear()
         plain = method.removesuffix(ON_CLUSTER)
         declared = {number: f"field {number}" for number in range(1, 5)}
         try:
-            got = repr(connection.call(method, sent, declared, 5.0))
+            got = repr(connection.call(method, sent, declared, 60.0))
         except Exception as error:
             got = str(error).replace(method, plain)
     finally:
@@ -156,7 +156,7 @@ def test_what_the_idl_does_not_declare_is_refused_by_name(
     hms.asked.clear()
     sent = Struct({CLUSTER_FIELD: (STRING, C2)})
     with pytest.raises(MetastoreRefused, match=f"CW351.*{name}{ON_CLUSTER}"):
-        connection.call(name + ON_CLUSTER, sent, {1: "MetaException"}, 5.0)
+        connection.call(name + ON_CLUSTER, sent, {1: "MetaException"}, 60.0)
     connection.close()
     assert hms.asked == []
 
@@ -164,5 +164,5 @@ def test_what_the_idl_does_not_declare_is_refused_by_name(
 def test_a_cluster_has_to_be_named(endpoint: Any) -> None:
     connection = Connection(endpoint, 60.0)
     with pytest.raises(MetastoreRefused, match="CW352"):
-        connection.call("get_table_on_cluster", Struct({1: (STRING, "d")}), {1: "Meta"}, 5.0)
+        connection.call("get_table_on_cluster", Struct({1: (STRING, "d")}), {1: "Meta"}, 60.0)
     connection.close()

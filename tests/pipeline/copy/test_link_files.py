@@ -106,18 +106,18 @@ def test_a_copy_that_waits_keeps_its_lease_and_may_give_up(
 
     def hold(done: int, total: int) -> None:
         held.set()
-        free.wait(10)
+        free.wait(60)
 
     def lose(done: int, total: int) -> None:
         raise InterruptedError("the lease is lost")
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(files_of(links, counted).copy_files, copies(1), CopyOptions(), hold)
-        assert held.wait(10)
+        assert held.wait(60)
         with pytest.raises(InterruptedError):
             files_of(links, counted).copy_files(copies(1), CopyOptions(), lose)
         free.set()
-        assert first.result(10)
+        assert first.result(60)
     counted.fails = True
     with pytest.raises(OSError, match="no disk"):
         files_of(links, counted).copy_files(copies(1), CopyOptions())

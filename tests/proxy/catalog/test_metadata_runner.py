@@ -165,7 +165,7 @@ def test_the_cluster_is_asked_while_the_metastore_lists(name: str) -> None:
         listing = world.listed, world.schemas
 
         async def until_the_cluster_answers(listed: Any, wanted: Callable[[str], bool]) -> Any:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await world.upstream.fetched.wait()
             return await listed(wanted)
 

@@ -81,7 +81,7 @@ def _mark(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
 def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
     connection = Connection(view["default"], 60.0)
     event = Struct({3: (STRING, "default"), 4: (STRING, "t")})
-    connection.call("fire_listener_event", Struct({1: (STRUCT, event)}), {}, 5.0)
+    connection.call("fire_listener_event", Struct({1: (STRUCT, event)}), {}, 60.0)
     connection.close()
 
 

@@ -17,7 +17,7 @@ _TOUCHED = "causeway_touched"
 
 def test_a_connection_that_closed_is_opened_again(view) -> None:
     async def scenario() -> None:
-        feed = FeedClient(view[C1], 5.0)
+        feed = FeedClient(view[C1], 60.0)
         first = await feed.changes()
         assert first is not None
         assert first.everything
@@ -35,7 +35,7 @@ def test_a_connection_that_closed_is_opened_again(view) -> None:
 
 def test_a_metastore_that_is_no_view_has_no_answer(hms: WritableMetastore) -> None:
     async def scenario() -> None:
-        feed = FeedClient(hms.endpoint, 5.0)
+        feed = FeedClient(hms.endpoint, 60.0)
         assert await feed.changes() is None
         assert feed.feed == ""
 
@@ -47,7 +47,7 @@ def test_nothing_listens() -> None:
         server = await asyncio.start_server(_never, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         server.close()
-        assert await FeedClient(Endpoint("127.0.0.1", port), 5.0).changes() is None
+        assert await FeedClient(Endpoint("127.0.0.1", port), 60.0).changes() is None
 
     asyncio.run(scenario())
 
@@ -123,7 +123,7 @@ Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, A
 def _with_server(
     client: Client,
     scenario: Callable[[FeedClient], Coroutine[Any, Any, None]],
-    timeout: float = 5.0,
+    timeout: float = 60.0,
 ) -> None:
     """Runs the scenario with a feed at a server that treats its clients so."""
 

@@ -131,7 +131,7 @@ def test_a_database_in_a_chosen_folder_is_dropped_where_that_is(
 def call(endpoint: Endpoint, method: str, fields: dict[int, Any]) -> Any:
     connection = Connection(endpoint, 60.0)
     try:
-        return connection.call(method, Struct(fields), {3: "MetaException"}, 5.0)
+        return connection.call(method, Struct(fields), {3: "MetaException"}, 60.0)
     finally:
         connection.close()
 

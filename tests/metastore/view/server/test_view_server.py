@@ -75,7 +75,7 @@ def client(endpoint: Endpoint) -> HmsClient:
 def call(endpoint: Endpoint, method: str, fields: dict[int, Any], meta: int = 1) -> Any:
     connection = Connection(endpoint, 60.0)
     try:
-        return connection.call(method, Struct(fields), {meta: "MetaException"}, 5.0)
+        return connection.call(method, Struct(fields), {meta: "MetaException"}, 60.0)
     finally:
         connection.close()
 
@@ -524,7 +524,7 @@ class TestFeed:
             assert start.everything
             assert follower.changes(start.position, 0).tables == ()
             writer.alter_table(REF, table({}))
-            changes = follower.changes(start.position, 5.0)
+            changes = follower.changes(start.position, 60.0)
             assert (changes.tables, changes.everything) == (("default.t",), False)
 
     def test_changes_of_other_clients_can_be_asked_for(self, view) -> None:
@@ -542,12 +542,12 @@ class TestByCluster:
         extended = named() | {CLUSTER_FIELD: (STRING, C2)}
         by_call = call(view[C1], "get_table_on_cluster", extended)
         connection = Connection(view[C1], 60.0)
-        connection.call("use_cluster", Struct({1: (STRING, C2)}), {}, 5.0)
-        by_session = connection.call("get_table", Struct(named()), {}, 5.0)
+        connection.call("use_cluster", Struct({1: (STRING, C2)}), {}, 60.0)
+        by_session = connection.call("get_table", Struct(named()), {}, 60.0)
         assert by_call == by_session
         assert Table(by_call).location == AWAY
-        connection.call("use_cluster", Struct({1: (STRING, "")}), {}, 5.0)
-        back = connection.call("get_table", Struct(named()), {}, 5.0)
+        connection.call("use_cluster", Struct({1: (STRING, "")}), {}, 60.0)
+        back = connection.call("get_table", Struct(named()), {}, 60.0)
         assert Table(back).location == HOME
         assert back == call(view["default"], "get_table", named())
         connection.close()
@@ -569,8 +569,8 @@ class TestByCluster:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         connection = Connection(view[C2], 60.0)
         with pytest.raises(MetastoreRefused, match="CW352"):
-            connection.call("use_cluster", Struct({1: (STRING, "c9")}), {1: "MetaException"}, 5.0)
-        assert Table(connection.call("get_table", Struct(named()), {}, 5.0)).location == AWAY
+            connection.call("use_cluster", Struct({1: (STRING, "c9")}), {1: "MetaException"}, 60.0)
+        assert Table(connection.call("get_table", Struct(named()), {}, 60.0)).location == AWAY
         connection.close()
 
     def test_a_copy_is_registered_by_the_api(self, hms, view) -> None:
@@ -684,10 +684,10 @@ def test_garbage_ends_the_connection_alone(hms, view) -> None:
 def test_a_lost_metastore_ends_the_client_s_connection_too(hms, view) -> None:
     """So that it opens another, as it would with the metastore itself."""
     connection = Connection(view[C1], 60.0)
-    assert connection.call("get_all_databases", Struct(), {}, 5.0) == ["default"]
+    assert connection.call("get_all_databases", Struct(), {}, 60.0) == ["default"]
     hms.drop_connections()
     with pytest.raises((OSError, MalformedReply)):
-        connection.call("get_all_databases", Struct(), {}, 5.0)
+        connection.call("get_all_databases", Struct(), {}, 60.0)
     connection.close()
     assert client(view[C1]).get_all_databases() == ["default"]
 

@@ -168,9 +168,9 @@ def test_an_idle_client_frees_its_connection_and_keeps_its_user(
         try:
             ugi = Struct({1: (STRING, "ann"), 2: (LIST, Items(STRING))})
             with suppress(MetastoreRefused):  # this metastore knows no such call
-                connection.call("set_ugi", ugi, {1: "MetaException"}, 5.0)
+                connection.call("set_ugi", ugi, {1: "MetaException"}, 60.0)
             _until(lambda: upstream_connections(hms) == 0)
-            connection.call("get_all_databases", Struct(), {1: "MetaException"}, 5.0)
+            connection.call("get_all_databases", Struct(), {1: "MetaException"}, 60.0)
         finally:
             connection.close()
     assert introduced == ["set_ugi", "set_ugi", "get_all_databases"]
