@@ -29,7 +29,8 @@ class Request:
     metastore view hands out only locations that hold the data (D11). `clusters` are all clusters in
     the order of the settings, `down` those that no session can be opened in now: where several can
     run the statement, another one does. `lost` is a cluster that was lost while it ran the
-    statement. `fetch` is how many bytes may be copied so that a query can run, `lacking` how many
+    statement. `moves`: a query may run where it otherwise would not, if its clusters are down.
+    `fetch` is how many bytes may be copied so that a query can run, `lacking` how many
     bytes each cluster lacks of other tables that later queries may read with those of this one.
     `costs` are there if the cost decides among several clusters that may run a read.
     """
@@ -45,6 +46,7 @@ class Request:
     down: frozenset[ClusterName] = frozenset()
     clusters: tuple[ClusterName, ...] = ()
     lost: ClusterName | None = None
+    moves: bool = False
     fetch: int = 0
     lacking: Mapping[ClusterName, float] = field(default_factory=dict)
     costs: Costs | None = None

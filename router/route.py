@@ -161,19 +161,26 @@ def _after_loss(case: _Case) -> Decision | None:
     if candidates or runs_anywhere(statement):
         candidates += request.clusters
     considered = [_passed(lost, "lost", Obstacle(lost, Kind.DOWN))]
-    for cluster in dict.fromkeys(candidates):
-        if cluster == lost:
-            continue
-        obstacles = case.obstacles(cluster)
-        if cluster in request.down:
-            obstacles = (*obstacles, Obstacle(cluster, Kind.DOWN))
-        if not obstacles:
-            because = f"{lost} was lost while it ran the statement, and {cluster} has all inputs"
-            return _run(cluster, "lost", because, considered)
-        considered.append(_passed(cluster, "lost", *obstacles))
-    return _run(
+    others = (cluster for cluster in dict.fromkeys(candidates) if cluster != lost)
+    lead = f"{lost} was lost while it ran the statement"
+    return _elsewhere(case, others, lead, considered) or _run(
         lost, "lost", f"no other cluster can run the statement that {lost} lost", considered
     )
+
+
+def _elsewhere(
+    case: _Case, clusters: Iterable[ClusterName], lead: str, considered: list[Considered]
+) -> Decision | None:
+    """Runs in the first of the clusters that is up and has all inputs. Those before it are added to
+    `considered`."""
+    for cluster in clusters:
+        obstacles = case.obstacles(cluster)
+        if cluster in case.request.down:
+            obstacles = (*obstacles, Obstacle(cluster, Kind.DOWN))
+        if not obstacles:
+            return _run(cluster, "lost", f"{lead}, and {cluster} has all inputs", considered)
+        considered.append(_passed(cluster, "lost", *obstacles))
+    return None
 
 
 def _output_decides(case: _Case) -> Decision | None:
@@ -232,7 +239,8 @@ def _inputs_decide(case: _Case) -> Decision | None:
     """DC-R7: the inputs' primaries one by one; D4: the default cluster before them.
 
     What only reads passes by a cluster that is down where a later one has all inputs just as
-    well. What makes a table does not: a table stays where it was made.
+    well. What makes a table does not: a table stays where it was made. A query may also run in a
+    cluster that DC-R7 does not try, if those that it tries are down.
     """
     request = case.request
     reads = isinstance(request.statement, Known) and not request.statement.writes
@@ -249,6 +257,12 @@ def _inputs_decide(case: _Case) -> Decision | None:
             valid.append(cluster)
             considered.append(_passed(cluster, rule, Obstacle(cluster, Kind.DOWN)))
     if valid:
+        if request.moves and is_query(request.statement):
+            tried = {each.cluster for each in considered}
+            others = (each for each in request.clusters if each not in tried)
+            lead = f"{_list(valid)} {'is' if len(valid) == 1 else 'are'} down"
+            if found := _elsewhere(case, others, lead, considered):
+                return found
         return _valid(request, valid[0], [], considered)
     return _no_cluster(case, considered, "DC-R7", None) if considered else None
 

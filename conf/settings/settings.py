@@ -67,7 +67,7 @@ class Writes(Enum):
 
 
 class LostReads(Enum):
-    """`router.lost.reads`: what follows when a cluster is lost while it runs a query."""
+    """`router.lost.reads`: what follows when the cluster of a query is lost or down."""
 
     MOVE = "move"
     FAIL = "fail"
@@ -161,10 +161,10 @@ class Settings:
         " the order in which they came; `allow`, all at once, although"
         " [Spark may lose rows](../guide/operate.md#writes-of-one-table-at-the-same-time).")
     lost_reads: LostReads = setting("router.lost.reads", choice(LostReads), "move", RESTART,
-        "A query whose cluster is lost before its client has a row: `move`, it runs once more in"
-        " another cluster that has [all it reads]"
+        "A query whose cluster is down, or is lost before its client has a row: `move`, it runs"
+        " in another cluster that has [all it reads]"
         "(../guide/operate.md#queries-whose-cluster-is-lost), and its client does not notice;"
-        " `fail`, it fails with CW202.")
+        " `fail`, it fails with CW201 or CW202.")
     upstream: tuple[Endpoint, ...] = setting("proxy.upstream", ENDPOINTS, "", RESTART,
         "The Thrift Servers that receive all statements, unanalysed, while no cluster is"
         " configured.")

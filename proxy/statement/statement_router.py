@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conf.catalog.tables import NotLoaded, TableKind
 from conf.names import ClusterName, PartitionRef, TableRef
-from conf.settings.settings import Settings, Writes
+from conf.settings.settings import LostReads, Settings, Writes
 from dialect.parsing.fingerprint import quick_template
 from dialect.statement import Action, Known, Read, Unknown, Write
 from proxy.errors import Unsettled
@@ -173,6 +173,7 @@ class StatementRouter:
             self.health.down(topology),
             tuple(topology.clusters),
             lost,
+            self.settings.lost_reads is LostReads.MOVE,
             session.fetch_bytes,
             costs=costs,
         )

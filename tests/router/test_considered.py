@@ -34,6 +34,11 @@ WRITES_BOTH = Known(
     "multi_insert", (), (Write(T12, Action.INSERT, True), Write(T21, Action.INSERT, True))
 )
 X = Bound(C1, "x is there")
+MOVES: dict[str, object] = {
+    "clusters": (C1, C2, C3),
+    "down": frozenset({C1}),
+    "moves": True,
+}
 
 
 def passed(cluster: ClusterName, rule: str, *obstacles: tuple[object, ...]) -> Considered:
@@ -75,6 +80,18 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
         (
             decide(select("a"), CROSSED, down=frozenset({C1})),
             [Considered(C1, "DC-R7", True, (Obstacle(C1, Kind.DOWN),))],
+        ),
+        (
+            decide(select("a"), CROSSED, **MOVES),
+            [passed(C1, "DC-R7", (Kind.DOWN,)), chosen(C2, "lost")],
+        ),
+        (
+            decide(select("a", "t12"), CROSSED | {"t12": table(C1, C3)}, **MOVES),
+            [
+                Considered(C1, "DC-R7", True, (Obstacle(C1, Kind.DOWN),)),
+                passed(C2, "lost", (Kind.ABSENT, T12)),
+                passed(C3, "lost", (Kind.ABSENT, ref("a"))),
+            ],
         ),
         (
             decide(select(), clusters=(C1, C2, C3), down=frozenset({C1, C2})),
@@ -244,4 +261,5 @@ def _random(chance: random.Random) -> tuple[Request, dict[TableRef, TableFacts]]
         filesystems=FILESYSTEMS,
         down=frozenset(each for each in clusters if chance.random() < 0.2),
         clusters=clusters,
+        moves=chance.random() < 0.5,
     ), facts

@@ -355,6 +355,48 @@ def test_a_read_that_a_cluster_lost_runs_where_all_its_inputs_are(
     assert outcome(decide(statement, **THREE | request_)) == expected
 
 
+DOWN_THREE: dict[str, object] = {
+    "clusters": (C1, C2, C3),
+    "down": frozenset({C1}),
+    "moves": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("statement", "facts", "request_", "expected"),
+    [
+        (select("a"), CROSSED, DOWN_THREE, "C2"),
+        (select("a"), {"a": table(C1, C2, C3)}, DOWN_THREE | {"down": frozenset({C1, C2})}, "C3"),
+        (select("a"), {"a": table(C1, C2)}, DOWN_THREE | {"down": frozenset({C1, C2})}, "C1"),
+        (select("a"), {"a": table(C1, C3, stale=(C2,))}, DOWN_THREE, "C3"),
+        (select("a"), {"a": table(C1, stale=(C2,))}, DOWN_THREE, "C1"),
+        (select("a", "b"), SHARED, DOWN_THREE, "CW104"),  # no primary of an input has both
+        (select("a"), CROSSED, DOWN_THREE | {"moves": False}, "C1"),
+        (select("a"), CROSSED, DOWN_THREE | {"pinned": C1}, "C1"),
+        (select("a"), CROSSED, DOWN_THREE | {"bounds": (Bound(C1, "x"),)}, "C1"),
+        (insert("a", "a"), CROSSED, DOWN_THREE, "C1"),
+        (insert("n", "a", exists=False), CROSSED, DOWN_THREE, "C1"),
+        (Known("metadata_read", select("a").reads), CROSSED, DOWN_THREE, "C1"),
+    ],
+)
+def test_a_query_whose_clusters_are_down_runs_where_all_its_inputs_are(
+    statement: Known,
+    facts: Mapping[str, TableFacts | None],
+    request_: dict[str, object],
+    expected: str,
+) -> None:
+    assert outcome(decide(statement, facts, **request_)) == expected
+
+
+def test_the_reason_names_the_clusters_that_are_down() -> None:
+    facts = {"a": table(C1, C3), "b": table(C2, C1, C3), "c": table(C2, C1, C3)}
+    decision = decide(select("a", "b"), facts, **DOWN_THREE)
+    assert decision.because == "C1 is down, and C3 has all inputs"
+    both_down = DOWN_THREE | {"down": frozenset({C1, C2})}
+    decision = decide(select("b", "c", "d"), facts | {"d": table(C1, C2, C3)}, **both_down)
+    assert decision.because == "C2, C1 are down, and C3 has all inputs"
+
+
 def test_the_reason_names_the_cluster_that_was_lost() -> None:
     decision = decide(select("t11"), **THREE)
     assert isinstance(decision, RunIn)

@@ -448,6 +448,11 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
     line = _last(site, text)
     assert (line["cluster"], line["rule"]) == (C2, "lost")
     assert line["because"].startswith(f"{C1} was lost while it ran the statement")
+    begun_later, cursor = f"SELECT id + 1 FROM {table}", site.connect().cursor()
+    assert rows(cursor, begun_later) == [(2,)]
+    cursor.close()
+    until(lambda: _last(site, begun_later).get("state") == "FINISHED")
+    assert _last(site, begun_later)["because"] == f"{C1} is down, and {C2} has all inputs"
     site.stack.restart(C1)
     until(lambda: _is_up(site))
 
