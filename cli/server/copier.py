@@ -48,6 +48,8 @@ class Copier:
             arguments += ["--most", str(order.most)]
         if order.keep is not None:
             arguments += ["--keep", str(order.keep)]
+        if order.bandwidth:
+            arguments += ["--bandwidth", str(order.bandwidth)]
         names = "".join(f"{partition_name(each)}\n" for each in order.partitions)
         async with self.turns:
             child = await asyncio.create_subprocess_exec(

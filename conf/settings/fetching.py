@@ -22,5 +22,8 @@ class Fetching:
     link_daily: int = setting("router.fetch.link.daily", SIZE, "0", RESTART,
         "How many bytes are copied for queries from one cluster to another on one day (UTC), by"
         " one proxy since its start. `0`: any number.")
+    bandwidth: int = setting("router.fetch.bandwidth", SIZE, "0", RESTART,
+        "How many bytes a second a copy for queries sends; at most two are made at the same time."
+        " `0`: any number.")
     keep: float = setting("router.fetch.keep", DURATION, "168h", RESTART,
         "How long such a copy is wanted. `causeway copy sweep` takes it away after that.")

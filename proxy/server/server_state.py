@@ -322,7 +322,7 @@ def _fetcher(copier: Copier | None, settings: Settings, workers: WorkerGroup) ->
     if copier is None:
         return None
     bounds, counters = settings.fetching, workers.counters or LocalCounters()
-    return Fetcher(copier, bounds.keep, Allowance(bounds, counters))
+    return Fetcher(copier, bounds.keep, Allowance(bounds, counters), bounds.bandwidth)
 
 
 def _upstream(settings: Settings) -> Cluster:

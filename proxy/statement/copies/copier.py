@@ -12,7 +12,7 @@ from conf.progress import Progress, no_progress
 class CopyOrder:
     """A copy of the table, or of its partitions that have the (key, value) pairs of any of
     `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
-    ever)."""
+    ever), sent at `bandwidth` bytes a second at most (0: any number)."""
 
     table: TableRef
     partitions: Sequence[Sequence[tuple[str, str]]]
@@ -20,6 +20,7 @@ class CopyOrder:
     target: str
     most: int | None = None
     keep: float | None = None
+    bandwidth: int = 0
 
 
 class CopySummary(NamedTuple):

@@ -39,19 +39,22 @@ class _Running:
 
 
 class Fetcher:
-    """Copies are kept for `keep` seconds; `allowance` bounds what one user has copied, and what is
-    copied over one link."""
+    """Copies are kept for `keep` seconds, and each is sent at `bandwidth` bytes a second at most
+    (0: any number). `allowance` bounds what one user has copied, and what is copied over one link.
+    """
 
     def __init__(
         self,
         copier: Copier,
         keep: float,
         allowance: Allowance,
+        bandwidth: int = 0,
         pause: float = _PAUSE,
     ) -> None:
         self._copier = copier
         self._keep = keep
         self._allowance = allowance
+        self._bandwidth = bandwidth
         self._pause = pause
         self._running: dict[object, _Running] = {}
 
@@ -111,7 +114,15 @@ class Fetcher:
     async def _make(self, user: str, copy: CopyNeeded, most: int, progress: Progress) -> int:
         """Makes the copy, after others of the same objects that run elsewhere. Returns the bytes
         that were sent."""
-        order = CopyOrder(copy.table, copy.partitions, copy.source, copy.target, most, self._keep)
+        order = CopyOrder(
+            copy.table,
+            copy.partitions,
+            copy.source,
+            copy.target,
+            most,
+            self._keep,
+            self._bandwidth,
+        )
         clock = asyncio.get_running_loop().time
         deadline = clock() + _PATIENCE
         while True:

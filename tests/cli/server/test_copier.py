@@ -92,8 +92,10 @@ def test_progress_is_passed_on_while_the_child_runs(tmp_path: Path) -> None:
 
 
 def test_a_copy_has_its_bounds(tmp_path: Path) -> None:
-    asyncio.run(copier(tmp_path, REPORTS)(CopyOrder(T, (), "east", "west", most=0, keep=60.0)))
-    assert (tmp_path / "arguments").read_text().endswith("--most 0 --keep 60.0")
+    order = CopyOrder(T, (), "east", "west", most=0, keep=60.0, bandwidth=1000)
+    asyncio.run(copier(tmp_path, REPORTS)(order))
+    wanted = "--most 0 --keep 60.0 --bandwidth 1000"
+    assert (tmp_path / "arguments").read_text().endswith(wanted)
 
 
 IGNORES = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"

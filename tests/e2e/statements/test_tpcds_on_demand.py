@@ -1,10 +1,13 @@
 """The 99 queries of TPC-DS over three clusters with random primaries and no copies: each has what
 it lacks brought to one cluster, and gives the rows of a cluster that has everything.
 
-By hand, since it takes minutes: `make on-demand` (CAUSEWAY_SEED chooses other primaries).
+By hand, since it takes minutes: `make on-demand` (CAUSEWAY_SEED chooses other primaries,
+CAUSEWAY_BANDWIDTH bounds the links, as in `100k`).
 """
 
 import os
+import statistics
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from random import Random
@@ -35,7 +38,13 @@ def through(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     random = Random(int(os.environ.get("CAUSEWAY_SEED", "0")))
     with ExitStack() as exits:
         site = Site(stack, tmp_path_factory.mktemp("site"), exits, forwarded=False)
-        site.configure(site.endpoints[:1], 'router.fetch.limit = "1g"', _third(stack))
+        bandwidth = os.environ.get("CAUSEWAY_BANDWIDTH", "0")
+        site.configure(
+            site.endpoints[:1],
+            'router.fetch.limit = "1g"',
+            f'router.fetch.bandwidth = "{bandwidth}"',
+            _third(stack),
+        )
         site.start()
         cursor = site.connect().cursor()
         for database in (APART, WHOLE):
@@ -82,13 +91,22 @@ def copied_bytes(stack: Stack) -> int:
 
 
 def test_all_queries_are_brought_together(stack: Stack, through: Any, direct: Any) -> None:
-    refused = 0
+    refused, waits = 0, dict[bool, list[float]]({False: [], True: []})
     rows(through, "SET causeway.fetch.missing = 1GB")
     order = sorted(QUERIES)
     Random(1).shuffle(order)
     for number in order:
-        refused += rows(through, f"EXPLAIN CLUSTER {QUERIES[number]}")[0][0] == "refuse"
+        lacks = rows(through, f"EXPLAIN CLUSTER {QUERIES[number]}")[0][0] == "refuse"
+        refused, began = refused + lacks, time.monotonic()
         found = sorted(map(repr, rows(through, QUERIES[number])))
+        waits[lacks].append(time.monotonic() - began)
         assert found == sorted(map(repr, rows(direct, QUERIES[number]))), number
     sizes = f"{copied_bytes(stack):,} bytes of copies"
     print(f"{len(order)} queries, {refused} were refused when they came, {sizes}")
+    for lacks, seconds in waits.items():
+        if seconds:
+            middle, most = statistics.median(seconds), max(seconds)
+            what = "with copies" if lacks else "without"
+            print(
+                f"{what}: {middle:.1f} s (median), {most:.1f} s (most), {sum(seconds):.0f} s in all"
+            )

@@ -46,6 +46,6 @@ class FakeCopier:
         ]
 
     @property
-    def bounds(self) -> list[tuple[int | None, float | None]]:
+    def bounds(self) -> list[tuple[int | None, float | None, int]]:
         """The most bytes and the seconds to keep them, of each copy that was begun."""
-        return [(each.most, each.keep) for each in self.begun]
+        return [(each.most, each.keep, each.bandwidth) for each in self.begun]

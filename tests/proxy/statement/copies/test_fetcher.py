@@ -36,7 +36,7 @@ class World:
 
     def __post_init__(self) -> None:
         allowance = Allowance(self.bounds, self.counters, lambda: self.day * 86_400)
-        self.fetcher = Fetcher(self.copier, 60.0, allowance, pause=0.0)
+        self.fetcher = Fetcher(self.copier, 60.0, allowance, bandwidth=MIB, pause=0.0)
 
     def ask(
         self, *copies: CopyNeeded, user: str = "ann", most: int = 9 * MIB
@@ -59,7 +59,7 @@ def test_copies_are_made_one_after_the_other_within_what_the_query_may_copy() ->
         world.copier.ends.set()
         await world.ask(VISITS, USERS)
         assert world.copier.ways == ["sample.visits 2 west east", "sample.users 0 west east"]
-        assert world.copier.bounds == [(9 * MIB, 60.0), (7 * MIB, 60.0)]
+        assert world.copier.bounds == [(9 * MIB, 60.0, MIB), (7 * MIB, 60.0, MIB)]
         assert world.told == [
             "Copying 2 partitions of sample.visits (about 3.1 MB) from west to east, which no"
             " cluster has together with the other inputs.",
@@ -116,7 +116,7 @@ def test_a_failure_is_that_of_the_query_that_began_the_copy() -> None:
         with pytest.raises(CopyFailed, match="too large"):
             await first
         await second
-        assert [most for most, _ in world.copier.bounds] == [1, 9 * MIB]
+        assert [most for most, *_ in world.copier.bounds] == [1, 9 * MIB]
 
     play(scenario)
 
@@ -139,7 +139,7 @@ def test_a_user_has_a_number_of_bytes_copied_a_day() -> None:
         with pytest.raises(FetchedEnough, match=r"2\.1 MB may still be copied for user ann today"):
             await world.ask()  # 3 MiB are known to be needed
         await world.ask(USERS)
-        assert world.copier.bounds[-1] == (2 * MIB, 60.0)
+        assert world.copier.bounds[-1] == (2 * MIB, 60.0, MIB)
         with pytest.raises(FetchedEnough, match="0 bytes may still be copied for user ann"):
             await world.ask(USERS)
         await world.ask(user="bob")
