@@ -1,11 +1,14 @@
 """Names that every room uses: clusters, tables and partitions."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NewType
 from urllib.parse import unquote
 
 ClusterName = NewType("ClusterName", str)
+
+_PLAIN = re.compile(r"\w+", re.ASCII)
 
 # Characters that Hive percent-escapes in a partition's directory name (FileUtils.charToEscape).
 _ESCAPED = frozenset({chr(code) for code in range(1, 32)} | set("\"#%'*/:=?\\\x7f{[]^"))
@@ -37,6 +40,21 @@ class PartitionRef:
 
     def __str__(self) -> str:
         return f"{self.table}@{partition_name(self.spec)}"
+
+
+def quoted(*parts: str) -> str:
+    """A name in Spark's SQL, whatever the characters of its parts are."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def is_plain(name: str) -> bool:
+    """Whether Spark writes the name without quotes."""
+    return _PLAIN.fullmatch(name) is not None and not name.isdigit()
+
+
+def quoted_if_needed(name: str) -> str:
+    """A part of a name as Spark quotes it where that is needed."""
+    return name if is_plain(name) else quoted(name)
 
 
 def partition_name(spec: Iterable[tuple[str, str]]) -> str:

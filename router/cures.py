@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conf.formats import size_text
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, TableRef, quoted
 from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from router.needs import Input
 from router.obstacles import NAMED
@@ -203,7 +203,7 @@ def _of_partitions(
 
 def quoted_name(text: str) -> str:
     """A name as a statement has it."""
-    return text if _PLAIN.fullmatch(text) else "`" + text.replace("`", "``") + "`"
+    return text if _PLAIN.fullmatch(text) else quoted(text)
 
 
 def _text(text: str) -> str:

@@ -6,6 +6,8 @@ with another type than a mask gives, NULL is left.
 
 from collections.abc import Mapping
 
+from conf.names import quoted
+
 COLUMN = "{col}"
 
 _TEXT = f"CAST({COLUMN} AS STRING)"
@@ -40,4 +42,4 @@ RANGER: Mapping[str, str] = {
 
 def of_column(expression: str, column: str) -> str:
     """The expression with the column's name in the place of `{col}`."""
-    return expression.replace(COLUMN, "`" + column.replace("`", "``") + "`")
+    return expression.replace(COLUMN, quoted(column))

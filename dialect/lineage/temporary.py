@@ -3,6 +3,8 @@ server see, or `system.session.x` of a variable. In lower case, without quotes."
 
 from collections.abc import Sequence
 
+from conf.names import quoted
+
 GLOBAL_TEMP = "global_temp"
 _VARIABLES = "system.session."
 
@@ -39,11 +41,6 @@ def name_parts(name: str) -> list[str]:
     if is_variable(name):
         return [bare_variable(name)]
     return name.split(".", 1) if is_global(name) else [name]
-
-
-def quoted(*parts: str) -> str:
-    """A name in SQL."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def replacing(name: str, query: str) -> str:

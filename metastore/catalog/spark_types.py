@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from conf.catalog.listing import ColumnType
+from conf.names import quoted_if_needed
 
 
 class UnknownType(ValueError):
@@ -163,7 +164,9 @@ def _map(key: SparkType, value: SparkType, nullable: bool = True) -> SparkType:
 
 
 def _struct(fields: Sequence[_Field]) -> SparkType:
-    sql = ", ".join(f"{_quoted(each.name)}: {each.type.column.sql}{_said(each)}" for each in fields)
+    sql = ", ".join(
+        f"{quoted_if_needed(each.name)}: {each.type.column.sql}{_said(each)}" for each in fields
+    )
     hive = ",".join(f"{each.name.lower()}:{each.type.hive}" for each in fields)
     simple = _first([f"{each.name}:{each.type.simple}" for each in fields])
     sizes = [each.type.column.size for each in fields]
@@ -193,13 +196,6 @@ def _flag(value: bool) -> str:
 
 def _said(field: _Field) -> str:
     return "" if field.comment is None else f" COMMENT '{field.comment}'"
-
-
-def _quoted(name: str) -> str:
-    """As Spark quotes a part of a name where that is needed."""
-    if _NAME.fullmatch(name) and not (name.isascii() and name.isdigit()):
-        return name
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _plain_text(text: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions
 from pyspark.sql.types import DataType, TimestampNTZType
 
+from conf.names import quoted
 from pipeline.errors import ActionFailed
 
 Columns = Sequence[tuple[str, str]]
@@ -19,7 +20,7 @@ def chosen(rows: DataFrame, includes: Sequence[str], excludes: Sequence[str]) ->
         raise ActionFailed(f"there is no column {', '.join(missing)}", final=True)
     left = {each.lower() for each in includes} or names.keys()
     left = left - {each.lower() for each in excludes}
-    return rows.select([functions.col(_quoted(names[key])) for key in names if key in left])
+    return rows.select([functions.col(quoted(names[key])) for key in names if key in left])
 
 
 def with_plain_times(rows: DataFrame) -> DataFrame:
@@ -28,7 +29,7 @@ def with_plain_times(rows: DataFrame) -> DataFrame:
 
 
 def _plain(name: str, kind: DataType) -> Column:
-    column = functions.col(_quoted(name))
+    column = functions.col(quoted(name))
     plain = column.cast("timestamp") if isinstance(kind, TimestampNTZType) else column
     return plain.alias(name)
 
@@ -46,7 +47,7 @@ def as_table(rows: DataFrame, columns: Columns) -> DataFrame:
         field = found.get(name.lower())
         if field is None:
             continue
-        column = functions.col(_quoted(field.name))
+        column = functions.col(quoted(field.name))
         if (length := _length(kind)) is not None:
             picked.append(_short(column, name, length).alias(name))
         elif _keeps(rows, field.dataType, kind):
@@ -78,7 +79,3 @@ def _keeps(rows: DataFrame, kind: DataType, wanted: str) -> bool:
         spark.types.DataType.fromDDL(wanted),
     )
     return bool(spark.catalyst.expressions.Cast.canUpCast(source, target))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from conf.catalog.spark_table import SparkColumn, SparkDatabase, SparkStorage, SparkTable, SparkView
+from conf.names import is_plain, quoted, quoted_if_needed
 from proxy.catalog import table_ddl
 from proxy.catalog.java_dates import java_date
 from proxy.catalog.spark_texts import (
     RESERVED,
-    is_plain,
     java_order,
     own_properties,
-    quoted,
-    quoted_if_needed,
     redacted,
 )
 from proxy.protocol.results import Cell, Table

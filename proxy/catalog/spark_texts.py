@@ -13,21 +13,6 @@ _REDACTED = "*********(redacted)"
 # The defaults of spark.sql.redaction.options.regex and spark.redaction.regex.
 _SECRET = re.compile("url|secret|password|token|access[.]?key", re.IGNORECASE | re.ASCII)
 _VIEWS = "view."  # begins the properties in which Spark keeps a view
-_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
-
-
-def is_plain(name: str) -> bool:
-    """Whether Spark writes the name without quotes."""
-    return _PLAIN_NAME.fullmatch(name) is not None and not name.isdigit()
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def quoted_if_needed(name: str) -> str:
-    """A part of a name as Spark quotes it where that is needed."""
-    return name if is_plain(name) else quoted(name)
 
 
 def literal(text: str) -> str:

@@ -8,13 +8,12 @@ and a view has the names of its columns.
 from collections.abc import Iterable
 
 from conf.catalog.spark_table import SparkColumn, SparkTable, SparkView
+from conf.names import is_plain, quoted_if_needed
 from proxy.catalog.spark_texts import (
     RESERVED,
-    is_plain,
     java_order,
     literal,
     own_properties,
-    quoted_if_needed,
     redacted,
 )
 

@@ -14,9 +14,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from weakref import WeakMethod
 
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, TableRef, quoted
 from conf.topology import Endpoint
-from dialect.lineage.temporary import bare_variable, dropping, is_global, is_variable, quoted
+from dialect.lineage.temporary import bare_variable, dropping, is_global, is_variable
 from dialect.statement import (
     AssignVariables,
     CreateTempTable,
