@@ -7,7 +7,7 @@ it lacks were archived or cleaned, or commits that it has were undone) is replac
 The old one stays for its readers until the new one is published.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,8 +18,9 @@ from pipeline.copy.files import CopyOptions
 from pipeline.copy.runs.lease import Lease
 from pipeline.copy.runs.staging import RunMarker, object_path
 from pipeline.copy.runs.sweep import sweep_staging
-from pipeline.copy.runs.takeover import retire, take_over
+from pipeline.copy.runs.takeover import retire, take_over, take_over_objects
 from pipeline.errors import SourceKeepsChanging, WriteOpen
+from pipeline.falcon.paths import is_object_store
 from pipeline.hudi.errors import OutOfStep
 from pipeline.hudi.replicas.replica_plan import plan_replication
 from pipeline.hudi.replicas.replicate import HudiReplicationResult, run_replication
@@ -102,10 +103,10 @@ class Replicator:
         """The state of the source that was published, and what was copied."""
         files = self.context.files
         with Lease(files, target.staging, target.marker, self.context.clock) as lease:
-            self._take_over(target)
+            earlier = self._take_over(target)
             for _ in range(self.limits.attempts):
                 state = self._wait_for_writes(target)
-                replica, result = self._replicate(target, state)
+                replica, result = self._replicate(target, state, earlier)
                 lease.check()
                 if replica != state.replica:
                     retire(files, target.staging, [state.replica])
@@ -133,33 +134,44 @@ class Replicator:
             self.context.sleep(self.limits.poll)
         return state
 
-    def _take_over(self, target: ReplicaTarget) -> None:
-        """Continues with the files of an interrupted run."""
-        targets = {TABLE_ITSELF: _new_replica(target)}
-        files, clock = self.context.files, self.context.clock
-        taken = take_over(files, target.staging, target.marker, targets, target.used, clock)
+    def _take_over(self, target: ReplicaTarget) -> Sequence[str]:
+        """Continues with the files of interrupted runs. Returns their directories in an object
+        store, where none can be moved in one step, the newest first.
+        """
+        new = _new_replica(target)
+        place = self.context.files, target.staging, target.marker, {TABLE_ITSELF: new}
+        if is_object_store(target.staging):
+            earlier = take_over_objects(*place, target.used, self.context.clock).get(new, ())
+            taken = len(earlier)
+        else:
+            earlier, taken = (), take_over(*place, target.used, self.context.clock)
         self._event(target, "staged", taken_over=taken)
+        return earlier
 
     def _replicate(
-        self, target: ReplicaTarget, state: ReplicaState
+        self, target: ReplicaTarget, state: ReplicaState, earlier: Sequence[str]
     ) -> tuple[str, HudiReplicationResult]:
         """The directory that has all commits now, and what was copied."""
         new = _new_replica(target)
         for replica in (state.replica, new):
             if replica is not None:
+                taken = earlier if replica == new else ()
                 try:
-                    return replica, self._copy_into(state.source, replica)
+                    return replica, self._copy_into(state.source, replica, taken)
                 except OutOfStep as reason:
                     self._event(target, "anew", reason=str(reason))
         self.context.files.delete([new])
-        return new, self._copy_into(state.source, new)
+        return new, self._copy_into(state.source, new, earlier)
 
-    def _copy_into(self, source: str, replica: str) -> HudiReplicationResult:
+    def _copy_into(
+        self, source: str, replica: str, earlier: Sequence[str]
+    ) -> HudiReplicationResult:
         table = open_table(source, self.storage(source))
         planned = plan_replication(table, replica, self.storage(replica))
+        files, options = self.context.files, self.options
         if planned.whole:
-            self.context.files.make_folders({replica: source}, self.options.keep_owner)
-        return run_replication(planned, self.context.files, self.options, self.context.progress)
+            files.make_folders({replica: source}, options.keep_owner)
+        return run_replication(planned, files, options, self.context.progress, earlier)
 
     def _sweep(self, target: ReplicaTarget) -> None:
         files, clock, grace = self.context.files, self.context.clock, self.limits.grace

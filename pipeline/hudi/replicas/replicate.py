@@ -20,6 +20,7 @@ from pipeline.copy.files import (
     FileCopy,
     FileEntry,
     FileListing,
+    FileResult,
     Files,
     FileStatus,
     compare,
@@ -27,10 +28,11 @@ from pipeline.copy.files import (
 from pipeline.errors import VerifyFailed
 from pipeline.falcon.paths import is_object_store
 from pipeline.hudi.errors import StorageFault
+from pipeline.hudi.replicas.object_files import SENT, ReplicaObjects, present_files
 from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES, HudiReplicationPlan, folder_of
 from pipeline.hudi.replicas.trim import COMPARE
 from pipeline.hudi.table.archive import VERSION
-from pipeline.hudi.table.table import HOODIE, LOCKS, PARTITION_MARK
+from pipeline.hudi.table.table import LOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,18 @@ def run_replication(
     files: Files,
     options: CopyOptions,
     progress: Progress = no_progress,
+    earlier: Sequence[str] = (),
 ) -> HudiReplicationResult:
     """Copies the files. Raises StorageFault for the first one that cannot be copied, VerifyFailed
     when the replica has less than the tasks reported; the next run continues from there.
+
+    `earlier` are directories in an object store where interrupted runs began this replica, the
+    newest first: a new replica takes their files.
     """
-    sent = [_copy_commits(planned, files, options, progress)]
-    files.delete(_at(planned, planned.cleaned))
-    for entries in (planned.cleans, planned.archived):
-        sent.append(_copy_files(planned, entries, files, options, progress))
-        if not planned.whole:
-            _check(planned, entries, files, visible=True)
+    if planned.whole:
+        sent = [_copy_table(planned, files, options, progress, earlier)]
+    else:
+        sent = _copy_changes(planned, files, options, progress)
     if planned.version:
         _write_text(planned, f"{planned.archive_folder}/{VERSION}", planned.version, files)
     files.delete(_at(planned, planned.retired))
@@ -67,49 +71,64 @@ def run_replication(
     elif planned.compared:
         files.delete(_at(planned, [COMPARE]))
     _write_text(planned, PROPERTIES, planned.properties, files)
+    if is_object_store(planned.target) and not planned.whole:
+        files.delete(_at(planned, [SENT]))
     return HudiReplicationResult(
         len(planned.completed), sum(n for n, _ in sent), sum(length for _, length in sent)
     )
 
 
-def _copy_commits(
-    planned: HudiReplicationPlan, files: Files, options: CopyOptions, progress: Progress
+def _copy_table(
+    planned: HudiReplicationPlan,
+    files: Files,
+    options: CopyOptions,
+    progress: Progress,
+    earlier: Sequence[str],
 ) -> tuple[int, int]:
+    """A new replica has no readers, so the order does not matter."""
+    if files.read_marker(f"{planned.target}/{ORIGIN}") is None:
+        files.write_marker(f"{planned.target}/{ORIGIN}", planned.source)
+    return _continue(planned, _all_files(planned), files, options, progress, earlier)
+
+
+def _copy_changes(
+    planned: HudiReplicationPlan, files: Files, options: CopyOptions, progress: Progress
+) -> list[tuple[int, int]]:
     """One commit after the other becomes visible: a reader must never see one without the earlier
-    ones. A new replica has no readers. Returns the numbers of files and bytes sent.
+    ones. Then what the source cleaned and archived. Returns the numbers of files and bytes sent.
     """
-    if planned.whole:
-        if files.read_marker(f"{planned.target}/{ORIGIN}") is None:
-            files.write_marker(f"{planned.target}/{ORIGIN}", planned.source)
-    elif planned.compared:
+    if planned.compared:
         _write_text(planned, COMPARE, json.dumps(planned.compared), files)
-    parts: list[Sequence[FileEntry]] = [_unsent(planned, files), planned.prepared]
-    if planned.whole:
-        parts.append(planned.completed)
-    sent = [_copy_files(planned, entries, files, options, progress) for entries in parts]
-    if not planned.whole:
-        _check(planned, [*planned.data, *planned.prepared], files)
-        for entry in planned.completed:
-            sent.append(_copy_files(planned, [entry], files, options, progress))
-            _check(planned, [entry], files, visible=True)
-    return sum(n for n, _ in sent), sum(length for _, length in sent)
+    sent = [
+        _continue(planned, planned.data, files, options, progress),
+        _copy_files(planned, planned.prepared, files, options, progress),
+    ]
+    _check(planned, [*planned.data, *planned.prepared], files)
+    for entry in planned.completed:
+        sent.append(_copy_files(planned, [entry], files, options, progress))
+        _check(planned, [entry], files, visible=True)
+    files.delete(_at(planned, planned.cleaned))
+    for entries in (planned.cleans, planned.archived):
+        sent.append(_copy_files(planned, entries, files, options, progress))
+        _check(planned, entries, files, visible=True)
+    return sent
 
 
-def _unsent(planned: HudiReplicationPlan, files: Files) -> Sequence[FileEntry]:
-    """The data files to copy. In an object store, which keeps no time of the source, those are left
-    out that an interrupted run has sent: a file of a complete commit is only ever appended to.
+def _continue(
+    planned: HudiReplicationPlan,
+    entries: Sequence[FileEntry],
+    files: Files,
+    options: CopyOptions,
+    progress: Progress,
+    earlier: Sequence[str] = (),
+) -> tuple[int, int]:
+    """Copies the files that interrupted runs have not sent. Elsewhere than in an object store the
+    tasks see them by their times.
     """
-    if not is_object_store(planned.target):
-        return planned.data
-    difference = _difference(planned, planned.data, files)
-    wanted = {*difference.missing, *difference.unlike}
-    return [each for each in planned.data if each.path in wanted or _may_be_replaced(each.path)]
-
-
-def _may_be_replaced(path: str) -> bool:
-    """Whether it is no data file, but one of the table's own that another of its length may
-    replace."""
-    return path.startswith(HOODIE) or path.rpartition("/")[2].startswith(PARTITION_MARK)
+    if not entries or not is_object_store(planned.target):
+        return _copy_files(planned, entries, files, options, progress)
+    objects = ReplicaObjects(files, planned.source, planned.target, options, progress)
+    return _sent(planned, objects.copy(entries, planned.whole, earlier))
 
 
 def _check(
@@ -131,13 +150,7 @@ def _check(
 def _difference(
     planned: HudiReplicationPlan, entries: Sequence[FileEntry], files: Files
 ) -> Difference:
-    folders = sorted({folder_of(entry.path) for entry in entries})
-    listings = files.listings([f"{planned.target}/{each}".rstrip("/") for each in folders])
-    there = [
-        replace(found, path=f"{folder}/{found.path}".lstrip("/"))
-        for folder, listing in zip(folders, listings, strict=True)
-        for found in (listing.files if listing else ())
-    ]
+    there = present_files(files, planned.target, (folder_of(entry.path) for entry in entries))
     return replace(compare(FileListing(tuple(entries)), FileListing(tuple(there))), extra=())
 
 
@@ -160,15 +173,19 @@ def _check_all_files(planned: HudiReplicationPlan, files: Files) -> None:
     first run has left and the source no longer has: a commit that was undone since would appear in
     the replica. Raises VerifyFailed.
     """
-    parts = (planned.data, planned.prepared, planned.completed, planned.cleans, planned.archived)
-    wanted = FileListing(tuple(entry for part in parts for entry in part))
+    wanted = FileListing(tuple(_all_files(planned)))
     listing = files.listings([planned.target])[0] or FileListing(())
     difference = compare(wanted, listing)
     if difference.missing or difference.unlike:
         raise _verify_failed(planned, replace(difference, extra=()))
     own = {ORIGIN, f"{planned.archive_folder}/{VERSION}"}
-    extra = (path for path in difference.extra if path not in own and not path.startswith(LOCKS))
-    files.delete(_at(planned, list(extra)))
+    extra = (path for path in difference.extra if not path.startswith((LOCKS, f"{SENT}/")))
+    files.delete(_at(planned, [path for path in extra if path not in own]))
+
+
+def _all_files(planned: HudiReplicationPlan) -> list[FileEntry]:
+    parts = (planned.data, planned.prepared, planned.completed, planned.cleans, planned.archived)
+    return [entry for part in parts for entry in part]
 
 
 def _copy_files(
@@ -181,7 +198,11 @@ def _copy_files(
     if not entries:
         return 0, 0
     copies = [FileCopy(planned.source, planned.target, entry) for entry in entries]
-    results = files.copy_files(copies, options, progress)
+    return _sent(planned, files.copy_files(copies, options, progress))
+
+
+def _sent(planned: HudiReplicationPlan, results: Sequence[FileResult]) -> tuple[int, int]:
+    """The numbers of files and bytes sent. Raises StorageFault for the first failure."""
     for result in results:
         if result.status not in (FileStatus.SENT, FileStatus.KEPT):
             path, why = result.file.entry.path, result.message or result.status.value

@@ -28,7 +28,7 @@ from tests.pipeline.hudi.conftest import FakeTable
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
 TRIPS = TableRef("db", "trips")
-BASE, ROOT = "file:///c1/trips", "file:///c2"
+BASE, ROOT, BUCKET = "file:///c1/trips", "file:///c2", "s3a://lake"
 Seen = tuple[str, ...]
 
 
@@ -69,8 +69,10 @@ class MemoryStorage:
 class Site:
     """A Hudi table in c1 and its replica for c2, in the same metastore or in another."""
 
-    def __init__(self, folder: Path, shared: bool, version: int = 9) -> None:
-        self.shared, self.time = shared, 1000.0
+    def __init__(
+        self, folder: Path, shared: bool, version: int = 9, bucket: str | None = None
+    ) -> None:
+        self.shared, self.time, self.bucket = shared, 1000.0, bucket
         self.effects = Effects()
         self.files = FakeFiles(self.effects)
         self.storage = MemoryStorage(self.files)
@@ -119,8 +121,11 @@ class Site:
         replicator = Replicator(lambda uri: self.storage, self.context, CopyOptions(), limits)
         if self.shared:
             objects = ObjectCatalog(self.here, C1)  # type: ignore[arg-type]
-            return replicator.run(SharedMetastoreReplica.of(objects, TRIPS, C2, ROOT, self.time))
-        request = ReplicationRequest(TRIPS, TRIPS)
+            return replicator.run(
+                SharedMetastoreReplica.of(objects, TRIPS, C2, self.bucket or ROOT, self.time)
+            )
+        location = self.bucket and f"{self.bucket}/trips"
+        request = ReplicationRequest(TRIPS, TRIPS, location=location)
         target = CrossMetastoreReplica.of(self.here, self.there, request, self.time)  # type: ignore[arg-type]
         done = replicator.run(target)
         target.update_metadata(changed=done is not None)
@@ -282,8 +287,8 @@ def history(site: Site) -> list[Seen]:
     return [("100",), ("100", "200"), ("100", "200", "300")]
 
 
-def effects_of(folder: Path, shared: bool, first: bool) -> int:
-    site = Site(folder, shared)
+def effects_of(folder: Path, shared: bool, first: bool, bucket: str | None) -> int:
+    site = Site(folder, shared, bucket=bucket)
     if first:
         site.commit("100", "1")
     else:
@@ -295,13 +300,16 @@ def effects_of(folder: Path, shared: bool, first: bool) -> int:
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("first", [True, False])
-def test_killed_at_every_effect(tmp_path: Path, shared: bool, first: bool) -> None:
+@pytest.mark.parametrize("bucket", [None, BUCKET], ids=["directory", "bucket"])
+def test_killed_at_every_effect(
+    tmp_path: Path, shared: bool, first: bool, bucket: str | None
+) -> None:
     """No reader sees a part; the next run sends only what was not there."""
-    count = effects_of(tmp_path / "all", shared, first)
+    count = effects_of(tmp_path / "all", shared, first, bucket)
     assert count > 15
     for kill in range(1, count + 1):
         folder = tmp_path / str(kill)
-        site = Site(folder, shared)
+        site = Site(folder, shared, bucket=bucket)
         allowed = [("100",)]
         if first:
             site.commit("100", "1")

@@ -1,6 +1,6 @@
 """Copies from and to S3 by Hadoop's S3A. `test_s3a.py` runs these in a process of their own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -210,11 +210,11 @@ def test_a_hudi_table_is_replicated_to_s3_and_back(
     remote = HadoopStorage(spark, {BUCKET: s3.settings})
     local = LocalStorage()
 
-    def replicate(source: str, target: str) -> HudiReplicationResult:
+    def replicate(source: str, target: str, earlier: Sequence[str] = ()) -> HudiReplicationResult:
         stores: dict[bool, HudiStorage] = {True: remote, False: local}
         opened = open_table(source, stores[source.startswith("s3a")])
         planned = plan_replication(opened, target, stores[target.startswith("s3a")])
-        return run_replication(planned, files, CopyOptions())
+        return run_replication(planned, files, CopyOptions(), earlier=earlier)
 
     for instant in (100, 200):
         table.write(instant, {str(instant): instant})
@@ -226,17 +226,22 @@ def test_a_hudi_table_is_replicated_to_s3_and_back(
         assert {row["key"]: row["value"] for row in found} == table.state
     table.write(300, {"300": 300})
     table.commit("400", [("p", "g"), ("q", "h")])
-    s3.fault = lambda request: (
-        403 if request.kind == "PUT" and request.key.endswith("h_1-0-1_400.parquet") else None
-    )
-    with pytest.raises(StorageFault, match="h_1-0-1_400"):
-        replicate(f"file://{table.path}", away)
-    s3.reset()
-    assert replicate(f"file://{table.path}", away).commits == 2
-    sent = [request.key for request in s3.requests if request.kind == "PUT"]
-    assert [key for key in sent if key.endswith(".parquet")] == [
-        f"{tmp_path.name}/replica/q/h_1-0-1_400.parquet"
-    ]
+    # Into the replica, into a new one, and into one that a feed continues in another directory.
+    made = f"s3a://{BUCKET}/{tmp_path.name}/made"
+    for begun, target, commits in ((away, away, 2), (made, made, 4), (f"{made}1", f"{made}2", 4)):
+        s3.fault = lambda request: (
+            403 if request.kind == "PUT" and request.key.endswith("h_1-0-1_400.parquet") else None
+        )
+        with pytest.raises(StorageFault, match="h_1-0-1_400"):
+            replicate(f"file://{table.path}", begun)
+        s3.reset()
+        earlier = () if begun == target else (begun,)
+        assert replicate(f"file://{table.path}", target, earlier).commits == commits
+        name = target.removeprefix(f"s3a://{BUCKET}/")
+        sent = [request.key for request in s3.requests if request.kind == "PUT"]
+        data = [key for key in sent if key.endswith(".parquet")]
+        assert data == [f"{name}/q/h_1-0-1_400.parquet"]
+        assert s3.count("COPY") >= 2 * len(earlier)
 
 
 def test_one_pull_at_a_time_into_a_hudi_table_on_s3(s3: S3Server, files: SparkFiles) -> None:
