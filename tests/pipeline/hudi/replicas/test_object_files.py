@@ -93,7 +93,7 @@ def test_killed_at_any_effect_nothing_is_sent_again(
 
 def test_files_of_another_table_with_their_names_and_lengths_are_replaced(tmp_path: Path) -> None:
     """The source was made again after the first kill, and once more after the second one."""
-    for kill in range(1, 60, 2):
+    for kill in range(1, 60, 3):
         site = written(tmp_path / str(kill))
         assert killed(site, _MIDST)
         rewrite(site, b"new")
