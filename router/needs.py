@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from conf.locations import clusters_of
+from conf.locations import BARE, clusters_of, readings
 from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
@@ -179,6 +179,13 @@ def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:
         for path in (*statement.paths_read, *statement.paths_written)
         for cluster in clusters_of(path, request.filesystems)
     )
+
+
+def has_bare_path(statement: Known | Unknown) -> bool:
+    """Whether it reads a path without a scheme, which means another file in each cluster: then the
+    choice of the cluster may not depend on load, or on which clusters are up."""
+    paths = statement.paths_read if isinstance(statement, Known) else ()
+    return any(each.kind == BARE for path in paths for each in readings(path))
 
 
 def runs_anywhere(statement: Known) -> bool:

@@ -22,8 +22,10 @@ from router.errors import (
 from router.needs import (
     Input,
     Output,
+    has_bare_path,
     inputs,
     is_query,
+    only_selects,
     output_primaries,
     path_clusters,
     runs_anywhere,
@@ -161,7 +163,8 @@ def _after_loss(case: _Case) -> Decision | None:
     if candidates or runs_anywhere(statement):
         candidates += request.clusters
     considered = [_passed(lost, "lost", Obstacle(lost, Kind.DOWN))]
-    others = (cluster for cluster in dict.fromkeys(candidates) if cluster != lost)
+    tied = has_bare_path(statement)
+    others = (each for each in dict.fromkeys(candidates) if each != lost and not tied)
     lead = f"{lost} was lost while it ran the statement"
     return _elsewhere(case, others, lead, considered) or _run(
         lost, "lost", f"no other cluster can run the statement that {lost} lost", considered
@@ -212,7 +215,7 @@ def _cost_decides(case: _Case) -> Decision | None:
     """With `router.choice = cost`: of several clusters that DC-R7 tries and that can run a query,
     the one with the lowest cost."""
     request, costs = case.request, case.request.costs
-    if costs is None or not is_query(request.statement):
+    if costs is None or not is_query(request.statement) or has_bare_path(request.statement):
         return None
     tried = _tried(case)
     if len(tried) < 2:
@@ -239,15 +242,16 @@ def _inputs_decide(case: _Case) -> Decision | None:
     """DC-R7: the inputs' primaries one by one; D4: the default cluster before them.
 
     What only reads passes by a cluster that is down where a later one has all inputs just as
-    well. What makes a table does not: a table stays where it was made. A query may also run in a
-    cluster that DC-R7 does not try, if those that it tries are down.
+    well. What makes a table does not: a table stays where it was made. Nor does what reads a path
+    without a scheme. A query may also run in a cluster that is not tried, if those are down.
     """
-    request = case.request
-    reads = isinstance(request.statement, Known) and not request.statement.writes
-    down = request.down if reads else frozenset()
+    request, statement = case.request, case.request.statement
+    reads = isinstance(statement, Known) and not statement.writes
+    down = request.down if reads and not has_bare_path(statement) else frozenset()
     considered: list[Considered] = []
     valid: list[ClusterName] = []
-    for cluster in _tried(case):
+    tried = _tried(case)
+    for cluster in tried:
         rule, obstacles = _input_rule(request, cluster), case.obstacles(cluster)
         if obstacles:
             considered.append(_passed(cluster, rule, *obstacles))
@@ -257,8 +261,7 @@ def _inputs_decide(case: _Case) -> Decision | None:
             valid.append(cluster)
             considered.append(_passed(cluster, rule, Obstacle(cluster, Kind.DOWN)))
     if valid:
-        if request.moves and is_query(request.statement):
-            tried = {each.cluster for each in considered}
+        if request.moves and isinstance(statement, Known) and only_selects(statement):
             others = (each for each in request.clusters if each not in tried)
             lead = f"{_list(valid)} {'is' if len(valid) == 1 else 'are'} down"
             if found := _elsewhere(case, others, lead, considered):

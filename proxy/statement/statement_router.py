@@ -161,6 +161,7 @@ class StatementRouter:
     ) -> Request:
         topology = session.topology
         assert topology.default is not None
+        down = self.health.down(topology)
         return Request(
             statement,
             topology.default,
@@ -170,13 +171,19 @@ class StatementRouter:
             session.bounds(statement),
             topology.filesystems(),
             frozenset(self.settings.views),
-            self.health.down(topology),
+            down,
             tuple(topology.clusters),
             lost,
-            self.settings.lost_reads is LostReads.MOVE,
+            bool(down) and self._may_move(session),
             session.fetch_bytes,
             costs=costs,
         )
+
+    def _may_move(self, session: SessionState) -> bool:
+        """Whether a query may run where it otherwise would not, while its clusters are down. The
+        changed rows of a Hudi table are read where the rules say."""
+        moves = self.settings.lost_reads is LostReads.MOVE
+        return moves and hudi_settings(session.variables, session.unclear) is None
 
     async def _with_contents(self, statement: Known) -> Known:
         """The statement with a write of each table and view of its database (DC-M4).

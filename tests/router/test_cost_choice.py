@@ -98,6 +98,7 @@ def test_a_copy_in_a_cluster_that_is_no_inputs_primary_is_not_chosen() -> None:
         (insert("a", "b"), {}, "C1"),
         (replace(BOTH, effect=CreateTempView("v", VIEW)), {}, "C1"),
         (Known("insert", BOTH.reads, paths_written=("/x",)), {}, "C1"),
+        (replace(BOTH, paths_read=("/x",)), {}, "C1"),
     ],
 )
 def test_only_a_query_that_is_free_to_move_is_chosen_by_cost(

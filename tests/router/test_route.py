@@ -1,7 +1,7 @@
 """Every DC-R and DC-U rule, and the specification's 13 examples, as tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -344,6 +344,7 @@ THREE = {"clusters": (C1, C2, C3), "lost": C1}
         (select("t11"), {"pinned": C1}, C1),
         (select("t11"), {"bounds": (Bound(C1, "it uses temporary table x"),)}, C1),
         (select(), {}, C2),
+        (replace(select("t11"), paths_read=("/own/x",)), {}, C1),
         (select(), {"down": frozenset({C2})}, C3),
         (Known("list_jar"), {}, C1),
         (Known("select", paths_read=("s3a://bucket/x",)), {}, C1),
@@ -371,6 +372,10 @@ DOWN_THREE: dict[str, object] = {
         (select("a"), {"a": table(C1, C3, stale=(C2,))}, DOWN_THREE, "C3"),
         (select("a"), {"a": table(C1, stale=(C2,))}, DOWN_THREE, "C1"),
         (select("a", "b"), SHARED, DOWN_THREE, "CW104"),  # no primary of an input has both
+        (replace(select("a"), explain=True), CROSSED, DOWN_THREE, "C2"),
+        (replace(select("a"), paths_read=("s3a://shared/x",)), CROSSED, DOWN_THREE, "C2"),
+        (replace(select("a"), paths_read=("/own/x",)), CROSSED, DOWN_THREE, "C1"),
+        (replace(select("a", "b"), paths_read=("/own/x",)), CROSSED, DOWN_THREE, "C1"),
         (select("a"), CROSSED, DOWN_THREE | {"moves": False}, "C1"),
         (select("a"), CROSSED, DOWN_THREE | {"pinned": C1}, "C1"),
         (select("a"), CROSSED, DOWN_THREE | {"bounds": (Bound(C1, "x"),)}, "C1"),

@@ -8,7 +8,8 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.placement import NEVER_WRITTEN, Copy, Placement, write_placement
-from conf.settings.settings import Coverage, Settings, Writes
+from conf.settings.settings import Coverage, LostReads, Settings, Writes
+from conf.topology import Endpoint
 from metastore.client.types import Table
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
@@ -86,6 +87,39 @@ def test_where_spark_reads_more_than_the_analysis_named_all_partitions_are_looke
     assert isinstance(pinned, Refuse)
     assert isinstance(free, RunIn)
     assert free.cluster == C1
+
+
+@pytest.mark.parametrize(
+    ("lost_reads", "variables", "where"),
+    [
+        (LostReads.MOVE, {}, C2),
+        (LostReads.FAIL, {}, C1),
+        (LostReads.MOVE, {"hoodie.trips.consume.mode": "INCREMENTAL"}, C1),
+    ],
+)
+def test_a_query_runs_elsewhere_while_its_cluster_is_down(
+    hms: WritableMetastore, lost_reads: LostReads, variables: dict[str, str], where: ClusterName
+) -> None:
+    async def main() -> Decision:
+        settings = Settings(topology, (hms.endpoint,), lost_reads=lost_reads)
+        snapshot = Snapshot()
+        loader = SnapshotLoader(settings, snapshot)
+        router = StatementRouter(settings, snapshot, loader)
+        router.health.drain(C1)
+        state = SessionState.opened("ann", 9, {}, topology)
+        state.variables.update(variables)
+        try:
+            return (await router.decide("SELECT * FROM t WHERE ds = '1'", state)).decision
+        finally:
+            await router.analysis.close()
+            loader.close()
+
+    server = (Endpoint("127.0.0.1", 1),)
+    clusters = {name: replace(each, hs2=server) for name, each in TOPOLOGY.clusters.items()}
+    topology = replace(TOPOLOGY, clusters=clusters)
+    decision = asyncio.run(main())
+    assert isinstance(decision, RunIn)
+    assert decision.cluster == where
 
 
 def test_which_is_there_when_each_partition_is(hms: WritableMetastore) -> None:
