@@ -44,7 +44,10 @@ def test_a_fleet_has_a_hundred_partitions_a_table() -> None:
 
 
 def test_the_day_is_the_same_for_equal_seeds() -> None:
-    assert figures(asyncio.run(Day(SMALL).run())) == figures(day())
+    smaller = replace(SMALL, scale=0.0004, replayed=400, routed=0.2)
+    first, second = (figures(asyncio.run(Day(smaller).run())) for _ in range(2))
+    assert first == second
+    assert first["after_advice"]["ran"]
 
 
 def test_totals_add_up() -> None:
