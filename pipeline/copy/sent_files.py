@@ -7,8 +7,10 @@ what is missing is sent, and the files of one such batch.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from pipeline.copy.files import FileCopy, FileEntry
+from conf.progress import Progress
+from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileResult, Files
 
 Sent = Mapping[str, tuple[int, int]]
 """Length and time at the source of each file that the target has."""
@@ -29,6 +31,21 @@ def batches(copies: Sequence[FileCopy]) -> Iterator[list[FileCopy]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def send(
+    files: Files, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress
+) -> Iterator[list[FileResult]]:
+    """Sends the files in batches, and yields the results of each, which are recorded before the
+    next one is sent."""
+    total, done = sum(each.entry.length for each in copies), 0
+    for batch in batches(copies):
+        yield files.copy_files(batch, options, partial(_report, progress, done, total))
+        done += sum(each.entry.length for each in batch)
+
+
+def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    progress(before + done, total)
 
 
 def version_of(entry: FileEntry) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from tests.router.test_route import (
     C2,
     C3,
     CROSSED,
+    DOWN_THREE,
     FILESYSTEMS,
     HOME,
     Where,
@@ -34,11 +35,6 @@ WRITES_BOTH = Known(
     "multi_insert", (), (Write(T12, Action.INSERT, True), Write(T21, Action.INSERT, True))
 )
 X = Bound(C1, "x is there")
-MOVES: dict[str, object] = {
-    "clusters": (C1, C2, C3),
-    "down": frozenset({C1}),
-    "moves": True,
-}
 
 
 def passed(cluster: ClusterName, rule: str, *obstacles: tuple[object, ...]) -> Considered:
@@ -82,11 +78,11 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
             [Considered(C1, "DC-R7", True, (Obstacle(C1, Kind.DOWN),))],
         ),
         (
-            decide(select("a"), CROSSED, **MOVES),
+            decide(select("a"), CROSSED, **DOWN_THREE),
             [passed(C1, "DC-R7", (Kind.DOWN,)), chosen(C2, "lost")],
         ),
         (
-            decide(select("a", "t12"), CROSSED | {"t12": table(C1, C3)}, **MOVES),
+            decide(select("a", "t12"), CROSSED | {"t12": table(C1, C3)}, **DOWN_THREE),
             [
                 Considered(C1, "DC-R7", True, (Obstacle(C1, Kind.DOWN),)),
                 passed(C2, "lost", (Kind.ABSENT, T12)),

@@ -9,15 +9,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from conf.progress import Progress
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult, Files, FileStatus
 from pipeline.copy.sent_files import (
     NO_VERSION,
     Sent,
-    batches,
     read_sent,
+    send,
     sent_of,
     still_sent,
     version_of,
@@ -55,13 +54,9 @@ class ObjectFiles:
         missing = [each for each in copies if _place(each) not in there]
         # What is replaced is taken out first, because the run may be killed at any file.
         self._record((each for each in missing if _place(each) in self.claimed), is_there=False)
-        total, done = sum(each.entry.length for each in missing), 0
-        for batch in batches(missing):
-            report = partial(_report, progress, done, total)
-            found = self.files.copy_files(batch, options, report)
+        for found in send(self.files, missing, options, progress):
             self._record(each.file for each in found if each.status is FileStatus.SENT)
             results += found
-            done += sum(each.entry.length for each in batch)
         return results
 
     def _take(self, copies: Sequence[FileCopy], earlier: Earlier) -> list[FileCopy]:
@@ -131,7 +126,3 @@ def _number(name: str) -> int:
 
 def _place(copy: FileCopy) -> tuple[str, str]:
     return copy.target, copy.entry.path
-
-
-def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)

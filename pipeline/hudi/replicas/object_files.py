@@ -12,7 +12,6 @@ files of interrupted runs are moved one by one, by a copy within the store and a
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from conf.progress import Progress
 from pipeline.copy.files import (
@@ -26,8 +25,8 @@ from pipeline.copy.files import (
 from pipeline.copy.sent_files import (
     NO_VERSION,
     Sent,
-    batches,
     read_sent,
+    send,
     sent_of,
     still_sent,
     version_of,
@@ -129,17 +128,12 @@ class ReplicaObjects:
 
     def _send(self, copies: Sequence[FileCopy]) -> list[FileResult]:
         results: list[FileResult] = []
-        total, done = sum(each.entry.length for each in copies), 0
-        for batch in batches(copies):
-            found = self.files.copy_files(
-                batch, self.options, partial(_report, self.progress, done, total)
-            )
+        for found in send(self.files, copies, self.options, self.progress):
             sent = [each.file.entry for each in found if each.status is FileStatus.SENT]
             self._record({entry.path: version_of(entry) for entry in sent})
             results += found
-            if len(sent) < len(batch):
+            if len(sent) < len(found):
                 break
-            done += sum(each.entry.length for each in batch)
         return results
 
     def _copy_to(self, place: str, entry: FileEntry) -> FileCopy:
@@ -162,7 +156,3 @@ class ReplicaObjects:
         if versions:
             self.files.write_marker(f"{self.target}/{SENT}/{self.records}", json.dumps(versions))
             self.records += 1
-
-
-def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)

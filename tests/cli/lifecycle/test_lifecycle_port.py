@@ -219,7 +219,7 @@ class HeldServer(LifecycleServer):
 
 
 def test_a_request_that_is_being_answered_ends_with_the_port(tmp_path: Path) -> None:
-    """Its connection is closed, not left to whoever collects garbage."""
+    """The port closes its connection, and does not leave that to the garbage collector."""
     token = readable(private(tmp_path / "token", "secret\n"))
     settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token)
     server = HeldServer()

@@ -1,6 +1,6 @@
 """Reads of a table with a fresh copy while the Thrift Servers of both clusters are killed in turn:
-each read gives its rows, once. A read whose client has its rows when the server dies, and asks for
-more, may fail: that is beyond what is promised, and is counted.
+each read gives its rows, once. If a client already has rows when the server dies, its read may
+fail: such reads are counted.
 
 By hand, since it takes minutes: `make reads-survive` (CAUSEWAY_READS chooses how many).
 """
@@ -68,7 +68,7 @@ def test_no_read_fails_and_no_row_comes_twice(site: Site) -> None:
     rules = Counter(json.loads(line).get("rule") for line in site.audit.read_text().splitlines())
     print(
         f"{READS} reads, {len(kills)} kills, {rules['lost']} reads ran in another cluster,"
-        f" {len(late)} failed whose client had rows, {len(wrong)} others"
+        f" {len(late)} failed after their clients had rows, {len(wrong)} others"
     )
     print(*sorted([*problems, *kills]), sep="\n")
     assert not wrong

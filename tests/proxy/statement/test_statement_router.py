@@ -1,7 +1,8 @@
 """Partitions that the router receives, by how much of an input has to be in the cluster (D1)."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -34,6 +35,18 @@ def hms() -> Iterator[WritableMetastore]:
     fake.stop()
 
 
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[StatementRouter]:
+    snapshot = Snapshot()
+    loader = SnapshotLoader(settings, snapshot)
+    router = StatementRouter(settings, snapshot, loader)
+    try:
+        yield router
+    finally:
+        await router.analysis.close()
+        loader.close()
+
+
 def decided(
     hms: WritableMetastore,
     coverage: Coverage,
@@ -44,18 +57,11 @@ def decided(
     """What becomes of the statements, one after the other, of a session pinned to c2."""
 
     async def main() -> list[Decision]:
-        settings = Settings(TOPOLOGY, (hms.endpoint,), coverage=coverage)
-        snapshot = Snapshot()
-        loader = SnapshotLoader(settings, snapshot)
-        router = StatementRouter(settings, snapshot, loader)
         state = SessionState.opened("ann", 9, {}, TOPOLOGY)
         state.pinned = pinned
-        try:
+        async with opened(Settings(TOPOLOGY, (hms.endpoint,), coverage=coverage)) as router:
             routed = [await router.decide(each, state, whole=whole) for each in statements]
             return [each.decision for each in routed]
-        finally:
-            await router.analysis.close()
-            loader.close()
 
     return asyncio.run(main())
 
@@ -101,18 +107,11 @@ def test_a_query_runs_elsewhere_while_its_cluster_is_down(
     hms: WritableMetastore, lost_reads: LostReads, variables: dict[str, str], where: ClusterName
 ) -> None:
     async def main() -> Decision:
-        settings = Settings(topology, (hms.endpoint,), lost_reads=lost_reads)
-        snapshot = Snapshot()
-        loader = SnapshotLoader(settings, snapshot)
-        router = StatementRouter(settings, snapshot, loader)
-        router.health.drain(C1)
         state = SessionState.opened("ann", 9, {}, topology)
         state.variables.update(variables)
-        try:
-            return (await router.decide("SELECT * FROM t WHERE ds = '1'", state)).decision
-        finally:
-            await router.analysis.close()
-            loader.close()
+        async with opened(Settings(topology, (hms.endpoint,), lost_reads=lost_reads)) as router:
+            router.health.drain(C1)
+            return (await router.decide(ONE_DAY, state)).decision
 
     server = (Endpoint("127.0.0.1", 1),)
     clusters = {name: replace(each, hs2=server) for name, each in TOPOLOGY.clusters.items()}
@@ -134,17 +133,10 @@ def test_writes_wait_for_each_other_where_the_setting_says_so(
     hms: WritableMetastore, writes: Writes
 ) -> None:
     async def main() -> frozenset[TableRef]:
-        settings = Settings(TOPOLOGY, (hms.endpoint,), writes=writes)
-        snapshot = Snapshot()
-        loader = SnapshotLoader(settings, snapshot)
-        router = StatementRouter(settings, snapshot, loader)
-        try:
-            state = SessionState.opened("ann", 9, {}, TOPOLOGY)
+        state = SessionState.opened("ann", 9, {}, TOPOLOGY)
+        async with opened(Settings(TOPOLOGY, (hms.endpoint,), writes=writes)) as router:
             sql = "INSERT INTO staged SELECT a FROM VALUES (1) v (a)"
             return (await router.decide(sql, state)).in_turn
-        finally:
-            await router.analysis.close()
-            loader.close()
 
     staged = TableRef("default", "staged")
     made = Table.make(staged, [("a", "int")], location="file:/staged")
