@@ -50,7 +50,7 @@ else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
-test: install $(GUARD) $(GUARD4) build/moto/bin/moto_server ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
+test: install $(GUARD) $(GUARD4) build/moto/bin/moto_server build/spark.jsa ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
 	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 2' shared apart feeds lint serverless spark4
 endif
 
@@ -174,6 +174,11 @@ lock: ## newer versions with their hashes: requirements.lock from pyproject.toml
 build/moto/bin/moto_server: requirements/moto.lock
 	$(PYTHON) -m venv build/moto
 	-build/moto/bin/python $(HASHED) --no-compile -r requirements/moto.lock
+
+# The classes of Spark, as Java maps them; without it the Java of tests starts more slowly.
+build/spark.jsa: requirements.lock tests/class_archive.py $(STAMP)
+	@mkdir -p build
+	$(BIN)/python -m tests.class_archive $@
 
 # Helm is built of its sources; without Go its tests are skipped, and the renderings that are there looked at.
 build/tools/helm:

@@ -23,10 +23,15 @@ from pipeline.spark.jar import SPARK_MAJOR
 _QUICK = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:MetaspaceSize=256m"
 )
+# The classes that Spark loads are mapped from an archive, where `make test` has made one.
+_ARCHIVE = Path(__file__).resolve().parents[1] / "build" / "spark.jsa"
 # To verify the classes that a Spark loads takes a sixth of its start. The guard changes classes as
 # they are loaded: the tests of the guard, of `causeway up` and of Spark 4 verify them.
 _UNVERIFIED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-os.environ.setdefault("JDK_JAVA_OPTIONS", _QUICK if SPARK_MAJOR >= 4 else f"{_QUICK} {_UNVERIFIED}")
+_ARCHIVED = f' "-XX:SharedArchiveFile={_ARCHIVE}"' if _ARCHIVE.exists() else ""
+os.environ.setdefault(
+    "JDK_JAVA_OPTIONS", _QUICK if SPARK_MAJOR >= 4 else f"{_QUICK} {_UNVERIFIED}{_ARCHIVED}"
+)
 
 # A Python process that a test starts imports the code under test, also where the installed package
 # is older: an editable installation knows only the top-level packages that there were.

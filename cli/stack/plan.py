@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -170,8 +170,9 @@ def metastore_service(
     java: Path, spark_home: Path, jar: Path | None, layout: Layout, ports: Ports
 ) -> Service:
     """`jar` is causeway-guard.jar; None: the metastore's main program is a Python one."""
-    jars = [str(layout.conf(METASTORE)), *([] if jar is None else [str(jar)])]
-    classpath, port = os.pathsep.join([*jars, f"{spark_home / 'jars'}/*"]), ports.metastore.port
+    jars = [] if jar is None else [jar]
+    classpath = _classpath(spark_home, jars, layout.conf(METASTORE))
+    port = ports.metastore.port
     command = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
         "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
@@ -198,8 +199,8 @@ def thrift_server(
     guard = spec.guard_of(cluster)
     if cluster in spec.others:
         spark_home = spec.others[cluster].home
-    jars = [str(jar) for jar in (guard, *spec.jars) if jar is not None]
-    classpath = os.pathsep.join([str(layout.conf(cluster)), *jars, f"{spark_home / 'jars'}/*"])
+    jars = [jar for jar in (guard, *spec.jars) if jar is not None]
+    classpath = _classpath(spark_home, jars, layout.conf(cluster))
     agent = () if guard is None else (f"-javaagent:{guard}",)
     argv = (
         *jvm(java, spec.heap, layout.scratch(cluster)),
@@ -265,6 +266,12 @@ _CAUSEWAY = (sys.executable, "-m", "cli.main")
 _LIFECYCLE_SERVER = (sys.executable, "-m", "cli.stack.lifecycle_server")
 _LOCAL_METASTORE = "causeway.stack.LocalMetastore"
 _WITHOUT_JAR = (sys.executable, "-m", "cli.stack.local_metastore")
+
+
+def _classpath(spark_home: Path, jars: Sequence[Path], conf: Path) -> str:
+    """Spark's jars come first, as where a Spark gets others by `spark.jars`; and an archive of
+    classes (tests/class_archive.py) needs the class path to begin as its own."""
+    return os.pathsep.join([f"{spark_home / 'jars'}/*", *map(str, jars), str(conf)])
 
 
 def _service(

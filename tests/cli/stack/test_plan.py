@@ -106,7 +106,7 @@ def test_jobs_of_all_sessions_share_the_slots_of_a_server(tmp_path: Path) -> Non
     assert pools.findtext("pool[@name='default']/schedulingMode") == "FAIR"
 
 
-def test_spark_settings_can_be_replaced_and_jars_come_first(tmp_path: Path) -> None:
+def test_spark_settings_can_be_replaced_and_jars_follow_spark_s_own(tmp_path: Path) -> None:
     layout = Layout.at(tmp_path)
     spec = StackSpec((EAST,), spark={"spark.master": "local[1]"}, jars=(Path("/x.jar"),))
     ports = Ports(PORTS.metastore, PORTS.hs2, PORTS.views)
@@ -114,7 +114,7 @@ def test_spark_settings_can_be_replaced_and_jars_come_first(tmp_path: Path) -> N
     assert "spark.master local[1]" in spark
     argv = thrift_server(EAST, Path("java"), Path("spark"), spec, layout, ports).argv
     classpath = argv[argv.index("-cp") + 1].split(":")
-    assert classpath[1] == "/x.jar"
+    assert classpath == ["spark/jars/*", "/x.jar", str(layout.conf(EAST))]
 
 
 def test_the_guard_comes_first_and_knows_the_clusters(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ class Site:
         self.view_addresses = lambda cluster: str(stack.ports.views[cluster])
         self.proxy: subprocess.Popen[str] | None = None
         self.forwarders: dict[Endpoint, subprocess.Popen[str]] = {}
+        self._returned: set[str] = set()  # by `statement`
         for endpoint, cluster in zip(self.endpoints, (C1, C1, C2), strict=False):
             if forwarded:
                 self.forward(endpoint, stack.ports.hs2[cluster])
@@ -132,9 +133,17 @@ class Site:
         return call(load(self.conf).operating, "GET", f"/v1/{what}")
 
     def statement(self) -> dict[str, Any]:
-        """The one that runs, once it does."""
-        until(lambda: len(running(self)) == 1)
-        return running(self)[0]
+        """The one that runs, once it does. A statement that this returned before, and that was
+        killed, may be listed a little longer: it is not returned again."""
+        found: list[dict[str, Any]] = []
+
+        def one_is_new() -> bool:
+            found[:] = [each for each in running(self) if each["statement"] not in self._returned]
+            return len(found) == 1
+
+        until(one_is_new)
+        self._returned.add(found[0]["statement"])
+        return found[0]
 
     def admin(self, *words: str) -> Any:
         done = subprocess.run(
