@@ -50,7 +50,8 @@ else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
-test: install $(GUARD) $(GUARD4) build/moto/bin/moto_server build/spark.jsa ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
+test: install ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
+	@$(MAKE) --no-print-directory --jobs=2 $(GUARD) build/spark.jsa build/moto/bin/moto_server $(GUARD4)
 	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 2' shared apart feeds lint serverless spark4
 endif
 
@@ -154,6 +155,9 @@ wheel: install ## build/wheels/causeway-*.whl with the jar in it (needs a JDK an
 	@rm -rf build/lib
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels .
 
+# One after the other: Maven builds both in one folder.
+$(GUARD4): | $(GUARD)
+
 # Without Maven everything works that needs no jar: copies are refused (CW613), clusters run unchecked.
 $(GUARD) $(GUARD4): guard/pom.xml $(shell find guard/src -name '*.java')
 	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml $(if $(findstring spark4,$@),-Pspark4) package; \
@@ -176,7 +180,7 @@ build/moto/bin/moto_server: requirements/moto.lock
 	-build/moto/bin/python $(HASHED) --no-compile -r requirements/moto.lock
 
 # The classes of Spark, as Java maps them; without it the Java of tests starts more slowly.
-build/spark.jsa: requirements.lock tests/class_archive.py $(STAMP)
+build/spark.jsa: requirements.lock tests/class_archive.py $(STAMP) | $(GUARD)
 	@mkdir -p build
 	$(BIN)/python -m tests.class_archive $@
 

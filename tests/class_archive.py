@@ -18,6 +18,7 @@ from zipfile import ZipFile
 from cli.stack.java import find_java
 from cli.stack.plan import jvm
 from cli.stack.stack import spark_home
+from pipeline.spark.jar import guard_jar_or_none
 
 # What loads classes: a Hive metastore of its own, with its database; a table that is written, read
 # and altered.
@@ -35,21 +36,32 @@ SELECT sum(a) FROM text;
 """
 
 
+_LOAD = Path(__file__).with_name("LoadClasses.java")
+_RELEASED = re.compile(r"META-INF/versions/\d+/(.+)\.class$")
+
+
+def class_path(*others: object) -> str:
+    """Spark's jars and the others, in the order in which Java takes classes from the archive."""
+    return os.pathsep.join([f"{spark_home() / 'jars'}/*", *map(str, others)])
+
+
 def _make(archive: Path) -> None:
-    jars = f"{spark_home() / 'jars'}/*"
     with tempfile.TemporaryDirectory() as folder:
-        java = jvm(find_java(), "1g", Path(folder))
+        java = [*jvm(find_java(), "1g", Path(folder)), "-XX:TieredStopAtLevel=1"]
         names = Path(folder) / "names"
-        _run([*java, f"-XX:DumpLoadedClassList={names}", *_spark_sql(jars)], folder)
-        _leave_out(names, _classes_of_releases(spark_home() / "jars"))
-        made = archive.with_suffix(".new")
-        words = [f"-XX:SharedClassListFile={names}", f"-XX:SharedArchiveFile={made.absolute()}"]
-        _run([*java, "-Xshare:dump", *words, "-cp", jars], folder)
+        _run([*java, f"-XX:DumpLoadedClassList={names}", *_spark_sql()], folder)
+        _leave_out(names, _of_certain_releases(spark_home() / "jars"))
+        made = archive.with_suffix(".new").absolute()
+        words = [f"-XX:SharedClassListFile={names}", f"-XX:SharedArchiveFile={made}"]
+        _run([*java, "-Xshare:dump", *words, "-cp", class_path()], folder)
+        if guard := guard_jar_or_none():  # an archive that crashes a guarded Java is not kept
+            words = [f"-javaagent:{guard}", f"-XX:SharedArchiveFile={made}", "-cp", class_path()]
+            _run([*java, *words, str(_LOAD), str(names)], folder)
         made.rename(archive)
 
 
-def _spark_sql(jars: str) -> list[str]:
-    words = ["-cp", jars, "org.apache.spark.deploy.SparkSubmit", "--master", "local[1]"]
+def _spark_sql() -> list[str]:
+    words = ["-cp", class_path(), "org.apache.spark.deploy.SparkSubmit", "--master", "local[1]"]
     words += ["--conf", "spark.ui.enabled=false"]
     words += ["--class", "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver"]
     return [*words, "spark-internal", "-e", _STATEMENTS]
@@ -62,23 +74,26 @@ def _run(words: list[str], folder: str) -> None:
     subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
 
 
-def _classes_of_releases(jars: Path) -> set[str]:
-    """Those that a jar has for certain releases of Java. With an agent, Java 17 looks for them in
-    the wrong place of the jar, and crashes."""
+def _of_certain_releases(jars: Path) -> set[str]:
+    """The classes that a jar has for certain releases of Java."""
     found = set()
     for jar in jars.glob("*.jar"):
         with ZipFile(jar) as opened:
-            matches = map(
-                re.compile(r"META-INF/versions/\d+/(.+)\.class").fullmatch, opened.namelist()
-            )
-            found |= {match.group(1) for match in matches if match}
-    return found
+            found |= set(map(_RELEASED.match, opened.namelist()))
+    return {match.group(1) for match in found if match}
 
 
 def _leave_out(names: Path, classes: set[str]) -> None:
-    """Lines are `CLASS ..`, or `@lambda-proxy CLASS ..`."""
-    lines = names.read_text().splitlines(keepends=True)
-    names.write_text("".join(line for line in lines if not classes & set(line.split()[:2])))
+    """With an agent Java 17 reads the bytes of each archived class from where it looks first, and
+    crashes if they are not there: these classes, and those that Java itself generates. Lines are
+    `CLASS ..`, `@lambda-proxy CLASS ..` or `@lambda-form-invoker ..`."""
+    kept = []
+    for line in names.read_text().splitlines(keepends=True):
+        words = line.split()
+        generated = words[0] == "@lambda-form-invoker" or "$Species_" in line
+        if not generated and not classes & set(words[:2]):
+            kept.append(line)
+    names.write_text("".join(kept))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 
 from cli.stack.java import find_java
 from cli.stack.stack import free_ports, spark_home
+from tests.class_archive import class_path
 from tests.metastore.fake import FakeMetastore
 from thriftcodec.values import Struct
 
@@ -70,7 +71,7 @@ def program(
 ) -> Iterator[Program]:
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
-        f"spark.driver.extraClassPath {os.pathsep.join(map(str, (jar, *classpath)))}\n"
+        f"spark.driver.extraClassPath {class_path(jar, *classpath)}\n"
         f"spark.driver.extraJavaOptions -javaagent:{jar}\n" + "\n".join(settings)
     )
     environment = os.environ | {

@@ -10,6 +10,7 @@ import pytest
 
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
+from tests.class_archive import class_path
 from tests.pipeline.spark.minihdfs import running_hdfs
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,8 @@ def attempts(folder: Path, jar: Path, ports: dict[str, str]) -> dict[str, object
     """What the program says."""
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
-        f"spark.driver.extraClassPath {jar}\nspark.driver.extraJavaOptions -javaagent:{jar}\n"
+        f"spark.driver.extraClassPath {class_path(jar)}\n"
+        f"spark.driver.extraJavaOptions -javaagent:{jar}\n"
     )
     environment = os.environ | {
         "SPARK_CONF_DIR": str(folder / "conf"),

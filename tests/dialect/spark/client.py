@@ -1,6 +1,5 @@
 """Spark's own lexer and parser in a JVM beside the tests, asked by the thousand."""
 
-import os
 import shutil
 import struct
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from cli.stack.errors import JavaMissing
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
+from tests.class_archive import class_path
 
 _PROGRAMS = sorted(Path(__file__).parent.glob("*.java"))
 _MODULES = ("java.lang", "java.util", "java.nio", "sun.nio.ch", "java.net")
@@ -95,7 +95,7 @@ def spark_text(folder: Path) -> Iterator[SparkText]:
     subprocess.run(words, check=True, timeout=120, capture_output=True)
     words = [str(java), "-Xmx2g", "-Xss16m", "-XX:+UseSerialGC"]
     words += [f"--add-opens=java.base/{module}=ALL-UNNAMED" for module in _MODULES]
-    words += ["-cp", f"{folder}{os.pathsep}{jars}", "SparkReads"]
+    words += ["-cp", class_path(folder), "SparkReads"]
     with (
         (folder / "spark.log").open("wb") as log,
         subprocess.Popen(

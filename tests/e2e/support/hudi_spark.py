@@ -15,6 +15,7 @@ import pytest
 
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.spark_target import fetch_bundle
+from tests.class_archive import class_path
 from tests.json_lines import JsonLines
 
 Row = list[str]
@@ -60,9 +61,7 @@ def _serve(jar: str, scratch: str) -> None:
         "local[2]",
         {
             **SESSION_CONF,
-            "spark.driver.extraClassPath": os.pathsep.join(
-                filter(None, [jar, str(guard_jar_or_none() or "")])
-            ),
+            "spark.driver.extraClassPath": class_path(*filter(None, [jar, guard_jar_or_none()])),
             "spark.driver.memory": "1g",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": f"{scratch}/warehouse",

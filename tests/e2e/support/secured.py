@@ -18,6 +18,7 @@ from cli.stack.java import find_java
 from cli.stack.plan import jvm
 from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
+from tests.class_archive import class_path
 from tests.proxy.certificates import made
 from tests.proxy.kdc import OURS, SERVERS, Kdc
 from tests.secret_files import private
@@ -158,8 +159,7 @@ def _running(
         f"spark.local.dir {scratch}\nspark.sql.warehouse.dir {folder}/warehouse\n"
         "spark.sql.catalogImplementation hive\n"
     )
-    classpath = os.pathsep.join([str(conf), *classes, f"{spark_home() / 'jars'}/*"])
-    words = [*jvm(find_java(), "700m", scratch), *options, "-cp", classpath]
+    words = [*jvm(find_java(), "700m", scratch), *options, "-cp", class_path(*classes, conf)]
     words += ["org.apache.spark.deploy.SparkSubmit", "--class"]
     words += ["org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"]
     environment = os.environ | {"SPARK_CONF_DIR": str(conf), "SPARK_HOME": str(spark_home())}

@@ -13,6 +13,7 @@ from cli.stack.plan import jvm
 from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
+from tests.class_archive import class_path
 from tests.e2e.support.secured_metastore import METASTORE
 from tests.proxy.kdc import OURS, REALM, Kdc
 
@@ -95,7 +96,7 @@ def spark_sql(
     )
     words = [*jvm(find_java(), "700m", folder), f"-javaagent:{guard_jar()}"]
     words += [f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
-    words += ["-cp", os.pathsep.join([str(conf), str(guard_jar()), f"{spark_home() / 'jars'}/*"])]
+    words += ["-cp", class_path(guard_jar(), conf)]
     words += ["org.apache.spark.deploy.SparkSubmit", "--principal", principal]
     words += ["--keytab", str(kdc.keytab(principal)), "--class"]
     words += ["org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver", "spark-internal"]

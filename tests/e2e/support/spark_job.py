@@ -19,6 +19,7 @@ from cli.stack.java import find_java
 from cli.stack.stack import Stack, spark_home
 from conf.names import ClusterName
 from pipeline.spark.jar import guard_jar
+from tests.class_archive import class_path
 from tests.json_lines import JsonLines
 
 
@@ -162,7 +163,8 @@ class _Answers:
 def _serve(jars: str, scratch: str, master: str, settings: str) -> None:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(master).config("spark.driver.extraClassPath", jars)
+    builder = SparkSession.builder.master(master)
+    builder = builder.config("spark.driver.extraClassPath", class_path(jars))
     builder = builder.config("spark.driver.memory", "1g").config("spark.local.dir", scratch)
     builder = builder.config("spark.executor.memory", "512m")
     for name, value in json.loads(settings).items():

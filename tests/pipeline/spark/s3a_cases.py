@@ -23,6 +23,7 @@ from pipeline.hudi.table.table import open_table
 from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
+from tests.class_archive import class_path
 from tests.pipeline.hudi.conftest import RowTable
 from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server, running_s3
 from tests.pipeline.spark.test_hdfs import C2, DATA, Desk, T
@@ -43,7 +44,7 @@ def s3(server: S3Server) -> Iterator[S3Server]:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    conf = {"spark.driver.extraClassPath": s3a_jars(), "spark.driver.memory": "1g"}
+    conf = {"spark.driver.extraClassPath": class_path(s3a_jars()), "spark.driver.memory": "1g"}
     session = open_session("local[2]", conf)
     yield session
     session.stop()
