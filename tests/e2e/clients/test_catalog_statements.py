@@ -308,14 +308,14 @@ def test_columns_are_those_of_the_thrift_server(stack: Stack, names: list[str]) 
         for field in (spark_fields(table) or ())[:20]
     ]
     assert len(columns) > 100
+    forms = ("DESCRIBE", "DESCRIBE TABLE EXTENDED")  # in turn
     statements = [
-        f"{form} {DB}.`{table}` `{column.replace('`', '``')}`"
-        for form in ("DESCRIBE", "DESCRIBE TABLE EXTENDED")
-        for table, column in columns
+        f"{forms[number % 2]} {DB}.`{table}` `{column.replace('`', '``')}`"
+        for number, (table, column) in enumerate(columns)
     ]
     with pair(stack) as (direct, proxied):
         remembered = compare(stack, direct, proxied, statements)
-    assert len(remembered) > 150
+    assert len(remembered) > 75
     asked = set(statements) - set(remembered)
     assert {sql.split("`")[1] for sql in asked} == ASKED_COLUMNS
 

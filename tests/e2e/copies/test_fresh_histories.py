@@ -33,7 +33,7 @@ pytestmark = pytest.mark.e2e
 
 HISTORIES = int(os.environ.get("CAUSEWAY_HISTORIES", "1"))
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
-STEPS = 14
+STEPS = 10
 DAYS = "ab"
 DEAD = "dead"  # the writer of a mark that is left
 

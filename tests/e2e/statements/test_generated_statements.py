@@ -22,7 +22,7 @@ from tests.e2e.support.refusals import REFUSALS
 
 pytestmark = pytest.mark.e2e
 
-COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "40"))
+COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "24"))
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
 LENGTH = 20  # statements of a session
 FRESH = 40  # statements after which the tables to write are made again
