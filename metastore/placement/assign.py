@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName, TableRef, parse_partition_name
-from conf.placement import Copy, Placement
+from conf.placement import Copy, OpenWrite, Placement
 from conf.topology import Topology
 from conf.write_ids import new_id
 from metastore.client.types import Table
@@ -63,7 +63,7 @@ def assign(
     if wanted.copies and (why := why_not_copied(table)) is not None:
         raise BadTarget(why)
     names = _chosen(store, table, wanted.partitions)
-    _check_no_write(wanted, placement, names)
+    _check_no_write(store, wanted, table, placement, names)
     whole = not wanted.partitions
     single = wanted.partitions == tuple(names)
     if whole:
@@ -92,15 +92,34 @@ def end_writes(store: PlacementStore, ref: TableRef) -> None:
     store.change_table(ref, change)
 
 
-def _check_no_write(wanted: Assignment, placement: Placement, names: Sequence[str]) -> None:
-    if not wanted.copies:
-        return
+def _check_no_write(
+    store: PlacementStore,
+    wanted: Assignment,
+    table: Table,
+    placement: Placement,
+    names: Sequence[str],
+) -> None:
     for mark in placement.open:
-        if not wanted.partitions or any(map(mark.covers, names)):
-            raise BadTarget(
-                f"{wanted.table} is being written by {mark.by or 'an unknown writer'}, so no copy"
-                " can be up to date. If that writer is dead, use --end-writes."
-            )
+        written = list(filter(mark.covers, names))
+        if wanted.copies and (written or not wanted.partitions):
+            raise _written(wanted, mark, "no copy can be up to date")
+        for partition in store.client.get_partitions(table.ref, written) if wanted.primary else ():
+            name = partition.name(table)
+            placed = store.partition_placement(partition, name, table, placement)
+            _check_primary(wanted, placed)
+
+
+def _check_primary(wanted: Assignment, old: Placement) -> None:
+    """The writer of what gets another primary would go on outside it."""
+    if old.open and wanted.primary not in (None, old.primary):
+        raise _written(wanted, old.open[0], "its primary cannot change")
+
+
+def _written(wanted: Assignment, mark: OpenWrite, why: str) -> BadTarget:
+    return BadTarget(
+        f"{wanted.table} is being written by {mark.by or 'an unknown writer'}, so {why}."
+        " If that writer is dead, use --end-writes."
+    )
 
 
 def _locations(wanted: Assignment, name: str | None) -> dict[ClusterName, str]:
@@ -118,6 +137,7 @@ def _assigned(
     new = old
     for cluster in wanted.gone:
         new = new.without_copy(cluster)
+    _check_primary(wanted, old)
     if wanted.primary is not None:
         new = replace(new, primary=wanted.primary)
     for cluster, location in locations.items():

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.placement import Copy, read_partition_placement, read_placement
+from conf.placement import Copy, Placement, read_partition_placement, read_placement
 from conf.topology import Cluster, Topology
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import BadTarget, NoSuchObject
 from metastore.placement.assign import Assigned, Assignment, assign
-from metastore.placement.placement_store import PlacementStore
+from metastore.placement.placement_store import Change, PlacementStore
 from tests.metastore.fake import FakeMetastore
 
 C1, C2, C3 = (ClusterName(name) for name in ("C1", "C2", "C3"))
@@ -123,6 +123,40 @@ def test_a_table_that_is_being_written_has_no_fresh_copy(
     assert _replicas(metastore, "ds=1/hr=1").replicas().fresh == {C2}
     # Nobody knows what the lost writer wrote: copies made before are stale.
     assert _replicas(metastore, "ds=2/hr=1").replicas().stale == {C2}
+
+
+@pytest.mark.parametrize("partitions", [(), ("ds=1",)])
+def test_the_primary_of_what_is_being_written_does_not_change(
+    metastore: FakeMetastore, facts: PlacementStore, partitions: tuple[str, ...]
+) -> None:
+    """Its writer would go on outside the primary."""
+    assign(facts, Assignment(PARTED, C1), TOPOLOGY)
+    facts.open_write(PARTED, "w", ["ds=1/hr=1"], 0, "proxy:1")
+    with pytest.raises(BadTarget, match=r"proxy:1, so its primary cannot change.*--end-writes"):
+        assign(facts, Assignment(PARTED, C2, partitions), TOPOLOGY)
+    assert _replicas(metastore, "ds=1/hr=1").primary == C1
+    assign(facts, Assignment(PARTED, C1, partitions), TOPOLOGY)  # as it is
+    assign(facts, Assignment(PARTED, C2, ("ds=2",)), TOPOLOGY)
+    assert _replicas(metastore, "ds=2/hr=1").primary == C2
+    assign(facts, Assignment(PARTED, C2, partitions, end_writes=True), TOPOLOGY)
+    assert _replicas(metastore, "ds=1/hr=1").primary == C2
+
+
+def test_a_write_that_begins_during_an_assignment_keeps_the_primary(
+    facts: PlacementStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assign(facts, Assignment(PLAIN, C1), TOPOLOGY)
+    change = PlacementStore.change_table
+
+    def write_before(self: PlacementStore, ref: TableRef, wanted: Change) -> Placement:
+        monkeypatch.undo()
+        self.open_write(PLAIN, "w", None, 0, "proxy:1")
+        return change(self, ref, wanted)
+
+    monkeypatch.setattr(PlacementStore, "change_table", write_before)
+    with pytest.raises(BadTarget, match="proxy:1"):
+        assign(facts, Assignment(PLAIN, C2), TOPOLOGY)
+    assert facts.table(PLAIN)[1].primary == C1
 
 
 def test_a_missing_table(facts: PlacementStore) -> None:
