@@ -15,7 +15,8 @@ Place = Endpoint | ClusterName
 class Condition:
     """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's.
     `checked` says whether the guard there checks claims, `zone` is the default time zone of its
-    sessions, `catalog` is what `proxy.catalog` keeps of it; None until it was asked."""
+    sessions, `catalog` is what `proxy.catalog` keeps of it; None until it was asked. `found_down`
+    is when it was found down last, of `time.monotonic`."""
 
     up: bool | None = None
     since: float = field(default_factory=time.time)
@@ -24,6 +25,12 @@ class Condition:
     checked: bool | None = None
     zone: str | None = None
     catalog: object | None = None
+    found_down: float = 0.0
+
+    def becomes(self, up: bool, reason: str) -> None:
+        if self.up is not up:
+            self.up, self.since = up, time.time()
+        self.reason = reason
 
 
 class EndpointHealth:
@@ -39,12 +46,18 @@ class EndpointHealth:
     def condition(self, endpoint: Endpoint) -> Condition:
         return self._conditions.setdefault(endpoint, Condition())
 
-    def mark_up(self, endpoint: Endpoint, seconds: float | None = None) -> None:
-        condition = self._becomes(endpoint, True, "")
-        condition.seconds = condition.seconds if seconds is None else seconds
+    def mark_up(self, endpoint: Endpoint, asked: float, seconds: float | None = None) -> None:
+        """It answered what was asked at `asked`, of `time.monotonic`; in `seconds`, if that is
+        said. An answer says nothing if the server was found down since it was asked."""
+        condition = self.condition(endpoint)
+        if asked >= condition.found_down:
+            condition.becomes(True, "")
+            condition.seconds = condition.seconds if seconds is None else seconds
 
     def mark_down(self, endpoint: Endpoint, reason: str) -> None:
-        self._becomes(endpoint, False, reason)
+        condition = self.condition(endpoint)
+        condition.found_down = time.monotonic()
+        condition.becomes(False, reason)
         self.forget_checked(endpoint)
 
     def learn_checked(self, endpoint: Endpoint, checked: bool) -> None:
@@ -62,13 +75,6 @@ class EndpointHealth:
         if False in known:
             return False
         return True if True in known else None
-
-    def _becomes(self, endpoint: Endpoint, up: bool, reason: str) -> Condition:
-        condition = self.condition(endpoint)
-        if condition.up is not up:
-            condition.up, condition.since = up, time.time()
-        condition.reason = reason
-        return condition
 
     def keep(self, endpoints: Iterable[Endpoint]) -> None:
         """Forgets all others."""

@@ -209,6 +209,7 @@ class UpstreamPool:
     async def _connect(
         self, cluster: ClusterName, endpoint: Endpoint, user: str, slot: _Slot
     ) -> UpstreamConnection:
+        began = time.monotonic()
         try:
             async with asyncio.timeout(self.limits.connect):
                 made = await UpstreamConnection.connect(
@@ -219,7 +220,7 @@ class UpstreamPool:
             if isinstance(error, OSError | ClusterLost):
                 self.health.mark_down(endpoint, _reason(error))
             raise
-        self.health.mark_up(endpoint)
+        self.health.mark_up(endpoint, began)
         self._made[endpoint].add(made)
         return made
 
@@ -240,7 +241,7 @@ class UpstreamPool:
             if connection is not None and connection.timed_out:
                 self.health.mark_down(endpoint, "no answer in time")
         else:
-            self.health.mark_up(endpoint, time.monotonic() - began)
+            self.health.mark_up(endpoint, began, time.monotonic() - began)
         if self.health.condition(endpoint).up is False:
             self._give_up(cluster, endpoint)
 

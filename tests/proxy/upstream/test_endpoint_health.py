@@ -1,5 +1,7 @@
 """Which Thrift Server a new session gets: the well before the ill, the idle before the busy."""
 
+from time import monotonic
+
 import pytest
 
 from conf.topology import Cluster, Endpoint
@@ -21,7 +23,7 @@ def test_the_least_loaded_first_and_the_ill_last() -> None:
     assert choose(health, a=2, b=1, c=3) == [B, A, C]
     health.mark_down(B, "no answer")
     assert choose(health, a=2, b=1, c=3) == [A, C, B]
-    health.mark_up(B)
+    health.mark_up(B, monotonic())
     assert choose(health, a=2, b=1, c=3) == [B, A, C]
     assert health.choose(CLUSTER, lambda each: 0, [A, C]) == [B]
 
@@ -55,11 +57,25 @@ def test_a_cluster_is_down_when_all_of_it_is() -> None:
     assert not health.is_down(CLUSTER)
 
 
+def test_an_answer_to_what_was_asked_before_a_server_was_found_down_says_nothing() -> None:
+    """A check whose answer was under way when the server was killed."""
+    health = EndpointHealth()
+    asked = monotonic()
+    health.mark_up(A, asked)
+    health.mark_down(A, "killed")
+    health.mark_up(A, asked, 0.1)
+    assert health.condition(A).up is False
+    assert (health.condition(A).reason, health.condition(A).seconds) == ("killed", None)
+    health.mark_up(A, monotonic(), 0.2)
+    assert health.condition(A).up is True
+    assert (health.condition(A).reason, health.condition(A).seconds) == ("", 0.2)
+
+
 def test_where_it_is_better() -> None:
     health = EndpointHealth()
     health.mark_down(A, "")
     assert not health.is_better_elsewhere(CLUSTER, A)
-    health.mark_up(B)
+    health.mark_up(B, monotonic())
     assert health.is_better_elsewhere(CLUSTER, A)
     assert not health.is_better_elsewhere(CLUSTER, C)
     health.drain(B)
