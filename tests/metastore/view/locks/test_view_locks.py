@@ -153,12 +153,14 @@ def test_a_lost_owner_keeps_its_lock_for_a_moment(hms, both) -> None:
         lost.close()
         began = time.monotonic()
         assert other.lock(REF, "b") == process
-        assert 0.8 < time.monotonic() - began < 3
+        moment = time.monotonic() - began
+        assert moment > 0.8
         other.unlock()
         began = time.monotonic()
-        other.lock(REF, "b")
-        other.unlock()
-        assert time.monotonic() - began < 0.5
+        for _ in range(20):  # a lock that was given back is not kept
+            other.lock(REF, "b")
+            other.unlock()
+        assert time.monotonic() - began < 20 * moment
 
 
 def test_a_lock_is_not_waited_for_without_end(hms, both) -> None:
