@@ -12,7 +12,7 @@ from conf.secrets import SecretFile
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
-from metastore.client.types import Database, Table
+from metastore.client.types import Database, Partition, Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from saslauth.delegation_token import token_of_text
 from tests.e2e.support import secured_metastore, secured_view
@@ -124,26 +124,41 @@ def test_sparks_read_and_write_through_a_view_that_asks_for_tickets(site: Site) 
     if site.protection != "integrity":
         pytest.skip("once is enough; privacy is not for the tokens by which a view calls")
     sql = "CREATE TABLE t (a INT) USING parquet; INSERT INTO t VALUES (1), (41);"
-    sql += "SELECT sum(a) AS s FROM t"
+    sql += "SELECT sum(a) AS s FROM t;"
+    sql += "INSERT INTO parted PARTITION (p = '1') VALUES (7); SELECT a FROM parted"
     kdc, folder, protection = site.kdc, site.folder, site.protection
     with (
         secured_view.view(folder / "view", kdc, site.endpoint) as (west, log),
-        spark_sql(folder / "west", kdc, west, WEST, sql, protection) as own,
-        spark_sql(folder / "east", kdc, west, EAST, "SHOW TABLES", protection) as other,
+        site.client(site.by_keytab()) as direct,
     ):
-        started = time.monotonic()
-        out, _ = own.communicate(timeout=120)
-        assert out.split() == ["42"], (folder / "west" / "log").read_text()[-3000:]
-        other.communicate(timeout=120)
-        assert other.returncode != 0
+        _make_parted(direct, folder / "view" / "west")
+        with spark_sql(folder / "east", kdc, west, EAST, "SHOW TABLES", protection) as other:
+            other.communicate(timeout=120)
+            assert other.returncode != 0
         refused = "spark-east/localhost@EXAMPLE.COM may not speak for cluster west"
         assert refused in (folder / "east" / "log").read_text()
         assert f"caller refused: [CW358] {refused}" in log.read_text()
+        with spark_sql(folder / "west", kdc, west, WEST, sql, protection) as own:
+            started = time.monotonic()
+            out, _ = own.communicate(timeout=120)
+            assert out.split() == ["42", "7"], (folder / "west" / "log").read_text()[-3000:]
         time.sleep(max(0.0, started + LIFE + 1 - time.monotonic()))
         login = replace(site.by_keytab(WEST), server=VIEW)
         with HmsClient((west,), 30.0, None, login) as client:
             assert client.get_table(TableRef("default", "t")).owner == "spark-west"
     assert "ugi=spark-west" in (folder / "hms" / "log").read_text()
+
+
+def _make_parted(client: HmsClient, warehouse: Path) -> None:
+    """A table of `west` whose partitions may have facts of their own: the guard asks the view for
+    those of each partition that is written."""
+    location, facts = f"file:{warehouse}/parted", {"causeway.primary": "west"}
+    ref, keys = TableRef("default", "parted"), [("p", "string")]
+    table = Table.make(
+        ref, [("a", "int")], location=location, partition_keys=keys, parameters=facts
+    )
+    client.create_table(table)
+    client.add_partitions(ref, [Partition.make(table, ["1"], f"{location}/p=1", {})])
 
 
 def test_a_metastore_over_tls(tmp_path: Path) -> None:

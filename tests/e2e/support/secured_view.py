@@ -83,6 +83,7 @@ def spark_sql(
         "hadoop.security.authentication": "kerberos",
         "hadoop.rpc.protection": protection,
         "hadoop.kerberos.min.seconds.before.relogin": "1",
+        "yarn.resourcemanager.principal": principal,  # whom Hadoop's reader of text files asks for
     }
     (conf / "hive-site.xml").write_text(hive_site(site))
     (conf / "core-site.xml").write_text(hive_site(core))

@@ -1,10 +1,14 @@
 package causeway.guard.facts;
 
+import causeway.guard.views.TicketLogin;
+import causeway.guard.views.ViewConnection;
+import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
@@ -22,7 +26,7 @@ import org.apache.thrift.protocol.TProtocol;
 import org.apache.thrift.protocol.TProtocolUtil;
 import org.apache.thrift.protocol.TStruct;
 import org.apache.thrift.protocol.TType;
-import org.apache.thrift.transport.TSocket;
+import org.apache.thrift.transport.TIOStreamTransport;
 import scala.collection.Iterator;
 import scala.collection.Seq;
 
@@ -36,8 +40,6 @@ import scala.collection.Seq;
 public final class PartitionFacts {
     private static final String CALL = "get_partitions_by_names_on_cluster";
     private static final int BATCH = 500;
-    private static final int CONNECT_MILLIS = 10_000;
-    private static final int REPLY_MILLIS = 600_000;
     private static final short DATABASE = 1;
     private static final short TABLE = 2;
     private static final short NAMES = 3;
@@ -45,10 +47,15 @@ public final class PartitionFacts {
 
     private final String[] addresses;
     private final String cluster;
+    private final String service;
+    private final String protections;
 
     public PartitionFacts(SparkSession session) {
         SparkContext context = session.sparkContext();
-        addresses = context.hadoopConfiguration().get("hive.metastore.uris", "").split(",");
+        Configuration settings = context.hadoopConfiguration();
+        addresses = settings.get("hive.metastore.uris", "").split(",");
+        service = TicketLogin.service(settings);
+        protections = TicketLogin.protections(settings);
         cluster = context.getConf().get("spark.causeway.cluster", "");
     }
 
@@ -80,7 +87,7 @@ public final class PartitionFacts {
         if (!names.isEmpty()) {
             try {
                 read(table, names, found);
-            } catch (TException error) {
+            } catch (TException | IOException error) {
                 throw new FactsUnavailableException(
                         "partitions of table " + table.identifier().unquotedString(), error);
             }
@@ -98,9 +105,10 @@ public final class PartitionFacts {
 
     private void read(
             CatalogTable table, Map<List<String>, String> names,
-            Map<String, Map<String, String>> found) throws TException {
-        try (TSocket socket = connect()) {
-            TProtocol protocol = new TBinaryProtocol(socket);
+            Map<String, Map<String, String>> found) throws TException, IOException {
+        try (ViewConnection view = connect()) {
+            TProtocol protocol =
+                    new TBinaryProtocol(new TIOStreamTransport(view.in(), view.out()));
             List<String> all = new ArrayList<>(names.values());
             for (int start = 0; start < all.size(); start += BATCH) {
                 send(protocol, table, all.subList(start, Math.min(start + BATCH, all.size())));
@@ -116,18 +124,14 @@ public final class PartitionFacts {
         }
     }
 
-    private TSocket connect() throws TException {
-        TException failure = new TException("hive.metastore.uris is empty");
+    private ViewConnection connect() throws IOException {
+        IOException failure = new IOException("hive.metastore.uris is empty");
         for (String address : addresses) {
             if (!address.trim().isEmpty()) {
-                URI uri = URI.create(address.trim());
-                // The constructor with two time-outs differs between Spark 3.5's and 4's libthrift.
-                TSocket socket = new TSocket(uri.getHost(), uri.getPort(), CONNECT_MILLIS);
                 try {
-                    socket.open();
-                    socket.setSocketTimeout(REPLY_MILLIS);
-                    return socket;
-                } catch (TException error) {
+                    return new ViewConnection(
+                            URI.create(address.trim()), service, protections);
+                } catch (IOException error) {
                     failure = error;
                 }
             }

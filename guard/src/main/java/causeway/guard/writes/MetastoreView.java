@@ -1,14 +1,12 @@
 package causeway.guard.writes;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
+import causeway.guard.views.TicketLogin;
+import causeway.guard.views.ViewConnection;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -30,11 +28,9 @@ import org.apache.hadoop.conf.Configuration;
 public final class MetastoreView {
     static final String METASTORE = "hive.metastore.uris";
     private static final ConcurrentMap<String, MetastoreView> SHARED = new ConcurrentHashMap<>();
-    private static final int CONNECT_MILLIS = 10_000;
     private static final int ATTEMPTS = 3;
     private static final int PAUSE_MILLIS = 200;
     private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(15);
-    private static final int REPLY_MILLIS = 600_000;
     private static final int CALL = 0x80010001;
     private static final byte STOP = 0;
     private static final byte BOOL = 2;
@@ -223,38 +219,19 @@ public final class MetastoreView {
     }
 
     private static final class Connection implements Closeable {
-        private final Socket socket = new Socket();
+        private final ViewConnection connection;
         private final DataOutputStream out;
         private final DataInputStream in;
 
         Connection(URI address, String service, String protections) throws IOException {
-            try {
-                socket.connect(
-                        new InetSocketAddress(address.getHost(), address.getPort()), CONNECT_MILLIS);
-                socket.setSoTimeout(REPLY_MILLIS);
-                socket.setTcpNoDelay(true);
-                DataOutputStream output =
-                        new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
-                DataInputStream input =
-                        new DataInputStream(new BufferedInputStream(socket.getInputStream()));
-                if (!service.isEmpty()) {
-                    TicketLogin.Streams streams =
-                            TicketLogin.logIn(
-                                    input, output, service, address.getHost(), protections);
-                    output = new DataOutputStream(streams.out);
-                    input = new DataInputStream(streams.in);
-                }
-                out = output;
-                in = input;
-            } catch (IOException error) {
-                socket.close();
-                throw error;
-            }
+            connection = new ViewConnection(address, service, protections);
+            out = connection.out();
+            in = connection.in();
         }
 
         @Override
         public void close() throws IOException {
-            socket.close();
+            connection.close();
         }
 
         void send(WriteReport write) throws IOException {

@@ -1,4 +1,4 @@
-package causeway.guard.writes;
+package causeway.guard.views;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -24,7 +24,7 @@ import org.apache.hadoop.security.UserGroupInformation;
  * messages {@code [status][length][payload]}, then frames {@code [length][content]}, whose content is
  * wrapped if that was chosen.
  */
-final class TicketLogin {
+public final class TicketLogin {
     private static final String ENABLED = "hive.metastore.sasl.enabled";
     private static final String PRINCIPAL = "hive.metastore.kerberos.principal";
     private static final String PROTECTION = "hadoop.rpc.protection";
@@ -38,7 +38,7 @@ final class TicketLogin {
     private TicketLogin() {}
 
     /** The view refuses the ticket, or there is none; the message has the reason. */
-    static final class Refused extends IOException {
+    public static final class Refused extends IOException {
         private static final long serialVersionUID = 1L;
 
         Refused(String message, Exception cause) {
@@ -47,12 +47,12 @@ final class TicketLogin {
     }
 
     /** Returns the principal of the service that wants a ticket; empty for none. */
-    static String service(Configuration settings) {
+    public static String service(Configuration settings) {
         return settings.getBoolean(ENABLED, false) ? settings.get(PRINCIPAL, "") : "";
     }
 
     /** Returns the protections of messages that the process takes, as SASL names them. */
-    static String protections(Configuration settings) {
+    public static String protections(Configuration settings) {
         StringBuilder names = new StringBuilder();
         for (String each : settings.getTrimmedStrings(PROTECTION, "authentication")) {
             String lower = each.toLowerCase(Locale.ROOT);
