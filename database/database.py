@@ -102,11 +102,17 @@ def open_database(url: str) -> Database:
 
 def _sqlite(path: Path) -> Database:
     """A file in WAL mode. `BEGIN IMMEDIATE` makes writers wait for each other. A file that is
-    created can be read by its owner alone; SQLite gives its other files the same mode."""
+    created can be read by its owner alone; SQLite gives its other files the same mode.
+
+    A file that is there is opened by SQLite alone: to close it, by whatever descriptor, ends the
+    locks of all connections of this process, and the next process that closes the file would take
+    itself for the last one and delete the log of what is not in the file yet.
+    """
 
     def connect() -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )

@@ -1,0 +1,50 @@
+"""A database in a file, which several processes open."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from sqlalchemy import text
+
+from database.database import open_database
+
+OTHER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print([number for (number,) in connection.execute("SELECT a FROM t ORDER BY a")])
+connection.execute(f"INSERT INTO t VALUES ({sys.argv[2]})")
+connection.commit()
+connection.close()
+"""
+
+
+def in_another_process(path: Path, number: int) -> str:
+    """The numbers that are there, before this one is added."""
+    words = [sys.executable, "-c", OTHER, str(path), str(number)]
+    return subprocess.run(words, capture_output=True, check=True, text=True).stdout.strip()
+
+
+def test_a_process_that_closes_the_file_takes_nothing_from_one_that_has_it_open(
+    tmp_path: Path,
+) -> None:
+    """It is not the last one, also after this process has opened the file once more."""
+    path = tmp_path / "file.db"
+    database = open_database(str(path))
+    with database.transaction() as connection:
+        connection.execute(text("CREATE TABLE t (a INTEGER)"))
+    with database.transaction(reading=True) as one, database.transaction(reading=True) as two:
+        for connection in (one, two):  # each has a connection of its own
+            connection.execute(text("SELECT * FROM t"))
+    assert in_another_process(path, 1) == "[]"
+    with database.transaction() as connection:
+        connection.execute(text("INSERT INTO t VALUES (2)"))
+    assert in_another_process(path, 3) == "[1, 2]"
+    with database.transaction(reading=True) as connection:
+        assert [a for (a,) in connection.execute(text("SELECT a FROM t ORDER BY a"))] == [1, 2, 3]
+
+
+def test_a_file_that_is_created_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "file.db"
+    with open_database(str(path)).transaction() as connection:
+        connection.execute(text("CREATE TABLE t (a INTEGER)"))
+    assert {each.stat().st_mode & 0o777 for each in path.parent.iterdir()} == {0o600}
