@@ -14,7 +14,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test test-clients shared apart feeds serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -52,7 +52,7 @@ run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPAR
 
 test: install ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
 	@$(MAKE) --no-print-directory --jobs=2 $(GUARD) build/spark.jsa build/moto/bin/moto_server $(GUARD4)
-	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 2' shared apart feeds lint serverless spark4
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 2' shared apart feeds lint serverless pipelines spark4
 endif
 
 spark4: install ## the tests for Spark 4; skipped where it cannot be installed
@@ -65,7 +65,10 @@ shared: install $(GUARD) ## the tests that share one stack
 	$(BIN)/pytest -m "shared and not clients" --durations=15 tests/e2e
 
 serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
-	$(BESIDE) $(BIN)/pytest -m "not e2e" --durations=15
+	$(BESIDE) $(BIN)/pytest -m "not e2e" --ignore=tests/pipeline --ignore=tests/guard --durations=15
+
+pipelines: install $(GUARD) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines and the guard
+	$(BESIDE) $(BIN)/pytest -m "not e2e" --durations=15 tests/pipeline tests/guard
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
 	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and not clients" --ignore=tests/e2e/lifecycle --durations=15
