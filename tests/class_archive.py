@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from zipfile import ZipFile
 
+from cli.stack import plan
 from cli.stack.java import find_java
-from cli.stack.plan import jvm
 from cli.stack.stack import spark_home
 from pipeline.spark.jar import guard_jar_or_none
 
@@ -42,12 +42,12 @@ _RELEASED = re.compile(r"META-INF/versions/\d+/(.+)\.class$")
 
 def class_path(*others: object) -> str:
     """Spark's jars and the others, in the order in which Java takes classes from the archive."""
-    return os.pathsep.join([f"{spark_home() / 'jars'}/*", *map(str, others)])
+    return plan.class_path(spark_home(), *others)
 
 
 def _make(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        java = [*jvm(find_java(), "1g", Path(folder)), "-XX:TieredStopAtLevel=1"]
+        java = [*plan.jvm(find_java(), "1g", Path(folder)), "-XX:TieredStopAtLevel=1"]
         names = Path(folder) / "names"
         _run([*java, f"-XX:DumpLoadedClassList={names}", *_spark_sql()], folder)
         _leave_out(names, _of_certain_releases(spark_home() / "jars"))

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -171,7 +171,7 @@ def metastore_service(
 ) -> Service:
     """`jar` is causeway-guard.jar; None: the metastore's main program is a Python one."""
     jars = [] if jar is None else [jar]
-    classpath = _classpath(spark_home, jars, layout.conf(METASTORE))
+    classpath = class_path(spark_home, *jars, layout.conf(METASTORE))
     port = ports.metastore.port
     command = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
@@ -200,7 +200,7 @@ def thrift_server(
     if cluster in spec.others:
         spark_home = spec.others[cluster].home
     jars = [jar for jar in (guard, *spec.jars) if jar is not None]
-    classpath = _classpath(spark_home, jars, layout.conf(cluster))
+    classpath = class_path(spark_home, *jars, layout.conf(cluster))
     agent = () if guard is None else (f"-javaagent:{guard}",)
     argv = (
         *jvm(java, spec.heap, layout.scratch(cluster)),
@@ -257,6 +257,12 @@ def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:
     )
 
 
+def class_path(spark_home: Path, *others: object) -> str:
+    """Spark's jars come before the others, as where a Spark gets these by `spark.jars`; and an
+    archive of classes (tests/class_archive.py) needs the class path to begin as its own."""
+    return os.pathsep.join([f"{spark_home / 'jars'}/*", *map(str, others)])
+
+
 def hadoop_uri(path: Path) -> str:
     """Hadoop takes a space as a space, and %20 as three letters."""
     return f"file://{path}"
@@ -266,12 +272,6 @@ _CAUSEWAY = (sys.executable, "-m", "cli.main")
 _LIFECYCLE_SERVER = (sys.executable, "-m", "cli.stack.lifecycle_server")
 _LOCAL_METASTORE = "causeway.stack.LocalMetastore"
 _WITHOUT_JAR = (sys.executable, "-m", "cli.stack.local_metastore")
-
-
-def _classpath(spark_home: Path, jars: Sequence[Path], conf: Path) -> str:
-    """Spark's jars come first, as where a Spark gets others by `spark.jars`; and an archive of
-    classes (tests/class_archive.py) needs the class path to begin as its own."""
-    return os.pathsep.join([f"{spark_home / 'jars'}/*", *map(str, jars), str(conf)])
 
 
 def _service(

@@ -100,13 +100,14 @@ def _check_no_write(
     names: Sequence[str],
 ) -> None:
     for mark in placement.open:
-        written = list(filter(mark.covers, names))
-        if wanted.copies and (written or not wanted.partitions):
+        if wanted.copies and (not wanted.partitions or any(map(mark.covers, names))):
             raise _written(wanted, mark, "no copy can be up to date")
-        for partition in store.client.get_partitions(table.ref, written) if wanted.primary else ():
-            name = partition.name(table)
-            placed = store.partition_placement(partition, name, table, placement)
-            _check_primary(wanted, placed)
+    if wanted.primary is None:
+        return
+    written = [name for name in names if any(mark.covers(name) for mark in placement.open)]
+    for partition in store.client.get_partitions(table.ref, written):
+        name = partition.name(table)
+        _check_primary(wanted, store.partition_placement(partition, name, table, placement))
 
 
 def _check_primary(wanted: Assignment, old: Placement) -> None:

@@ -47,8 +47,8 @@ class EndpointHealth:
         return self._conditions.setdefault(endpoint, Condition())
 
     def mark_up(self, endpoint: Endpoint, asked: float, seconds: float | None = None) -> None:
-        """It answered what was asked at `asked`, of `time.monotonic`; in `seconds`, if that is
-        said. An answer says nothing if the server was found down since it was asked."""
+        """It answered what was asked at `asked`, of `time.monotonic`, in `seconds`; None: not
+        measured. If the server was found down since it was asked, the answer changes nothing."""
         condition = self.condition(endpoint)
         if asked >= condition.found_down:
             condition.becomes(True, "")

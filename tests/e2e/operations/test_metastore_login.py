@@ -150,7 +150,7 @@ def test_sparks_read_and_write_through_a_view_that_asks_for_tickets(site: Site) 
 
 
 def _make_parted(client: HmsClient, warehouse: Path) -> None:
-    """A table of `west` whose partitions may have facts of their own: the guard asks the view for
+    """A table of `west`. Its partitions may have facts of their own, so the guard asks the view for
     those of each partition that is written."""
     location, facts = f"file:{warehouse}/parted", {"causeway.primary": "west"}
     ref, keys = TableRef("default", "parted"), [("p", "string")]

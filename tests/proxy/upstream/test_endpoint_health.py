@@ -58,7 +58,7 @@ def test_a_cluster_is_down_when_all_of_it_is() -> None:
 
 
 def test_an_answer_to_what_was_asked_before_a_server_was_found_down_says_nothing() -> None:
-    """A check whose answer was under way when the server was killed."""
+    """The answer to a check was under way when the server was killed."""
     health = EndpointHealth()
     asked = monotonic()
     health.mark_up(A, asked)
