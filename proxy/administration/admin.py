@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 _STEP = 0.05  # seconds between checks whether the process is idle
 _LAST_REPLIES = 1.0  # seconds for each step of the end in which clients receive the last replies
 ENDING = 3 * _LAST_REPLIES  # seconds that `Admin.finish` may take after the drain time
-_FETCHING = 2.0  # seconds that a client may take from a reply to its next call
+_FETCHING = 5.0  # seconds that a client may take from a reply to its next call
 
 
 class Admin:

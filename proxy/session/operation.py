@@ -32,7 +32,8 @@ class Repeatable:
 
 class Operation:
     """`kind` is TOperationType's number; `waiters` are released when the state is an end.
-    `used` is the loop's time when its client last asked for it."""
+    `used` is the loop's time when it ended, or when its client last asked for it or had a reply
+    about it."""
 
     def __init__(self, handle: Handle, kind: int) -> None:
         self.handle = handle
@@ -75,6 +76,10 @@ class Operation:
         """Whether its client asked nothing of it since then; of one that ended, or of any."""
         return self.used <= since and (running_too or (self.ended and not self.working))
 
+    def touch(self) -> None:
+        """Its client may ask for it from now on."""
+        self.used = asyncio.get_running_loop().time()
+
     def becomes(self, state: OperationState, failure: Failure | None = None) -> None:
         """Moves on; a client that cancelled keeps seeing that."""
         if self.cancelled and self.state in ENDS:
@@ -82,6 +87,7 @@ class Operation:
         self.status = Status(advance(self.state, state), failure)
         self.record.state = state
         if state in ENDS:
+            self.touch()
             self.record.end(state, failure)
             for waiter in self.waiters:
                 release(waiter, None)

@@ -43,23 +43,31 @@ class OperationCalls:
         owned = self._server.operations.find(request.operation, self._client.owner)
         if owned is None:
             raise no_such_operation(request.operation, request.kind)
-        operation = owned.operation
+        owned.operation.touch()
         with owned.session.asked:
-            operation.used = owned.session.used
-            match request:
-                case FetchResults():
-                    return await self._fetch(call, request, owned)
-                case GetOperationStatus():
-                    await self._delay_poll(operation)
-                    return replies.operation_status(operation.shown, True)
-                case CancelOperation():
-                    await operation.cancel()
-                    return replies.succeeded()
-                case CloseOperation():
-                    await self._server.close_operation(owned)
-                    return replies.succeeded()
-                case GetResultSetMetadata():
-                    return await self._result_metadata(call, owned)
+            try:
+                return await self._answer(call, request, owned)
+            finally:
+                owned.operation.touch()
+
+    async def _answer(
+        self, call: Message, request: OperationCall, owned: OwnedOperation
+    ) -> Struct | bytes | None:
+        operation = owned.operation
+        match request:
+            case FetchResults():
+                return await self._fetch(call, request, owned)
+            case GetOperationStatus():
+                await self._delay_poll(operation)
+                return replies.operation_status(operation.shown, True)
+            case CancelOperation():
+                await operation.cancel()
+                return replies.succeeded()
+            case CloseOperation():
+                await self._server.close_operation(owned)
+                return replies.succeeded()
+            case GetResultSetMetadata():
+                return await self._result_metadata(call, owned)
 
     async def _delay_poll(self, operation: Operation) -> None:
         """Waits before a status is answered, since most clients poll without a pause. The delay

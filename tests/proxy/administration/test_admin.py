@@ -369,6 +369,28 @@ def test_finish_waits_for_statements_and_their_results() -> None:
     play(scenario, Limits(drain=15.0))
 
 
+def test_finish_waits_for_the_fetch_after_a_synchronous_statement_that_took_long() -> None:
+    """Its client's last call is as old as the statement."""
+
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT long")
+        client = await site.client()
+        executing = asyncio.ensure_future(client.operation("SELECT long"))
+        await until(lambda: len(site.one.operations) == 1)
+        finishing = asyncio.ensure_future(site.admin.finish())
+        await asyncio.sleep(5.1)  # longer than a client may take from a reply to its next call
+        (running,) = site.one.operations.values()
+        site.one.end(running)
+        operation = await executing
+        await asyncio.sleep(0.3)
+        assert not finishing.done()
+        assert error_of(await client.on("FetchResults", operation)) is None
+        await client.on("CloseOperation", operation)
+        await finishing
+
+    play(scenario, Limits(drain=15.0))
+
+
 def test_a_client_that_connects_during_finish_is_refused() -> None:
     async def scenario(site: Site) -> None:
         client, running = await site.client(opened=False), await site.client("bob")
