@@ -28,8 +28,8 @@ class Api:
 
 
 def call(api: Api, method: str, path: str) -> Any:
-    """The JSON of the answer. Raises SourceDown if there is none, and Refused with the error of the
-    API."""
+    """The JSON of the answer. Raises SourceDown if there is none or the API has failed, and Refused
+    with the API's error."""
     source, endpoint = api.source, api.endpoint
     status, data = _exchange(api, method, path)
     try:
@@ -38,6 +38,8 @@ def call(api: Api, method: str, path: str) -> Any:
         raise SourceDown(source, f"{endpoint}: {error}") from error
     if status == http.client.UNAUTHORIZED:
         raise SourceDown(source, f"{endpoint} does not accept the token in {api.token}")
+    if status >= http.client.INTERNAL_SERVER_ERROR:
+        raise SourceDown(source, f"{endpoint}: {answer.get('error', status)}")
     if status != http.client.OK:
         raise Refused(str(answer.get("error", status)))
     return answer

@@ -30,6 +30,7 @@ from conf.settings.operating import Operating
 from conf.settings.security.operator_access import OperatorAccess
 from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
+from database.errors import StoreUnavailable
 from proxy.administration import operator_requests as actions
 from proxy.administration.operator_tokens import Callers
 from proxy.errors import BadCertificate, NoSuchThing
@@ -233,6 +234,8 @@ class OperatorServer(ABC):
             return await self.respond(head.method, path, query)
         except NoSuchThing as error:
             return HTTPStatus.NOT_FOUND, _error(str(error))
+        except StoreUnavailable as error:
+            return HTTPStatus.SERVICE_UNAVAILABLE, _error(str(error))
         except CausewayError as error:
             return HTTPStatus.CONFLICT, _error(str(error))
         except Exception:

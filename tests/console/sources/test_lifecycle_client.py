@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +17,7 @@ from conf.topology import Endpoint
 from console.errors import Refused, SourceDown
 from console.sources import lifecycle_client
 from console.sources.lifecycle_client import LifecycleClient
+from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
@@ -72,6 +74,19 @@ def test_entities_instances_lag_log_and_retention(ask: Ask) -> None:
     assert [each["cluster"] for each in plans] == ["c1", "c2"]
     log = ask(lambda x: x.log("feed", "clicks", "2013-09-25T00:00Z"))
     assert any("no space left" in each["message"] for each in log)
+
+
+def test_a_failure_of_the_server_is_not_a_refusal(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for error, expected in (
+        (StoreUnavailable("lifecycle: disk full"), r"127\.0\.0\.1:\d+: \[CW726\] .*disk full"),
+        (ZeroDivisionError(), r"127\.0\.0\.1:\d+: \[CW\d+\] "),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(Operations, "entities", Mock(side_effect=error))
+            with pytest.raises(SourceDown, match=expected):
+                ask(lambda x: x.entities())
 
 
 def test_all_pages_of_instances_are_read(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
