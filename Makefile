@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # `make test` runs all lanes but the longest under this, at a lower priority.
 BESIDE :=
+# `make test` leaves to others what needs an environment of its own, and variants of its tests.
+CORE := not clients and not long
 STAMP := .venv/.installed
 GUARD := guard/target/causeway-guard.jar
 STAMP4 := .venv4/.installed
@@ -14,7 +16,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -45,14 +47,14 @@ run: $(STAMP4) $(GUARD4)
 	.venv4/bin/python -m cli.main up --dir .causeway4
 
 test: $(STAMP4) $(GUARD4)
-	$(BESIDE) .venv4/bin/python -m pytest -m spark4 --durations=15
+	$(BESIDE) .venv4/bin/python -m pytest -m "spark4 and $(CORE)" --durations=15
 else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
 test: install ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
 	@$(MAKE) --no-print-directory --jobs=2 $(GUARD) build/spark.jsa build/moto/bin/moto_server $(GUARD4)
-	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 2' shared apart feeds lint serverless pipelines spark4
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 5' shared apart feeds lint serverless pipelines spark4
 endif
 
 spark4: install ## the tests for Spark 4; skipped where it cannot be installed
@@ -62,19 +64,19 @@ spark4: install ## the tests for Spark 4; skipped where it cannot be installed
 	else echo "tests for Spark 4 SKIPPED: pyspark 4 cannot be installed here (build/spark4.log)"; fi
 
 shared: install $(GUARD) ## the tests that share one stack
-	$(BIN)/pytest -m "shared and not clients" --durations=15 tests/e2e
+	$(BIN)/pytest -m "shared and $(CORE)" --durations=15 tests/e2e
 
 serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
-	$(BESIDE) $(BIN)/pytest -m "not e2e" --ignore=tests/pipeline --ignore=tests/guard --durations=15
+	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --ignore=tests/pipeline --ignore=tests/guard --durations=15
 
 pipelines: install $(GUARD) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines and the guard
-	$(BESIDE) $(BIN)/pytest -m "not e2e" --durations=15 tests/pipeline tests/guard
+	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --durations=15 tests/pipeline tests/guard
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
-	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and not clients" --ignore=tests/e2e/lifecycle --durations=15
+	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --ignore=tests/e2e/lifecycle --durations=15
 
 feeds: install $(GUARD) ## of the tests that have their own, those of feeds and Hudi tables
-	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and not clients" --durations=15 tests/e2e/lifecycle
+	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --durations=15 tests/e2e/lifecycle
 
 test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in environments of their own (minutes)
 	$(BIN)/pytest -m clients --durations=15 tests/e2e
@@ -95,10 +97,13 @@ lint: install ## style, types and import rules
 	$(BIN)/lint-imports
 
 slow: install $(GUARD) ## tests that take seconds but no server
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m "slow and $(CORE)"
 
 e2e: install $(GUARD) ## tests on the real stack
-	$(BIN)/pytest -m "e2e and not clients"
+	$(BIN)/pytest -m "e2e and $(CORE)"
+
+long: install $(GUARD) build/moto/bin/moto_server ## variants of other tests, and long runs (some twenty minutes)
+	$(BIN)/pytest -m long --durations=15
 
 bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, history, routing, copies, Hudi pulls
 	$(BIN)/python -m bench

@@ -179,6 +179,9 @@ def metastore_service(
         # Seconds until Derby looks for a deadlock of a table's reader and its writer, and has one
         # of them begin again: by default 20, after which clients have given up.
         "-Dderby.locks.deadlockTimeout=1",
+        # Statements that Derby keeps compiled: the metastore has more than the default of 100, and
+        # each that is compiled again is compiled to a Java class.
+        "-Dderby.language.statementCacheSize=2000",
     )
     argv = (
         (*_WITHOUT_JAR, str(port), classpath, *command)

@@ -43,6 +43,7 @@ def test_a_fleet_has_a_hundred_partitions_a_table() -> None:
     assert fleet.partitions / fleet.tables == pytest.approx(100, rel=0.03)
 
 
+@pytest.mark.long
 def test_the_day_is_the_same_for_equal_seeds() -> None:
     smaller = replace(SMALL, scale=0.0004, replayed=400, routed=0.2)
     first, second = (figures(asyncio.run(Day(smaller).run())) for _ in range(2))
@@ -50,6 +51,7 @@ def test_the_day_is_the_same_for_equal_seeds() -> None:
     assert first["after_advice"]["ran"]
 
 
+@pytest.mark.long
 def test_totals_add_up() -> None:
     found = figures(day())
     parts = (found["before_advice"], found["after_advice"])
@@ -61,12 +63,14 @@ def test_totals_add_up() -> None:
     assert sent == pytest.approx(sum(part["bytes_sent"] for part in parts), abs=100)
 
 
+@pytest.mark.long
 def test_advice_at_noon_lets_more_statements_run() -> None:
     found = figures(day())
     assert found["after_advice"]["refused_share"] < found["before_advice"]["refused_share"] / 2
     assert found["after_advice"]["elsewhere"] > found["before_advice"]["elsewhere"]
 
 
+@pytest.mark.long
 def test_copies_are_stale_while_their_table_is_written_and_fresh_after_a_lag() -> None:
     morning = day().periods[:NOON]
     assert any(period.stale for period in morning)
@@ -74,6 +78,7 @@ def test_copies_are_stale_while_their_table_is_written_and_fresh_after_a_lag() -
     assert sum(len(period.lags) for period in morning) > 50
 
 
+@pytest.mark.long
 def test_a_read_of_a_stale_copy_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache that is not told of changes lets statements read stale copies."""
     monkeypatch.setattr(Cache, "changed", lambda self, table: None)
@@ -92,6 +97,7 @@ def test_a_statement_of_a_template_is_what_the_analysis_says_of_its_text() -> No
         assert analyses.statement(template, 5) == analyses.analysed(text)
 
 
+@pytest.mark.long
 def test_only_a_share_of_the_reads_is_decided_if_asked_for() -> None:
     course = day(replace(SMALL, routed=0.2, advised=False))
     found = figures(course)
@@ -101,6 +107,7 @@ def test_only_a_share_of_the_reads_is_decided_if_asked_for() -> None:
     assert f"{found['share_routed']:.0%} of them decided" in next(as_text(course))
 
 
+@pytest.mark.long
 def test_the_report_has_a_line_for_each_hour_and_the_page_a_curve_for_each_figure() -> None:
     lines = list(hours(as_text(day())))
     assert [int(line[:4]) for line in lines] == list(range(24))

@@ -130,7 +130,10 @@ def s3() -> Iterator[S3Server]:
         yield server
 
 
-@pytest.mark.parametrize("name", ["magic", "directory", "partitioned"])
+@pytest.mark.parametrize(
+    "name",
+    ["magic", *(pytest.param(n, marks=pytest.mark.long) for n in ("directory", "partitioned"))],
+)
 def test_a_driver_that_dies_after_an_upload_of_s3a_leaves_its_mark(
     name: str, hms: WritableMetastore, view: Views, jar: Path, s3: S3Server, tmp_path: Path
 ) -> None:

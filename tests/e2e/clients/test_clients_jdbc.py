@@ -101,9 +101,9 @@ def test_hive_jdbc_4(
         direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
         tls_brief=f"jdbc:hive2://{fronts.secure.binary}/{DATABASE};{trust}{VARIABLES}",
         binary=f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
-        http=f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}{VARIABLES}",
+        http_brief=f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}{VARIABLES}",
     )
-    for way in ("tls_brief", "binary", "http"):
+    for way in ("tls_brief", "binary", "http_brief"):
         _same(results["direct"], results[way])
 
 

@@ -143,7 +143,9 @@ def _consume(name: str, **values: str) -> list[str]:
     return [f"SET hoodie.{name}.consume.{keys[key]}={values[key]}" for key in values]
 
 
-@pytest.mark.parametrize(("kind", "version"), [("cow", "6"), ("mor", "9")])
+@pytest.mark.parametrize(
+    ("kind", "version"), [pytest.param("cow", "6", marks=pytest.mark.long), ("mor", "9")]
+)
 def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, version: str) -> None:
     table = _with_commits(hudi_stack, kind, version)
     commits = table.timeline.commits
@@ -586,7 +588,7 @@ mask = "hash"
 """
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.long), "mor"])
 def test_a_user_reads_the_part_that_rules_show(
     hudi_stack: Stack, tmp_path: Path, kind: str
 ) -> None:

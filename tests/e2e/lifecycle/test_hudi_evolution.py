@@ -60,7 +60,7 @@ def cells(rows: list[dict[str, object]]) -> list[list[str]]:
     return sorted([f"{n}={row[n]}" for n in sorted(row) if n not in skip] for row in rows)
 
 
-@pytest.mark.parametrize("version", ["6", "9"])
+@pytest.mark.parametrize("version", [pytest.param("6", marks=pytest.mark.long), "9"])
 def test_merge_on_read_with_a_new_column_and_a_wider_type(
     spark: HudiSpark, tmp_path: Path, version: str
 ) -> None:
@@ -89,7 +89,9 @@ def test_a_copy_on_write_int_that_became_long_is_read_by_tasks(
     assert found == spark("snapshot", base=source.base)
 
 
-@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("COPY_ON_WRITE", marks=pytest.mark.long), "MERGE_ON_READ"]
+)
 def test_an_upgrade_from_version_6_to_9_between_two_pulls(
     spark: HudiSpark, tmp_path: Path, kind: str
 ) -> None:

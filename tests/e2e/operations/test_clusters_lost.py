@@ -424,7 +424,9 @@ def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> 
     assert "a write whose end was not known has ended" in log
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
     how: signal.Signals, site: Site, table: str
 ) -> None:
