@@ -9,6 +9,7 @@ import causeway.guard.facts.PartitionFacts;
 import causeway.guard.facts.TableFacts;
 import causeway.guard.plans.Plans;
 import causeway.guard.plans.V2Tables;
+import causeway.guard.storage.ServerStorage;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -209,8 +210,9 @@ public final class PartitionCheck extends SparkStrategy {
             CatalogTable table, Seq<CatalogTablePartition> read, Claim claim) {
         Map<String, String> whole = TableFacts.of(table);
         boolean uniform = freshness.isUniform(whole); // its partitions have no facts of their own
-        Map<String, Map<String, String>> own =
-                uniform ? Collections.emptyMap() : new PartitionFacts(session).of(table, read);
+        Map<String, Map<String, String>> own = uniform
+                ? Collections.emptyMap()
+                : new PartitionFacts(ServerStorage.current()).of(table, read);
         for (Iterator<CatalogTablePartition> each = read.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
             String name = PartitionFacts.name(table, partition);

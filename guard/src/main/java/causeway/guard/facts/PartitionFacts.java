@@ -1,17 +1,14 @@
 package causeway.guard.facts;
 
-import causeway.guard.views.TicketLogin;
+import causeway.guard.storage.ServerStorage;
 import causeway.guard.views.ViewConnection;
+import causeway.guard.views.ViewSettings;
 import java.io.IOException;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.Partition;
-import org.apache.spark.SparkContext;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
@@ -45,18 +42,12 @@ public final class PartitionFacts {
     private static final short NAMES = 3;
     private static final short CLUSTER = 100;
 
-    private final String[] addresses;
+    private final ViewSettings views;
     private final String cluster;
-    private final String service;
-    private final String protections;
 
-    public PartitionFacts(SparkSession session) {
-        SparkContext context = session.sparkContext();
-        Configuration settings = context.hadoopConfiguration();
-        addresses = settings.get("hive.metastore.uris", "").split(",");
-        service = TicketLogin.service(settings);
-        protections = TicketLogin.protections(settings);
-        cluster = context.getConf().get("spark.causeway.cluster", "");
+    public PartitionFacts(ServerStorage storage) {
+        views = storage.views();
+        cluster = storage.cluster();
     }
 
     /** Returns the partition's name in the metastore, as {@code ds=1/hour=2}. */
@@ -106,7 +97,7 @@ public final class PartitionFacts {
     private void read(
             CatalogTable table, Map<List<String>, String> names,
             Map<String, Map<String, String>> found) throws TException, IOException {
-        try (ViewConnection view = connect()) {
+        try (ViewConnection view = views.connect()) {
             TProtocol protocol =
                     new TBinaryProtocol(new TIOStreamTransport(view.in(), view.out()));
             List<String> all = new ArrayList<>(names.values());
@@ -122,21 +113,6 @@ public final class PartitionFacts {
                 throw new TException("partition " + name + " does not exist any more");
             }
         }
-    }
-
-    private ViewConnection connect() throws IOException {
-        IOException failure = new IOException("hive.metastore.uris is empty");
-        for (String address : addresses) {
-            if (!address.trim().isEmpty()) {
-                try {
-                    return new ViewConnection(
-                            URI.create(address.trim()), service, protections);
-                } catch (IOException error) {
-                    failure = error;
-                }
-            }
-        }
-        throw failure;
     }
 
     private void send(TProtocol out, CatalogTable table, List<String> names) throws TException {

@@ -1,5 +1,6 @@
 package causeway.guard.storage;
 
+import causeway.guard.views.ViewSettings;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -30,12 +31,14 @@ public final class ServerStorage {
     private final String cluster;
     private final ClusterFolders folders;
     private final Configuration hadoop;
+    private final ViewSettings views;
     private final List<Location> scratch = new ArrayList<>();
 
     private ServerStorage(SparkConf conf) {
         this.conf = conf;
         cluster = conf.get(CLUSTER, "");
         hadoop = SparkHadoopUtil.get().newConfiguration(conf);
+        views = ViewSettings.of(hadoop);
         Map<String, String> filesystems = new HashMap<>();
         for (Tuple2<String, String> pair : conf.getAllWithPrefix(FILESYSTEM)) {
             filesystems.put(pair._1, pair._2);
@@ -53,16 +56,12 @@ public final class ServerStorage {
         }
     }
 
-    public static ServerStorage of(SparkConf conf) {
-        return new ServerStorage(conf);
-    }
-
     /** Returns the storage of the running Spark, or of the last one; null before the first has started. */
     public static ServerStorage current() {
         SparkEnv running = SparkEnv.get();
         ServerStorage known = current;
         if (running != null && (known == null || known.conf != running.conf())) {
-            known = of(running.conf());
+            known = new ServerStorage(running.conf());
             current = known;
         }
         return known;
@@ -75,6 +74,11 @@ public final class ServerStorage {
     /** Hadoop's configuration of the process, with hive-site.xml. */
     public Configuration hadoop() {
         return hadoop;
+    }
+
+    /** The metastore's views by that configuration. */
+    public ViewSettings views() {
+        return views;
     }
 
     /** Whether the location is a folder of Spark's and Hive's temporary files, which has no tables. */

@@ -47,12 +47,12 @@ public final class TicketLogin {
     }
 
     /** Returns the principal of the service that wants a ticket; empty for none. */
-    public static String service(Configuration settings) {
+    static String service(Configuration settings) {
         return settings.getBoolean(ENABLED, false) ? settings.get(PRINCIPAL, "") : "";
     }
 
     /** Returns the protections of messages that the process takes, as SASL names them. */
-    public static String protections(Configuration settings) {
+    static String protections(Configuration settings) {
         StringBuilder names = new StringBuilder();
         for (String each : settings.getTrimmedStrings(PROTECTION, "authentication")) {
             String lower = each.toLowerCase(Locale.ROOT);
@@ -77,9 +77,9 @@ public final class TicketLogin {
     }
 
     /** Logs in. {@code _HOST} in the service is the host. Throws Refused, IOException. */
-    static Streams logIn(
-            DataInputStream in, DataOutputStream out, String service, String host, String protections)
+    static Streams logIn(DataInputStream in, DataOutputStream out, String host, ViewSettings views)
             throws IOException {
+        String service = views.service();
         String[] parts = SecurityUtil.getServerPrincipal(service, host).split("[/@]");
         if (parts.length != 3) {
             throw new Refused(PRINCIPAL + " is not name/host@REALM: " + service, null);
@@ -89,7 +89,7 @@ public final class TicketLogin {
         try {
             return user.doAs(
                     (PrivilegedExceptionAction<Streams>)
-                            () -> negotiate(in, out, client(parts[0], parts[1], protections)));
+                            () -> negotiate(in, out, client(parts[0], parts[1], views.protections())));
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
             throw new IOException(stopped);

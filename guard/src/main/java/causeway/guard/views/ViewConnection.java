@@ -19,12 +19,8 @@ public final class ViewConnection implements Closeable {
     private final DataInputStream in;
     private final DataOutputStream out;
 
-    /**
-     * Connects to an address of {@code hive.metastore.uris}. {@code service} is the principal that
-     * wants a ticket, empty for none; {@code protections} as TicketLogin has them. Throws
-     * TicketLogin.Refused, IOException.
-     */
-    public ViewConnection(URI address, String service, String protections) throws IOException {
+    /** Connects to one of the views' addresses. Throws TicketLogin.Refused, IOException. */
+    ViewConnection(URI address, ViewSettings views) throws IOException {
         try {
             socket.connect(
                     new InetSocketAddress(address.getHost(), address.getPort()), CONNECT_MILLIS);
@@ -34,9 +30,9 @@ public final class ViewConnection implements Closeable {
                     new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
             DataInputStream input =
                     new DataInputStream(new BufferedInputStream(socket.getInputStream()));
-            if (!service.isEmpty()) {
+            if (!views.service().isEmpty()) {
                 TicketLogin.Streams streams =
-                        TicketLogin.logIn(input, output, service, address.getHost(), protections);
+                        TicketLogin.logIn(input, output, address.getHost(), views);
                 output = new DataOutputStream(streams.out);
                 input = new DataInputStream(streams.in);
             }

@@ -187,7 +187,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         boolean runs = isRunBySpark(write.node);
         WriteReport report = new WriteReport(write.target, paths, marks,
                 runs ? RunningWrite.newId() : null, RunningWrite.writer(cluster));
-        MetastoreView view = MetastoreView.shared(settings);
+        MetastoreView view = MetastoreView.shared(ServerStorage.current().views());
         try {
             if (runs) {
                 Running running = running(write.node);

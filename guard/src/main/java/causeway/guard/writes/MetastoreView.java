@@ -2,6 +2,7 @@ package causeway.guard.writes;
 
 import causeway.guard.views.TicketLogin;
 import causeway.guard.views.ViewConnection;
+import causeway.guard.views.ViewSettings;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -19,15 +20,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
-import org.apache.hadoop.conf.Configuration;
 
 /**
  * A client of the metastore view's call {@code causeway_write}, in Thrift's binary protocol: Hive's
  * client does not have this call. Connections are kept for the next write.
  */
 public final class MetastoreView {
-    static final String METASTORE = "hive.metastore.uris";
-    private static final ConcurrentMap<String, MetastoreView> SHARED = new ConcurrentHashMap<>();
+    private static final ConcurrentMap<ViewSettings, MetastoreView> SHARED = new ConcurrentHashMap<>();
     private static final int ATTEMPTS = 3;
     private static final int PAUSE_MILLIS = 200;
     private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(15);
@@ -45,26 +44,14 @@ public final class MetastoreView {
 
     private final List<Address> addresses = new ArrayList<>();
 
-    /** Returns the view that a configuration names; a process has one client for each. */
-    static MetastoreView shared(Configuration settings) {
-        String service = TicketLogin.service(settings);
-        String protections = TicketLogin.protections(settings);
-        String uris = settings.get(METASTORE, "");
-        return SHARED.computeIfAbsent(
-                uris + " " + service + " " + protections,
-                key -> new MetastoreView(uris, service, protections));
+    /** Returns the client of these views; a process has one for each settings. */
+    static MetastoreView shared(ViewSettings views) {
+        return SHARED.computeIfAbsent(views, MetastoreView::new);
     }
 
-    /** The view at these addresses, a value of hive.metastore.uris, without a log-in. */
-    static MetastoreView at(String uris) {
-        return SHARED.computeIfAbsent(uris, key -> new MetastoreView(uris, "", ""));
-    }
-
-    private MetastoreView(String uris, String service, String protections) {
-        for (String each : uris.split(",")) {
-            if (!each.trim().isEmpty()) {
-                addresses.add(new Address(URI.create(each.trim()), service, protections));
-            }
+    private MetastoreView(ViewSettings views) {
+        for (URI each : views.addresses()) {
+            addresses.add(new Address(each, views));
         }
     }
 
@@ -125,17 +112,14 @@ public final class MetastoreView {
     /** One process of the view. */
     private static final class Address {
         private final URI uri;
+        private final ViewSettings views;
         private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean failed;
         private volatile long failure;
-        private final String service;
-        private final String protections;
 
-        /** {@code service}: the principal that wants a ticket; empty for none. */
-        Address(URI uri, String service, String protections) {
+        Address(URI uri, ViewSettings views) {
             this.uri = uri;
-            this.service = service;
-            this.protections = protections;
+            this.views = views;
         }
 
         /** Whether the last connection failed within the last 15 seconds. */
@@ -190,7 +174,7 @@ public final class MetastoreView {
 
         private Connection connect() throws Unreachable, TicketLogin.Refused {
             try {
-                Connection made = new Connection(uri, service, protections);
+                Connection made = new Connection(views.connect(uri));
                 failed = false;
                 return made;
             } catch (TicketLogin.Refused refused) {
@@ -223,8 +207,8 @@ public final class MetastoreView {
         private final DataOutputStream out;
         private final DataInputStream in;
 
-        Connection(URI address, String service, String protections) throws IOException {
-            connection = new ViewConnection(address, service, protections);
+        Connection(ViewConnection connection) {
+            this.connection = connection;
             out = connection.out();
             in = connection.in();
         }

@@ -3,6 +3,7 @@ package causeway.guard.writes;
 import causeway.guard.storage.HadoopPaths;
 import causeway.guard.storage.Location;
 import causeway.guard.storage.ServerStorage;
+import causeway.guard.views.ViewSettings;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -95,17 +96,17 @@ public final class StatementWrites {
     /** Returns the view to which this process reports writes. */
     public static MetastoreView view(ServerStorage storage) throws IOException {
         if (isDriver()) {
-            return MetastoreView.shared(storage.hadoop());
+            return MetastoreView.shared(storage.views());
         }
         if (metastore == null && driver != null) {
             metastore = (String) question(new String[0]);
         }
-        String uris = metastore != null ? metastore : storage.hadoop().get(MetastoreView.METASTORE, "");
+        String uris = metastore != null ? metastore : storage.views().uris();
         if (uris.isEmpty() && driver == null) {
             throw new IOException("this executor does not know the metastore: "
                     + "set spark.plugins to causeway.guard.WritePlugin");
         }
-        return MetastoreView.at(uris);
+        return MetastoreView.shared(ViewSettings.at(uris));
     }
 
     /**
@@ -119,7 +120,7 @@ public final class StatementWrites {
             return cover(new String[] {words[1], words[2]}, Location.of(words[0]));
         }
         ServerStorage storage = ServerStorage.current();
-        return storage == null ? "" : storage.hadoop().get(MetastoreView.METASTORE, "");
+        return storage == null ? "" : storage.views().uris();
     }
 
     private static Object question(String[] words) throws IOException {

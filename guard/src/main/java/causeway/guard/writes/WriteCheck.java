@@ -48,7 +48,7 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         SparkConf conf = session.sparkContext().getConf();
         cluster = conf.get(ServerStorage.CLUSTER, "");
         defaultCluster = conf.get("spark.causeway.default.cluster", cluster);
-        storage = ServerStorage.of(conf);
+        storage = ServerStorage.current();
     }
 
     @Override
@@ -169,7 +169,7 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         if (chosen.size() < table.partitionColumnNames().size() || found.isEmpty()) {
             refuseForeign(what, primary);
         }
-        Map<String, Map<String, String>> facts = new PartitionFacts(session).of(table, found);
+        Map<String, Map<String, String>> facts = new PartitionFacts(storage).of(table, found);
         for (Iterator<CatalogTablePartition> each = found.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
             String named = facts.get(PartitionFacts.name(table, partition)).get(PRIMARY);
