@@ -80,3 +80,10 @@ class BadSettings(BadSetting):
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         super().__init__(f"{source}: {'; '.join(map(str, problems))}.")
         self.problems = tuple(problems)
+
+
+class BadCertificate(CausewayError):
+    """A keystore has no certificate with its key."""
+
+    code = "CW214"
+    hint = "Put the certificate, its chain and its key into one PEM or PKCS12 file."

@@ -5,6 +5,7 @@ from typing import Any
 
 import uvicorn
 
+from conf.server_certificate import Certificate
 from conf.settings.settings import Settings
 from console.app import make_app
 from console.sources import Sources
@@ -14,7 +15,6 @@ from console.sources.lifecycle_client import LifecycleClient
 from console.sources.metastore_client import MetastoreClient
 from console.sources.proxies_client import Proxies
 from console.sources.sql_client import SqlClient
-from proxy.server.tls import Certificate
 
 _AT_ONCE = 500  # connections; a live page keeps one open
 _GRACE = 2  # seconds for answers that are being sent when the console stops

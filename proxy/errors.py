@@ -202,13 +202,6 @@ class Unsettled(CausewayError):
     hint = "Try again. If it fails again, use fewer nested views."
 
 
-class BadCertificate(CausewayError):
-    """hive.server2.keystore.path has no certificate with its key."""
-
-    code = "CW214"
-    hint = "Put the certificate, its chain and its key into one PEM or PKCS12 file."
-
-
 class AuthRejected(CausewayError):
     """The login was rejected. The client receives no reason; the log has it."""
 

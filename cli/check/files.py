@@ -11,9 +11,9 @@ from cryptography import x509
 from cli.check import targets
 from cli.check.report import Finding, Level, error, ok, warning
 from conf.secrets import exposure
+from conf.server_certificate import served_certificate
 from pipeline.scheduler.actions.catalog_service import load_catalog_service
 from proxy.auth.build_authenticator import build_authenticator
-from proxy.server.tls import served_certificate
 
 _SOON = timedelta(days=30)  # a certificate should be replaced by then
 

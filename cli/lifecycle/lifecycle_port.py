@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 from cli.errors import CannotListen
 from cli.lifecycle.work_observer import Ask
+from conf.errors import BadCertificate
 from conf.roles import Role
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.security.operator_access import OperatorAccess
@@ -26,7 +27,7 @@ from proxy.administration.admin_server import (
     Observed,
     OperatorServer,
 )
-from proxy.errors import BadCertificate, NoSuchThing
+from proxy.errors import NoSuchThing
 
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (

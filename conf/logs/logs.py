@@ -39,7 +39,7 @@ ROOMS = (
 
 
 class TextFormatter(logging.Formatter):
-    """`2026-01-31 12:00:00,000 WARNING proxy.server.tls: message [statement=.. session=..]`, then
+    """`2026-01-31 12:00:00,000 WARNING proxy.server.login: message [statement=.. session=..]`, then
     the lines of a traceback, each after `  | `."""
 
     def __init__(self) -> None:

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from conf.errors import CausewayError
+from conf.errors import BadCertificate, CausewayError
 from conf.logs.printable import json_text
 from conf.roles import Role
 from conf.secrets import SecretFile
+from conf.server_certificate import Certificate
 from conf.settings.operating import Operating
 from conf.settings.security.operator_access import OperatorAccess
 from conf.settings.security.transports import Transports
@@ -33,14 +34,13 @@ from conf.topology import Endpoint
 from database.errors import StoreUnavailable
 from proxy.administration import operator_requests as actions
 from proxy.administration.operator_tokens import Callers
-from proxy.errors import BadCertificate, NoSuchThing
+from proxy.errors import NoSuchThing
 from proxy.operations import metrics
 from proxy.operations.audit.audit_events import Caller
 from proxy.protocol.framing import Frame
 from proxy.protocol.http import Head, HttpReader, authorization_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
 from proxy.record.incidents import internal_error
-from proxy.server.tls import Certificate
 
 if TYPE_CHECKING:
     from proxy.operations.history.history_runner import History

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from conf.server_certificate import Certificate
 from conf.settings.security.authentication import Auth
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
@@ -16,7 +17,6 @@ from proxy.protocol.request_guard import guard_of
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.http_connection import HttpConnection, HttpListener
-from proxy.server.tls import Certificate
 from proxy.server.tls_listener import TlsListener
 from proxy.transport.sockets import tune
 

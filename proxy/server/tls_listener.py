@@ -10,11 +10,11 @@ import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from conf.server_certificate import Certificate
 from conf.topology import Endpoint
 from proxy.limits import Limits
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
-from proxy.server.tls import Certificate
 from proxy.transport.sockets import tune
 
 _BACKLOG = 100

@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from cli.check import files, targets
 from cli.check.report import Level, error, ok, warning
+from conf.errors import BadCertificate
 from conf.secrets import ExposedSecret, SecretFile
 from conf.settings.security.authentication import Auth, Identity
 from conf.settings.security.transports import Tls
 from pipeline.scheduler.errors import BadCatalogService
 from proxy.auth.passwords.password_file import password_line
-from proxy.errors import BadCertificate
 from tests.proxy.certificates import made
 from tests.secret_files import private
 

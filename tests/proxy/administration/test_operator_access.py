@@ -13,7 +13,7 @@ import pytest
 
 from cli.errors import AdminRefused, NoAdmin
 from cli.server import admin
-from conf.errors import BadSettings
+from conf.errors import BadCertificate, BadSettings
 from conf.roles import Role
 from conf.settings.operating import Operating
 from conf.topology import Endpoint
@@ -22,7 +22,6 @@ from console.sources.http_client import Api
 from console.sources.http_client import call as console_call
 from proxy.administration import admin_server
 from proxy.administration.admin_server import AdminServer
-from proxy.errors import BadCertificate
 from proxy.operations.audit.audit_events import Caller
 from proxy.operations.observer import administration
 from tests.conf.settings.reading import settings_from

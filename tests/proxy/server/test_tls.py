@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.stack.java import find_java
+from conf.errors import BadCertificate
+from conf.server_certificate import Certificate
 from conf.settings.security.transports import Tls, TlsVersion, Transport, Transports
 from conf.topology import Endpoint
-from proxy.errors import BadCertificate
 from proxy.limits import Limits
 from proxy.protocol.framing import client_negotiation
-from proxy.server.tls import Certificate
 from tests.proxy.certificates import Made, made
 from tests.proxy.fakes import Client, World, column_length, error_of, play, until
 from tests.proxy.web import basic, post, web

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
 
+from conf.errors import BadCertificate
 from conf.secrets import SecretFile
 from conf.settings.security.transports import Tls, TlsVersion
-from proxy.errors import BadCertificate
 
 _log = logging.getLogger(__name__)
 _OLDEST = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
