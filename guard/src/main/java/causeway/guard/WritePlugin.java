@@ -1,6 +1,7 @@
 package causeway.guard;
 
 import causeway.guard.writes.StatementWrites;
+import java.io.IOException;
 import java.util.Map;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
@@ -16,7 +17,7 @@ public final class WritePlugin implements SparkPlugin {
     public DriverPlugin driverPlugin() {
         return new DriverPlugin() {
             @Override
-            public Object receive(Object message) {
+            public Object receive(Object message) throws IOException {
                 return StatementWrites.answer(message);
             }
         };

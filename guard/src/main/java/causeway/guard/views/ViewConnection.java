@@ -15,31 +15,34 @@ public final class ViewConnection implements Closeable {
     private static final int CONNECT_MILLIS = 10_000;
     private static final int REPLY_MILLIS = 600_000;
 
-    private final Socket socket = new Socket();
+    private final Socket plain = new Socket();
+    private final Socket socket;
     private final DataInputStream in;
     private final DataOutputStream out;
 
-    /** Connects to one of the views' addresses. Throws TicketLogin.Refused, IOException. */
+    /** Throws TicketLogin.Refused, ViewTls.Failed, IOException. */
     ViewConnection(URI address, ViewSettings views) throws IOException {
         try {
-            socket.connect(
-                    new InetSocketAddress(address.getHost(), address.getPort()), CONNECT_MILLIS);
-            socket.setSoTimeout(REPLY_MILLIS);
-            socket.setTcpNoDelay(true);
+            String host = address.getHost();
+            plain.connect(new InetSocketAddress(host, address.getPort()), CONNECT_MILLIS);
+            plain.setSoTimeout(REPLY_MILLIS);
+            plain.setTcpNoDelay(true);
+            ViewTls tls = views.tls();
+            socket = tls == null ? plain : tls.over(plain, host, address.getPort());
             DataOutputStream output =
                     new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
             DataInputStream input =
                     new DataInputStream(new BufferedInputStream(socket.getInputStream()));
             if (!views.service().isEmpty()) {
                 TicketLogin.Streams streams =
-                        TicketLogin.logIn(input, output, address.getHost(), views);
+                        TicketLogin.logIn(input, output, host, views);
                 output = new DataOutputStream(streams.out);
                 input = new DataInputStream(streams.in);
             }
             out = output;
             in = input;
         } catch (IOException error) {
-            socket.close();
+            plain.close();
             throw error;
         }
     }

@@ -3,6 +3,7 @@ package causeway.guard.writes;
 import causeway.guard.views.TicketLogin;
 import causeway.guard.views.ViewConnection;
 import causeway.guard.views.ViewSettings;
+import causeway.guard.views.ViewTls;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -172,13 +173,13 @@ public final class MetastoreView {
             }
         }
 
-        private Connection connect() throws Unreachable, TicketLogin.Refused {
+        private Connection connect() throws Unreachable, TicketLogin.Refused, ViewTls.Failed {
             try {
                 Connection made = new Connection(views.connect(uri));
                 failed = false;
                 return made;
-            } catch (TicketLogin.Refused refused) {
-                throw refused;
+            } catch (TicketLogin.Refused | ViewTls.Failed refused) {
+                throw refused; // a process runs, and has not got the report
             } catch (IOException error) {
                 failure = System.nanoTime();
                 failed = true;

@@ -38,7 +38,7 @@ public final class StatementWrites {
             });
 
     private static volatile PluginContext driver;
-    private static volatile String metastore;
+    private static volatile ViewSettings metastore;
 
     private StatementWrites() {}
 
@@ -99,28 +99,28 @@ public final class StatementWrites {
             return MetastoreView.shared(storage.views());
         }
         if (metastore == null && driver != null) {
-            metastore = (String) question(new String[0]);
+            metastore = ViewSettings.ofDriver((String[]) question(new String[0]));
         }
-        String uris = metastore != null ? metastore : storage.views().uris();
-        if (uris.isEmpty() && driver == null) {
+        ViewSettings views = metastore != null ? metastore : storage.views().withoutLogin();
+        if (views.isEmpty() && driver == null) {
             throw new IOException("this executor does not know the metastore: "
                     + "set spark.plugins to causeway.guard.WritePlugin");
         }
-        return MetastoreView.shared(ViewSettings.at(uris));
+        return MetastoreView.shared(views);
     }
 
     /**
      * Returns the driver's reply to an executor. A question of three words (a path and the ids of two
-     * executions) gets whether their command covers the path; an empty one gets the driver's
-     * hive.metastore.uris.
+     * executions) gets whether their command covers the path; an empty one gets the views
+     * that the driver reports to, as ViewSettings.toExecutor has them.
      */
-    public static Object answer(Object question) {
+    public static Object answer(Object question) throws IOException {
         String[] words = (String[]) question;
         if (words.length > 0) {
             return cover(new String[] {words[1], words[2]}, Location.of(words[0]));
         }
         ServerStorage storage = ServerStorage.current();
-        return storage == null ? "" : storage.views().uris();
+        return storage == null ? new String[] {""} : storage.views().toExecutor();
     }
 
     private static Object question(String[] words) throws IOException {
