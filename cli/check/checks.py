@@ -22,6 +22,7 @@ from conf.topology import Cluster, Endpoint
 _UPSTREAM = ClusterName("upstream")  # the servers of `proxy.upstream`
 _KEYSTORE = "hive.server2.keystore.path"
 _ADMIN_KEYSTORE = "proxy.admin.keystore.path"
+_VIEW_KEYSTORE = "view.keystore.path"
 _IDENTITY = (METHODS.name, "hive.server2.custom.authentication", "proxy.password.file")
 _LIFECYCLE_PORT, _CONSOLE_PORT = "lifecycle.port", "console.port"
 _PORTS = {"http": 80, "https": 443}
@@ -119,12 +120,14 @@ def _ports(settings: Settings) -> Iterator[Check]:
 def _files(settings: Settings, path: Path) -> Iterator[Check]:
     tls, operating = settings.transports.tls, settings.operating
     for name, file in _secret_files(settings):
-        if name not in (_KEYSTORE, _ADMIN_KEYSTORE):
+        if name not in (_KEYSTORE, _ADMIN_KEYSTORE, _VIEW_KEYSTORE):
             yield Check(name, targets.Secret(file))
     if tls is not None:
         yield Check(_KEYSTORE, targets.Certificate(tls))
     if operating.access.tls is not None:
         yield Check(_ADMIN_KEYSTORE, targets.Certificate(operating.access.tls))
+    if settings.view_tls.tls is not None:
+        yield Check(_VIEW_KEYSTORE, targets.Certificate(settings.view_tls.tls))
     for name, authorities in _authorities(settings):
         yield Check(name, targets.Authorities(authorities))
     for name, written in (
@@ -185,6 +188,8 @@ def _authorities(settings: Settings) -> Iterator[tuple[str, Path]]:
         yield "proxy.admin.ca.file", access.ca
     if access.issuer.ca is not None:
         yield "proxy.admin.oidc.ca.file", access.issuer.ca
+    if settings.view_tls.ca is not None:
+        yield "view.ca.file", settings.view_tls.ca
     for name, login in _logins(settings):
         if login.ca is not None:
             yield f"{name} {CA}", login.ca

@@ -16,6 +16,7 @@ from conf.logs.logs import configure_logs
 from conf.names import ClusterName
 from conf.settings.security.metastore_login import SASL
 from conf.settings.security.view_access import METHOD
+from conf.settings.security.view_tls import USE_TLS
 from conf.settings.settings import CLUSTERS, Settings
 from conf.topology import Endpoint
 from metastore.client.login import check as check_login
@@ -80,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
             f"{SASL.name}: the views call such a metastore in the names of their clients, so these"
             f" have to prove who they are: {METHOD.name} = KERBEROS."
         )
+    if settings.view_tls.use_tls and settings.view_tls.tls is None:
+        raise BadSetting(f"{USE_TLS.name}: the views need view.keystore.path for it.")
     check_login(settings.metastore_login)
     server = ViewServer(settings, args.leftovers, args.cache)
     where = endpoints(settings, args.ports, args.cluster, args.host, args.instance)

@@ -1,7 +1,7 @@
 """All settings of a running Causeway. docs/reference/settings.md describes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import urlsplit
 
@@ -32,6 +32,7 @@ from conf.settings.security import (
     restrictions,
     transports,
     view_access,
+    view_tls,
 )
 from conf.settings.security.access import Access
 from conf.settings.security.authentication import Identity
@@ -40,6 +41,7 @@ from conf.settings.security.restrictions import Restrictions
 from conf.settings.security.transports import Transports
 from conf.settings.security.upstream_auth import Login, parse_login, parse_logins
 from conf.settings.security.view_access import ViewAccess
+from conf.settings.security.view_tls import ViewTls
 from conf.settings.telemetry import TelemetrySettings
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint, Topology
@@ -195,6 +197,7 @@ class Settings:
     fetching: Fetching = group(Fetching)
     view_limits: ViewLimits = group(ViewLimits)
     view_access: ViewAccess = group(ViewAccess)
+    view_tls: ViewTls = group(ViewTls)
     lifecycle: Lifecycle = group(Lifecycle)
     telemetry: TelemetrySettings = group(TelemetrySettings)
     console: ConsoleSettings = group(ConsoleSettings)
@@ -207,10 +210,10 @@ class Settings:
     @property
     def view_login(self) -> MetastoreLogin:
         """How Causeway logs in to its own views."""
-        kerberos, own = self.view_access.kerberos, self.metastore_login
-        if kerberos is None:
-            return MetastoreLogin()
-        return MetastoreLogin(True, kerberos.principal, own.user, own.keytab)
+        kerberos, own, login = self.view_access.kerberos, self.metastore_login, MetastoreLogin()
+        if kerberos is not None:
+            login = MetastoreLogin(True, kerberos.principal, own.user, own.keytab)
+        return replace(login, tls=self.view_tls.use_tls, truststore=self.view_tls.ca)
 
     @property
     def view_logins(self) -> Mapping[Endpoint, MetastoreLogin]:
@@ -247,6 +250,7 @@ def _read(reader: Reader) -> Settings:
         fetching=reader.group(Fetching),
         view_limits=reader.group(ViewLimits),
         view_access=access_of_views,
+        view_tls=view_tls.read(reader),
         lifecycle=lifecycle.read(reader),
         telemetry=reader.group(TelemetrySettings),
         console=console.read(reader, operators.access.issuer),

@@ -12,8 +12,8 @@ class ViewLimits:
     """Of one process of the view, over all its endpoints. Times are in seconds.
 
     A metastore has a thread for each connection, 1,000 by default: `upstream` stays below that.
-    Not settings: `first_call` is how long a new client may be silent, `request` how long one
-    request may take to arrive.
+    Not settings: `handshake` is how long TLS may take to begin, `first_call` how long a new client
+    may be silent, `request` how long one request may take to arrive.
     """
 
     clients: int = setting("view.limit.connections.total", POSITIVE, "2000", RESTART,
@@ -28,5 +28,6 @@ class ViewLimits:
     upstream_idle: float = setting("view.metastore.idle.timeout", DURATION, "10m", RESTART,
         "A connection to the metastore is closed after this time without a call. The client's"
         " own connection stays open.")
+    handshake: float = 10.0
     first_call: float = 60.0
     request: float = 300.0

@@ -78,7 +78,7 @@ class Connection:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if tls is not None:
-                self._socket = tls.wrap_socket(self._socket, server_hostname=endpoint.host)
+                self._socket = _over_tls(self._socket, tls, endpoint.host)
             if mechanism is not None:
                 self._log_in(mechanism)
         except BaseException:
@@ -215,7 +215,12 @@ class Connection:
         while got < wanted:
             if got and not self._has_arrived():
                 return
-            chunk = self._received()
+            try:
+                chunk = self._received()
+            except ConnectionResetError:
+                if got:  # perhaps a whole reply; else the next read fails, too
+                    return
+                raise
             if self._frames is not None:
                 chunk = self._frames.feed(chunk)
             self._data += chunk
@@ -231,6 +236,16 @@ class Connection:
         if not chunk:
             raise ConnectionResetError("the metastore closed the connection")
         return chunk
+
+
+def _over_tls(plain: socket.socket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
+    """The time-out of the socket limits the whole handshake. Raises OSError."""
+    try:
+        return tls.wrap_socket(plain, server_hostname=host)
+    except TimeoutError as error:
+        raise TimeoutError("no TLS handshake in time") from error
+    except OSError as error:
+        raise ConnectionResetError(f"no TLS handshake: {error}") from error
 
 
 def _reader(kind: int) -> Decoder[Value]:

@@ -1,6 +1,7 @@
 """Opens streams of asyncio to a metastore or a view, logged in as the settings say."""
 
 import asyncio
+import ssl
 
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
@@ -17,11 +18,15 @@ async def open_streams(
 ) -> tuple[Reader, Writer]:
     """`own` takes the place of the mechanism that `login` has. The caller limits the time.
 
-    Raises OSError, also if the log-in fails.
+    Raises OSError, also if the log-in fails; ConnectionResetError if TLS fails.
     """
-    reader, writer = await asyncio.open_connection(
-        endpoint.host, endpoint.port, limit=CHUNK, ssl=tls_context(login)
-    )
+    try:
+        reader, writer = await asyncio.open_connection(
+            endpoint.host, endpoint.port, limit=CHUNK, ssl=tls_context(login)
+        )
+    except (ssl.SSLError, ConnectionResetError, ConnectionAbortedError) as error:
+        text = f"no TLS handshake: {error}" if login.tls else str(error)
+        raise ConnectionResetError(text) from error
     try:
         chosen = own or await asyncio.to_thread(mechanism, login, endpoint.host)
         if chosen is None:

@@ -55,6 +55,15 @@ def settings() -> Settings:
     return settings_from(values, "here")
 
 
+def test_views_with_tls_need_a_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = tmp_path / "causeway.toml"
+    conf.write_text('[hive.metastore]\nuris = "thrift://127.0.0.1:1"\n[view]\nuse.SSL = true\n')
+    assert main(["metastore", "serve", "--conf", str(conf)]) != 0
+    assert "view.use.SSL: the views need view.keystore.path" in capsys.readouterr().err
+
+
 def test_views_listen_at_the_addresses_of_the_settings() -> None:
     assert endpoints(settings()) == {"east": Endpoint("v-east", 9), "west": Endpoint("v-west", 9)}
     ports = endpoints(settings(), "east=8,default=7")

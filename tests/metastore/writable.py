@@ -12,6 +12,7 @@ from conf.names import ClusterName, TableRef
 from conf.settings.security.authentication import Identity
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.security.view_access import ViewAccess
+from conf.settings.security.view_tls import ViewTls
 from conf.settings.settings import Settings, Writers
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Endpoint, Topology
@@ -163,6 +164,7 @@ def views(
     peers: Mapping[ClusterName, tuple[Endpoint, ...]] | None = None,
     access: ViewAccess | None = None,
     rules: AuthToLocal | None = None,
+    tls: ViewTls | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -186,6 +188,7 @@ def views(
             view_limits=limits or ViewLimits(),
             metastore_login=login or MetastoreLogin(),
             view_access=access or ViewAccess(),
+            view_tls=tls or ViewTls(),
             identity=Identity(auth_to_local=rules or AuthToLocal()),
         )
         where = listen or {name: Endpoint("127.0.0.1", 0) for name in names}

@@ -41,6 +41,13 @@ class Made:
         path.write_bytes(made)
         return path
 
+    def truststore(self, path: Path, password: str) -> Path:
+        """Java's, in PKCS12."""
+        entry = pkcs12.PKCS12Certificate(self.certificate, b"ca")
+        secret = BestAvailableEncryption(password.encode())
+        path.write_bytes(pkcs12.serialize_java_truststore([entry], secret))
+        return path
+
     def trusting(self, newest: ssl.TLSVersion = ssl.TLSVersion.MAXIMUM_SUPPORTED) -> ssl.SSLContext:
         """A client's context that knows this certificate alone."""
         context = ssl.create_default_context(

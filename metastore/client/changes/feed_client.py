@@ -10,7 +10,7 @@ from typing import cast
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.connecting import PLAIN
-from metastore.client.login import LARGEST_FRAME, mechanism
+from metastore.client.login import LARGEST_FRAME, mechanism, tls_context
 from metastore.client.types import Changes
 from metastore.errors import MalformedReply
 from saslauth.errors import SaslFailed
@@ -72,7 +72,9 @@ class FeedClient:
         if not self._connection.is_open:
             self._connection = connection = _Connection()
             where = self._view.host, self._view.port
-            await asyncio.get_running_loop().create_connection(lambda: connection, *where)
+            await asyncio.get_running_loop().create_connection(
+                lambda: connection, *where, ssl=tls_context(self._login)
+            )
             await self._log_in()
         try:
             return await self._connection.ask(self._position)

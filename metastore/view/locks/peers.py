@@ -105,6 +105,10 @@ class Peer:
                 connection = await self._connected()
             except ConnectionRefusedError:
                 return None
+            except ConnectionResetError as error:  # the process ended before TLS had begun
+                problem = error
+                await asyncio.sleep(PAUSE)
+                continue
             except (OSError, TimeoutError) as error:
                 problem = error
                 break

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
+from conf.server_certificate import Certificate
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.client.changes.view_sync import GRACE
@@ -30,6 +31,7 @@ from metastore.view.server.clients.upstream_connection import (
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
+from metastore.view.server.tls_listener import ServerTls, Streams, TlsListener
 from saslauth.errors import SaslFailed
 from saslauth.framed_streams import Reader, Writer
 from thriftcodec.errors import MalformedMessage
@@ -51,7 +53,7 @@ class ViewServer:
         cache: float = 0.0,
         grace: float = GRACE,
     ) -> None:
-        """Clients are answered `grace` seconds after the process listens."""
+        """Clients are answered `grace` seconds after the process listens. Raises BadCertificate."""
         self._settings = settings
         self._grace = grace
         self._shared = Shared(
@@ -66,6 +68,8 @@ class ViewServer:
         self._clients: set[asyncio.Task[None]] = set()
         self._client_limits = ClientLimits(limits)
         self._slots = UpstreamSlots(limits.upstream)
+        tls = settings.view_tls.tls
+        self._tls = ServerTls(Certificate(tls), limits.handshake) if tls is not None else None
 
     async def run(
         self,
@@ -84,14 +88,9 @@ class ViewServer:
         addresses = [str(each) for each in own]
         async with AsyncExitStack() as stack:
             for name, endpoint in listen.items():
-                handler = self._handler(self._view(name))
-                server = await asyncio.start_server(
-                    handler, endpoint.host, endpoint.port, limit=CHUNK
-                )
-                await stack.enter_async_context(server)
-                host, port = server.sockets[0].getsockname()[:2]
-                addresses += [str(endpoint), str(Endpoint(host, port))]
-                announce(name, Endpoint(host, port))
+                listening = await self._listen(self._view(name), endpoint, stack)
+                addresses += [str(endpoint), str(listening)]
+                announce(name, listening)
             self._shared.locks.listens_at(addresses)
             # Changes that began before this process listened are unknown here: they end first.
             with suppress(TimeoutError):
@@ -130,30 +129,67 @@ class ViewServer:
             cluster = topology.default
         return ClusterView(cluster, topology)
 
-    def _handler(
-        self, view: ClusterView | None
-    ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]:
-        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            address = str(writer.get_extra_info("peername", ("",))[0])
-            slot = self._client_limits.admit(address, task.cancel)
-            if slot is None:
-                log.warning("too many clients: one of %s refused", address)
-                writer.close()
-                return
-            _keep_alive(writer)
-            self._clients.add(task)
-            try:
-                await self._client(view, reader, writer, slot)
-            except asyncio.CancelledError:
-                pass  # the server ends, and this task with it; or the slot is another client's
-            finally:
-                self._client_limits.leave(slot)
-                self._clients.discard(task)
-                writer.close()
+    async def _listen(
+        self, view: ClusterView | None, endpoint: Endpoint, stack: AsyncExitStack
+    ) -> Endpoint:
+        """Listens until the stack is closed; returns the address. Raises OSError."""
+        if (tls := self._tls) is None:
 
-        return handle
+            async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                address = str(writer.get_extra_info("peername", ("",))[0])
+                await self._serve(view, address, _ready(reader, writer), writer.close)
+
+            server = await asyncio.start_server(plain, endpoint.host, endpoint.port, limit=CHUNK)
+            await stack.enter_async_context(server)
+            return Endpoint(*server.sockets[0].getsockname()[:2])
+
+        async def encrypted(connection: socket.socket, address: str) -> None:
+            await self._serve(view, address, tls.shake_hands(connection), connection.close)
+
+        listener = TlsListener(encrypted)
+        stack.callback(listener.close)
+        return listener.open(endpoint)
+
+    async def _serve(
+        self,
+        view: ClusterView | None,
+        address: str,
+        streams: Coroutine[None, None, Streams],
+        refuse: Callable[[], None],
+    ) -> None:
+        """Serves one client, whose streams the coroutine returns, or refuses it."""
+        task = asyncio.current_task()
+        assert task is not None
+        slot = self._client_limits.admit(address, task.cancel)
+        if slot is None:
+            log.warning("too many clients: one of %s refused", address)
+            streams.close()
+            refuse()
+            return
+        self._clients.add(task)
+        writer: asyncio.StreamWriter | None = None
+        try:
+            reader, writer = await streams
+            _keep_alive(writer)
+            await self._client(view, reader, writer, slot)
+            if self._tls is not None:  # the end of TLS takes a moment
+                self._client_limits.leave(slot)
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+        except ConnectionResetError:
+            log.debug("client %s went away before TLS had begun", address)
+        except ConnectionAbortedError as error:
+            log.warning("connection of client %s closed: %s", address, error)
+        except asyncio.CancelledError:
+            # The server ends, and this task with it; or the slot is another client's.
+            if writer is not None and self._tls is not None:
+                writer.transport.abort()  # without waiting for the client's end of TLS
+        finally:
+            self._client_limits.leave(slot)
+            self._clients.discard(task)
+            if writer is not None:
+                writer.close()
 
     async def _client(
         self,
@@ -198,6 +234,10 @@ class ViewServer:
                 await client.serve()
         finally:
             upstream.close()
+
+
+async def _ready(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Streams:
+    return reader, writer
 
 
 async def _relay(

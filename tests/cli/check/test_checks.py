@@ -132,6 +132,7 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
         **rows,
         "hive.server2.use.SSL": "true",
         "proxy.admin.use.SSL": "true",
+        "view.use.SSL": "true",
         "hive.server2.authentication": "FILE,KERBEROS",
         "hive.server2.authentication.kerberos.principal": "hive/h@R",
         "hive.server2.authentication.spnego.principal": "HTTP/h@R",
@@ -181,6 +182,14 @@ def test_the_certificates_of_the_ports_for_operators_are_looked_at(tmp_path: Pat
     local = {each.name: each.target for each in checks_of(found, CONF) if each.is_local}
     assert isinstance(local["proxy.admin.keystore.path"], targets.Certificate)
     assert isinstance(local["proxy.admin.ca.file"], targets.Authorities)
+
+
+def test_the_certificate_of_the_views_is_looked_at(tmp_path: Path) -> None:
+    ca = private(tmp_path / "ca.pem", "")
+    found = settings(view_use_SSL="true", view_keystore_path="/k", view_ca_file=str(ca))
+    local = {each.name: each.target for each in checks_of(found, CONF) if each.is_local}
+    assert isinstance(local["view.keystore.path"], targets.Certificate)
+    assert isinstance(local["view.ca.file"], targets.Authorities)
 
 
 def test_offline_only_files_are_looked_at(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from conf.settings.security import (
     restrictions,
     transports,
     view_access,
+    view_tls,
 )
 from conf.settings.settings import Settings
 from tests.conf.settings.reading import settings_from
@@ -35,6 +36,7 @@ MODULES = (
     transports,
     view_access,
     view_limits,
+    view_tls,
 )
 
 

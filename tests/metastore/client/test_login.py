@@ -4,11 +4,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding
-from cryptography.hazmat.primitives.serialization.pkcs12 import (
-    PKCS12Certificate,
-    serialize_java_truststore,
-)
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from conf.errors import BadSetting
 from conf.settings.security.metastore_login import MetastoreLogin
@@ -43,9 +39,7 @@ def pem(certificate: Made, path: Path) -> Path:
 
 
 def truststore(certificate: Made, path: Path) -> Path:
-    entry = PKCS12Certificate(certificate.certificate, b"ca")
-    path.write_bytes(serialize_java_truststore([entry], BestAvailableEncryption(SECRET.encode())))
-    return path
+    return certificate.truststore(path, SECRET)
 
 
 @pytest.mark.parametrize("store", [pem, truststore])

@@ -8,8 +8,10 @@ from metastore.view.errors import MessageTooLarge
 from metastore.view.server.clients.client_limits import ClientSlot
 from metastore.view.server.clients.upstream_connection import Upstream
 from saslauth.framed_streams import Reader
+from thriftcodec.errors import MalformedMessage
 from thriftcodec.message_end import MessageEnd
 
+_TLS = b"\x16\x03"  # how a client's handshake begins
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 
 
@@ -32,8 +34,8 @@ class Requests:
     async def next(self) -> bytes | None:
         """The next request; None when the client has closed the connection.
 
-        Raises MessageTooLarge; TimeoutError if a request takes too long to arrive, or the client
-        has never sent one.
+        Raises MessageTooLarge; MalformedMessage if the client speaks TLS; TimeoutError if a request
+        takes too long to arrive, or the client has never sent one.
         """
         if not self._buffer and not await self._begun():
             return None
@@ -55,7 +57,10 @@ class Requests:
         """Whether a request has begun; False: the client has closed the connection."""
         if self._slot.silent:
             async with asyncio.timeout(self._limits.first_call):
-                return await self._read()
+                begun = await self._read()
+            if self._buffer.startswith(_TLS):
+                raise MalformedMessage("the client speaks TLS, and view.use.SSL is not true")
+            return begun
         loop = asyncio.get_running_loop()
         resting = loop.call_later(self._limits.upstream_idle, self._upstream.rest)
         try:

@@ -19,6 +19,7 @@ from conf.secrets import SecretFile
 from conf.settings.security.authentication import KerberosService, Qop
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.security.view_access import Callers, ViewAccess
+from conf.settings.security.view_tls import ViewTls
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint
 from metastore.client.changes.feed_client import FeedClient
@@ -32,6 +33,7 @@ from metastore.view.locks.peers import Peer
 from metastore.view.methods import CLUSTER_FIELD
 from saslauth.negotiation import OK, START, sasl_message
 from tests.metastore.writable import C1, C2, WritableMetastore, views
+from tests.proxy import certificates
 from tests.proxy import kdc as kdcs
 from tests.proxy.kdc import OURS, REALM, Kdc
 from thriftcodec.values import LIST, STRING, Struct, strings
@@ -81,6 +83,29 @@ def login(realm: Kdc, principal: str) -> MetastoreLogin:
 
 def client(realm: Kdc, endpoint: Endpoint, principal: str) -> HmsClient:
     return HmsClient((endpoint,), 20.0, login=login(realm, principal))
+
+
+def test_tls_is_beneath_sasl(realm: Kdc, hms: WritableMetastore, tmp_path: Path) -> None:
+    keystore = certificates.made().pem(tmp_path / "keystore.pem")
+    tls = ViewTls(True, SecretFile(keystore))
+    with views(hms, access=access(realm), tls=tls) as listening:
+        where = Endpoint("localhost", listening[C1].port)
+        both = replace(login(realm, OURS), tls=True, truststore=keystore)
+        with HmsClient((where,), 20.0, login=both) as own:
+            assert own.get_databases("*") == ["default"]
+
+        async def ask() -> None:
+            feed, peer = FeedClient(where, 20.0, both), Peer(where, login=both)
+            assert (await feed.changes()) is not None
+            lock = await peer.lock("o", [REF])
+            assert lock is not None
+            await lock.release(())
+            peer.close()
+            feed.close()
+
+        asyncio.run(ask())
+        with client(realm, where, OURS) as plain, pytest.raises(MetastoreDown):
+            plain.get_all_databases()
 
 
 def test_a_caller_sees_its_own_cluster(realm: Kdc, hms: WritableMetastore, view) -> None:

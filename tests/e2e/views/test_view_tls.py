@@ -1,0 +1,139 @@
+"""Hive's metastore, a view with TLS in front of it, and Spark with the guard, all as processes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from cli.stack.configuration import hive_site
+from cli.stack.java import find_java
+from cli.stack.stack import free_ports, spark_home
+from conf.names import TableRef
+from conf.settings.security.metastore_login import MetastoreLogin
+from conf.topology import Endpoint
+from metastore.client.metastore_client import HmsClient
+from pipeline.spark.jar import guard_jar
+from tests.class_archive import class_path
+from tests.e2e.support import secured_metastore
+from tests.proxy.certificates import Made, made
+
+pytestmark = pytest.mark.e2e
+PASSWORD = "tru5t"
+PROGRAM = """\
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.enableHiveSupport().getOrCreate()
+spark.sql("CREATE TABLE t (a INT) USING parquet")
+spark.sql("INSERT INTO t VALUES (1), (41)")
+print("sum", spark.sql("SELECT sum(a) FROM t").first()[0])
+spark.sparkContext.parallelize(["x"], 1).saveAsTextFile(sys.argv[1])
+spark.stop()
+"""
+
+
+@contextmanager
+def view(folder: Path, metastore: Endpoint, keystore: Path) -> Iterator[Endpoint]:
+    folder.mkdir()
+    (listening,) = (Endpoint("127.0.0.1", each.port) for each in free_ports(1))
+    (folder / "causeway.toml").write_text(f"""\
+[hive]
+metastore.uris = "thrift://{metastore}"
+default.cluster.name = "west"
+
+[hive.cluster.properties]
+west = {{FileSystem = "file:{folder}/west", JobTracker = "h:1", MetastoreView = "{listening}"}}
+
+[view]
+use.SSL = true
+keystore.path = "{keystore}"
+""")
+    words = [sys.executable, "-m", "cli.main", "metastore", "serve"]
+    words += ["--conf", str(folder / "causeway.toml")]
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("view "), (folder / "log").read_text()
+            yield listening
+        finally:
+            process.terminate()
+
+
+def spark(
+    folder: Path, metastore: Endpoint, truststore: Path | None
+) -> "subprocess.CompletedProcess[str]":
+    """Its executor is a process of its own, which asks the driver for the views."""
+    conf = folder / "conf"
+    conf.mkdir(parents=True)
+    site = {
+        "hive.metastore.uris": f"thrift://{metastore}",
+        "hive.metastore.connect.retries": "1",
+        "hive.metastore.client.connect.retry.delay": "0",
+        "hive.exec.scratchdir": str(folder / "scratch"),
+    }
+    if truststore is not None:
+        site["hive.metastore.use.SSL"] = "true"
+        site["hive.metastore.truststore.path"] = str(truststore)
+        site["hive.metastore.truststore.password"] = PASSWORD
+    (conf / "hive-site.xml").write_text(hive_site(site))
+    jar = guard_jar()
+    (conf / "spark-defaults.conf").write_text(
+        "spark.master local-cluster[1,1,512]\nspark.ui.enabled false\n"
+        "spark.driver.host 127.0.0.1\nspark.driver.memory 700m\nspark.executor.memory 512m\n"
+        f"spark.local.dir {folder}\nspark.sql.extensions causeway.guard.Guard\n"
+        "spark.plugins causeway.guard.WritePlugin\n"
+        "spark.causeway.cluster west\nspark.causeway.default.cluster west\n"
+        f"spark.causeway.filesystem.west file:{folder.parent}/view/west\n"
+        f"spark.driver.extraClassPath {class_path(jar)}\n"
+        f"spark.driver.extraJavaOptions -javaagent:{jar} -Dderby.system.home={folder}\n"
+        f"spark.executor.extraClassPath {jar}\n"
+        f"spark.executor.extraJavaOptions -javaagent:{jar}\n"
+    )
+    environment = os.environ | {
+        "SPARK_CONF_DIR": str(conf),
+        "SPARK_HOME": str(spark_home()),
+        "JAVA_HOME": str(find_java().parents[1]),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(folder / "work"),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    (folder / "program.py").write_text(PROGRAM)
+    words = [sys.executable, "program.py", f"file:{folder.parent}/view/west/texts"]
+    return subprocess.run(
+        words, env=environment, cwd=folder, capture_output=True, text=True, timeout=300
+    )
+
+
+def trusting(certificate: Made, path: Path) -> MetastoreLogin:
+    path.write_bytes(certificate.certificate.public_bytes(Encoding.PEM))
+    return MetastoreLogin(tls=True, truststore=path)
+
+
+def test_spark_creates_writes_and_reads_through_a_view_over_tls(tmp_path: Path) -> None:
+    """The driver and an executor report what they write; without that nothing would be written."""
+    certificate = made()
+    (tmp_path / "hms").mkdir()
+    with (
+        secured_metastore.metastore(tmp_path / "hms", None) as metastore,
+        view(tmp_path / "view", metastore, certificate.pem(tmp_path / "keystore.pem")) as listening,
+    ):
+        plain = spark(tmp_path / "plain", listening, None)
+        assert plain.returncode != 0
+        assert "This metastore view speaks TLS only" in plain.stderr
+        assert "no TLS handshake" in (tmp_path / "view" / "log").read_text()
+        store = certificate.truststore(tmp_path / "trust", PASSWORD)
+        done = spark(tmp_path / "west", listening, store)
+        assert done.returncode == 0, done.stderr[-5000:]
+        assert "sum 42" in done.stdout
+        assert list((tmp_path / "view" / "west" / "texts").glob("part-*"))
+        login = trusting(certificate, tmp_path / "ca.pem")
+        with HmsClient((listening,), 30.0, login=login) as client:
+            assert client.get_table(TableRef("default", "t")).location
