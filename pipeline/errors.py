@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from conf.errors import CausewayError
+from conf.errors import Blame, CausewayError
 
 
 class CopyError(CausewayError):
@@ -110,6 +110,14 @@ class CopyTooLarge(CopyError):
     code = "CW614"
     sqlstate = "54000"
     hint = "Read fewer partitions, or allow more bytes."
+
+
+class KerberosFailed(CopyError):
+    """A file system of Hadoop refused a log-in by Kerberos, or the KDC gave no ticket for it."""
+
+    code = "CW615"
+    blame = Blame.DIRECTORY
+    hint = "docs/guide/kerberos.md says what the settings of Hadoop and Causeway need."
 
 
 class LifecycleError(CausewayError):

@@ -152,9 +152,10 @@ def _source_storage(
             if not may_start_spark:
                 raise StorageFault(f"{source} can only be read through Spark.")
             from pipeline.hudi.spark_reader import HadoopStorage
+            from pipeline.spark.hadoop_login import jvm_settings
             from pipeline.spark.session import open_session
 
-            spark = open_session(conf=conf)
+            spark = open_session(conf=jvm_settings(endpoints) | conf)
             exits.callback(spark.stop)
             return HadoopStorage(spark, endpoints)
 
@@ -220,11 +221,12 @@ def _pull(args: argparse.Namespace) -> int:
 def _replicate(args: argparse.Namespace) -> int:
     from pipeline.hudi.pull_lease import leased
     from pipeline.hudi.spark_reader import storage_for
+    from pipeline.spark.hadoop_login import jvm_settings
     from pipeline.spark.session import open_session
     from pipeline.spark.spark_files import SparkFiles
 
     endpoints = _endpoints(args)
-    spark = open_session(conf=dict(args.conf))
+    spark = open_session(conf=jvm_settings(endpoints) | dict(args.conf))
     try:
         source, target = _uri(args.source), _uri(args.target)
         storage, files = storage_for(spark, target, endpoints), SparkFiles(spark, endpoints)

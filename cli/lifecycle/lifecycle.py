@@ -37,6 +37,7 @@ from cli.lifecycle.work_observer import WorkObserver
 from conf.kinds import size
 from conf.names import ClusterName
 from conf.settings.lifecycle import Lifecycle
+from conf.settings.security.metastore_login import MetastoreLogin
 from conf.settings.settings import Settings
 from metastore.client.changes.notifying_client import Notify
 from metastore.client.changes.view_sync import ViewSync
@@ -142,7 +143,9 @@ def _serve(args: argparse.Namespace) -> int:
     clock, channels = _clock(args), _channels(own.lifecycle)
     with _views(known) as notify, WorkObserver(own, name, deletes=True) as observer:
         store = open_store(args, observer.changed)
-        actions = _actions(args, notify, observer.record, catalog_service(known))
+        actions = _actions(
+            _Files(args, known), args, notify, observer.record, catalog_service(known)
+        )
         mails = _notify(own.lifecycle)
         with AlertSender(store, clock, channels, _emit, notify=mails):
             notifies = mails is not None
@@ -245,9 +248,12 @@ def _clock(args: argparse.Namespace) -> Clock:
 
 
 def _actions(
-    args: argparse.Namespace, notify: Notify, record: RecordCopy, catalogs: CatalogService
+    files: "_Files",
+    args: argparse.Namespace,
+    notify: Notify,
+    record: RecordCopy,
+    catalogs: CatalogService,
 ) -> ClusterActions:
-    files = _Files(args)
     return ClusterActions(
         files=files,
         spark=files.session,
@@ -265,10 +271,15 @@ def _actions(
 
 
 class _Files:
-    """Spark's file systems, opened when first needed, and once more for each JVM that has ended."""
+    """Spark's file systems, opened when first needed, and once more for each JVM that has ended.
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    A JVM has one log-in: that of the first settings.
+    """
+
+    def __init__(self, args: argparse.Namespace, known: Sequence[Settings]) -> None:
         self._args = args
+        self._login = next((each.metastore_login for each in known), MetastoreLogin())
+        self._filesystems = [uri for each in known for uri in each.topology.filesystems().values()]
         self._lock = threading.Lock()
         self._ends = 0
         self._files: Files | None = None
@@ -317,9 +328,11 @@ class _Files:
             return self._storage
 
     def _session(self) -> "SparkSession":
+        from pipeline.spark.hadoop_login import jvm_settings, login_settings
         from pipeline.spark.session import open_session
 
-        conf = dict(each.partition("=")[::2] for each in self._args.spark_conf)
+        conf = login_settings(self._login, self._filesystems) | jvm_settings(self._endpoints())
+        conf |= dict(each.partition("=")[::2] for each in self._args.spark_conf)
         return open_session(self._args.master, conf, "causeway lifecycle")
 
     def _endpoints(self) -> Mapping[str, Mapping[str, str]]:

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import SparkFailed
+from pipeline.spark.hadoop_login import KEYTAB, PRINCIPAL, log_in, realms_of_libkrb5
 
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -25,17 +26,30 @@ def open_session(
 ) -> SparkSession:
     """The session of this process, started when there is none or its JVM has ended. Raises
     SparkFailed. Not for several threads at once.
+
+    With `spark.kerberos.principal` and `spark.kerberos.keytab` it logs in where Hadoop uses
+    Kerberos; raises KerberosFailed.
     """
     if _ended(0.0):
         _forget()
     builder = SparkSession.builder.master(master).appName(name)
-    own = _HERE if master.startswith("local") else {}
-    for key, value in {**_QUIET, **own, **(conf or {})}.items():
+    local = master.startswith("local")
+    settings = {**_QUIET, **(_HERE if local else {}), **(conf or {})}
+    principal, keytab = settings.get(PRINCIPAL), settings.get(KEYTAB)
+    if local:
+        # spark-submit would log in itself, and a failure would end the JVM without a reason.
+        settings = {key: text for key, text in settings.items() if key not in (PRINCIPAL, KEYTAB)}
+    for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        with realms_of_libkrb5():
+            session = builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError) as error:
         raise SparkFailed(f"Spark did not start at {master}: {error}") from error
+    if principal and keytab:
+        gateway: Any = session.sparkContext._gateway
+        log_in(gateway.jvm, principal, keytab)
+    return session
 
 
 def count_ends(patience: float = 0.0) -> int:

@@ -19,7 +19,7 @@ from pipeline.copy.files import (
     FileStatus,
     distribute,
 )
-from pipeline.errors import CopyError, SparkFailed
+from pipeline.errors import CopyError, KerberosFailed, SparkFailed
 from pipeline.spark import java_classes
 
 _BATCH_BYTES = 128 << 20
@@ -28,6 +28,7 @@ _MOST_BATCHES = 10_000
 _POLL = 0.05
 _PROGRESS_SECONDS = 0.5  # each progress report costs a dozen calls of the driver
 _DRIVER_THREADS = 16
+_REFUSED = "causeway.copy.KerberosRefused"
 _NO_S3A = (
     "add org.apache.hadoop:hadoop-aws, in the version of Spark's Hadoop, to Spark's class path"
 )
@@ -201,7 +202,10 @@ class SparkFiles:
         try:
             return getattr(self._driver_files, method)(*arguments)
         except Py4JError as error:
-            raise CopyError(f"{method}: {_first_line(error)}") from error
+            line = _first_line(error)
+            if _is_of_kerberos(error):
+                raise KerberosFailed(line) from error
+            raise CopyError(f"{method}: {line}") from error
 
     def _java_map(self, values: Mapping[str, Any]) -> Any:
         result = self._jvm.java.util.HashMap()
@@ -242,10 +246,21 @@ def _result(line: str, copies: Sequence[FileCopy]) -> FileResult:
     )
 
 
-def _first_line(error: Py4JError) -> str:
+def _cause(error: Py4JError) -> Any:
+    """The first Java exception of the chain; None without one."""
     cause = getattr(error, "java_exception", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
+    return cause
+
+
+def _is_of_kerberos(error: Py4JError) -> bool:
+    cause = _cause(error)
+    return cause is not None and cause.getClass().getName() == _REFUSED
+
+
+def _first_line(error: Py4JError) -> str:
+    cause = _cause(error)
     text = str(error) if cause is None else str(cause.toString())
     line = text.splitlines()[0] if text else type(error).__name__
     return f"{line}; {_NO_S3A}" if "s3a.S3AFileSystem not found" in line else line

@@ -27,8 +27,8 @@ SASL = Setting("hive.metastore.sasl.enabled", FLAG, "false", RESTART,
 _SERVER = Setting("hive.metastore.kerberos.principal", SERVICE_PRINCIPAL, "", RESTART,
     "The metastore's service principal, `hive/_HOST@REALM`; `_HOST` is the host of its address.")
 _USER = Setting("metastore.login.principal", Kind("principal", _client, empty=""), "", RESTART,
-    "Causeway's own principal, `causeway@REALM` or `causeway/_HOST@REALM`, at the metastore and at"
-    " views that ask for Kerberos. For work in the name of"
+    "Causeway's own principal, `causeway@REALM` or `causeway/_HOST@REALM`, at the metastore, and at"
+    " views and HDFS that ask for Kerberos. For work in the name of"
     " others (`lifecycle serve`) the metastore needs it in its `hadoop.proxyuser`.")
 _KEYTAB: Setting[SecretFile | None] = Setting("metastore.login.keytab", SECRET_FILE, "", RESTART,
     "The file with the keys of that principal. A changed file is used at the next log-in.")

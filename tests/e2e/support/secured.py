@@ -85,6 +85,13 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex
 """
 
 
+def need_java_with_kerberos() -> None:
+    """Skips the test where Java has no Kerberos."""
+    words = [str(find_java()), "--list-modules"]
+    if "jdk.security.jgss" not in subprocess.run(words, capture_output=True, text=True).stdout:
+        pytest.skip("Kerberos: this Java is without jdk.security.jgss")
+
+
 @contextmanager
 def kerberos_server(
     folder: Path, kdc: Kdc, metastore: Endpoint, qop: str = "auth"
@@ -95,9 +102,7 @@ def kerberos_server(
         "hive.server2.authentication.kerberos.keytab": str(kdc.keytab(SERVERS)),
         "hive.server2.thrift.sasl.qop": qop,
     }
-    words = [str(find_java()), "--list-modules"]
-    if "jdk.security.jgss" not in subprocess.run(words, capture_output=True, text=True).stdout:
-        pytest.skip("Kerberos: this Java is without jdk.security.jgss")
+    need_java_with_kerberos()
     core = {"hadoop.security.authentication": "kerberos", **_ALLOWED}
     options = [f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
     with _running(folder, metastore, site, core, options, ()) as starting:

@@ -6,7 +6,7 @@ It needs hadoop-client-minicluster of Spark's own Hadoop version, from Maven Cen
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,12 +30,18 @@ def minicluster() -> Path:
 
 
 @contextmanager
-def running_hdfs(folder: Path) -> Iterator[dict[str, str]]:
-    """The ports of a name node on 127.0.0.1: `port` for hdfs and `http` for webhdfs."""
+def running_hdfs(
+    folder: Path, settings: Sequence[Path] = (), options: Sequence[str] = ()
+) -> Iterator[dict[str, str]]:
+    """The ports of a name node on 127.0.0.1: `port` for hdfs and `http` for webhdfs.
+
+    `settings` are files in Hadoop's XML, `options` are Java's.
+    """
     classpath = f"{minicluster()}{os.pathsep}{spark_home() / 'jars'}/*"
     source = Path(__file__).with_name("MiniHdfs.java")
-    command = [str(find_java()), "-Xmx512m", f"-Dhadoop.log.dir={folder}", "-cp", classpath]
-    command += ["org.codehaus.janino.SimpleCompiler", str(source), "MiniHdfs", str(folder)]
+    command = [str(find_java()), "-Xmx512m", f"-Dhadoop.log.dir={folder}", *options]
+    command += ["-cp", classpath, "org.codehaus.janino.SimpleCompiler", str(source), "MiniHdfs"]
+    command += [str(folder), *map(str, settings)]
     with (
         (folder / "log").open("wb") as log,
         subprocess.Popen(

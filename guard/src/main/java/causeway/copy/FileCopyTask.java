@@ -73,6 +73,9 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
     }
 
     private String copyWithRetries(FileCopy file, TaskState state) throws InterruptedException {
+        if (!state.refusal.isEmpty()) {
+            return file.result("failed", 0, 0, state.refusal);
+        }
         String failure = "";
         for (int attempt = 0; attempt < attempts; attempt++) {
             if (attempt > 0) {
@@ -80,6 +83,10 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
             }
             try {
                 return copy(file, state);
+            } catch (KerberosRefused error) {
+                // Hadoop has tried several times, for many seconds: other files would take as long.
+                state.refusal = error.toString();
+                return file.result("failed", 0, 0, state.refusal);
             } catch (IOException | RuntimeException error) {
                 failure = error.toString();
             }
@@ -244,6 +251,7 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
         final FileSystems systems;
         final Throttle throttle;
         final Set<Path> madeFolders = new HashSet<>();
+        String refusal = ""; // why Kerberos refused the task
         private ByteBuffer direct;
         private ByteBuffer heap;
 

@@ -40,9 +40,10 @@ final class FileSystems {
         Configuration settings = settings(authority);
         // Hadoop's cache of open file systems does not distinguish their settings.
         boolean own = endpoints.containsKey(authority) || endpoints.containsKey(ANY);
-        return new HadoopFileStore(own
+        FileSystem system = own
                 ? FileSystem.newInstance(path.toUri(), settings)
-                : path.getFileSystem(settings));
+                : path.getFileSystem(settings);
+        return KerberosFileStore.of(new HadoopFileStore(system), system.getUri().toString(), settings);
     }
 
     private Configuration settings(String authority) {
