@@ -13,17 +13,17 @@ names in its directory, and the next run takes them from there.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from conf.formats import size_text
 from conf.progress import Progress, no_progress
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopiedObject, CopyReport
 from pipeline.copy.delta_check import why_not_whole
-from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
+from pipeline.copy.files import CopyOptions, FileListing, Files, FileStatus, compare
+from pipeline.copy.object_copy import CopyCatalog, ObjectCopy
 from pipeline.copy.plan import (
     CopyFiles,
     MetadataStep,
@@ -85,52 +85,6 @@ class JobContext:
     progress: Progress = no_progress
     clock: Clock = time.time
     sleep: Callable[[float], None] = time.sleep
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectCopy:
-    """One object in a round: its current source and version, its directory in the target, and
-    the source's content before the copy.
-    """
-
-    item: PlannedCopy
-    target: str
-    before: FileListing
-
-    @property
-    def name(self) -> str:
-        return self.item.name
-
-    def files(self) -> tuple[FileCopy, ...]:
-        return tuple(FileCopy(self.item.source, self.target, each) for each in self.before.files)
-
-
-class CopyCatalog(Protocol):
-    """The metastores of a run. Objects go by their names."""
-
-    def current(
-        self, items: Mapping[str, PlannedCopy]
-    ) -> tuple[list[PlannedCopy], Collection[str]]:
-        """The objects that still exist, with their current source and version; and the names of
-        those that are being written. Called before any file is listed.
-        """
-        ...
-
-    def publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
-        """Makes copies visible whose sources are unchanged. Returns their names."""
-        ...
-
-    def withdraw(self, names: Collection[str]) -> None:
-        """Hides copies again: their sources changed while they were published."""
-        ...
-
-    def used(self, marker: RunMarker) -> frozenset[str]:
-        """Every directory to which the table of a run's marker refers now."""
-        ...
-
-    def apply(self, step: MetadataStep) -> None:
-        """Executes a step of its own kind. A step may be applied several times."""
-        ...
 
 
 @dataclass(slots=True)

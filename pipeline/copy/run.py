@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, TableRef
 from pipeline.copy.copy_catalog import ObjectCatalog, Publication, TableState
-from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext, ObjectCopy
+from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.object_copy import ObjectCopy
 from pipeline.copy.plan import CopyPlan, MetadataStep, PlannedCopy
 from pipeline.copy.runs.staging import RunMarker, new_run
 from pipeline.errors import NotCopyable

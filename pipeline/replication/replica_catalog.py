@@ -20,7 +20,8 @@ from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import data_location
-from pipeline.copy.copy_job import CopyLimits, JobContext, ObjectCopy
+from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.object_copy import ObjectCopy
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy
 from pipeline.copy.runs.lease import Lease
 from pipeline.copy.runs.staging import RunMarker, new_run, open_path
