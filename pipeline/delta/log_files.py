@@ -1,12 +1,17 @@
-"""The files of a table's log: commits and checkpoints, by the versions in their names."""
+"""The files of a table's log: commits and checkpoints, by the versions in their names.
+
+All files of a table but `REPLACED` are written once, under a name that no other file ever has.
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 LOG = "_delta_log"
 SIDECARS = f"{LOG}/_sidecars"
+REPLACED = frozenset({f"{LOG}/_last_checkpoint", f"{LOG}/._last_checkpoint.crc"})
+"""The pointer to a checkpoint, and the checksum that Hadoop writes beside it on local disks."""
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<id>[0-9a-fA-F-]{36}))?"
@@ -23,6 +28,36 @@ class LogSegment:
     version: int
     checkpoint: tuple[str, ...]
     commits: tuple[str, ...]
+
+
+def commit_path(version: int) -> str:
+    return f"{LOG}/{version:020}.json"
+
+
+def is_unique(commit: str) -> bool:
+    """Whether a commit has an id, a time, or the name of a data file, unlike those that only set a
+    version of the protocol."""
+    return any(f'"{kind}"' in commit for kind in ("commitInfo", "metaData", "add", "remove"))
+
+
+def in_order(paths: Iterable[str]) -> Iterator[list[str]]:
+    """The paths in groups. Files that appear in a directory group by group show a whole version
+    after each of them, if they have every commit since the directory's newest version: first all
+    that the log names, then each commit, then checkpoints and checksums, then `REPLACED`.
+    """
+    groups: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if path in REPLACED:
+            groups[3, ""].append(path)
+        elif folder != LOG:
+            groups[0, ""].append(path)
+        elif _COMMIT.fullmatch(name):
+            groups[1, name].append(path)
+        else:
+            groups[2, ""].append(path)
+    for key in sorted(groups):
+        yield groups[key]
 
 
 def segment_of(paths: Iterable[str]) -> LogSegment | str:

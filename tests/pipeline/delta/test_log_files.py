@@ -2,13 +2,12 @@
 
 import pytest
 
-from pipeline.delta.log_files import LogSegment, segment_of
+from pipeline.delta.log_files import LogSegment, commit_path, in_order, segment_of
 
 LOG = "_delta_log"
 
 
-def commit(version: int) -> str:
-    return f"{LOG}/{version:020}.json"
+commit = commit_path
 
 
 def checkpoint(version: int, more: str = "") -> str:
@@ -48,3 +47,12 @@ def test_a_checkpoint_with_a_name_of_its_own() -> None:
 )
 def test_a_log_with_a_gap_is_none(paths: list[str], reason: str) -> None:
     assert reason in str(segment_of(paths))
+
+
+def test_files_appear_before_what_names_them() -> None:
+    first = ["p=1/a.parquet", f"x/{commit(7)}", f"{LOG}/_sidecars/b.parquet", "dv.bin"]
+    rest = [checkpoint(10), f"{LOG}/{9:020}.crc", f"{LOG}/.{9:020}.json.crc"]
+    pointer = [f"{LOG}/._last_checkpoint.crc", f"{LOG}/_last_checkpoint"]
+    paths = [*pointer, commit(10), *rest, commit(9), *first]
+    assert list(in_order(paths)) == [first, [commit(9)], [commit(10)], rest, pointer]
+    assert list(in_order([])) == []
