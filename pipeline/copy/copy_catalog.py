@@ -69,7 +69,7 @@ class TableState:
 class Publication:
     """The copy of object `name` is at `location`: version `of` of the data at `source`. `files`
     and `bytes` are what it holds; None: unknown. `keep` is how many seconds it is wanted; None:
-    until somebody takes it away."""
+    until somebody takes it away. `continues`: only if the object's copy is there already."""
 
     name: str
     source: str
@@ -78,6 +78,7 @@ class Publication:
     files: int | None = None
     bytes: int | None = None
     keep: float | None = None
+    continues: bool = False
 
     def copy(self, cluster: ClusterName) -> Copy:
         """The copy as it is published now."""
@@ -218,6 +219,8 @@ class ObjectCatalog:
         def change(old: Placement) -> Placement:
             # A table whose partitions have facts of their own keeps the id through their writes.
             counts = old.uniform or not in_parts
+            if new.continues and not is_copy_at(old, cluster, new.location):
+                return old  # it was withdrawn, and a sweep may delete it
             return old.with_copy(copy) if counts and _is_at(old, new.of) else old
 
         after = self._facts.change_table(ref, change)
@@ -302,6 +305,11 @@ def data_location(table: Table) -> str:
     if path and (not table.location or table.location.endswith(_PLACEHOLDER)):
         return path
     return table.location
+
+
+def is_copy_at(placement: Placement, cluster: ClusterName, location: str | None) -> bool:
+    copy = placement.copy_in(cluster)
+    return copy is not None and copy.location == location
 
 
 def _is_at(now: Placement, version: str) -> bool:

@@ -15,10 +15,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conf.formats import size_text
 from conf.progress import Progress, no_progress
+from pipeline.copy.continue_copy import condemn, continued_copy, join, list_copies, spare
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopiedObject, CopyReport
 from pipeline.copy.delta_check import why_not_whole
@@ -169,7 +170,7 @@ class CopyJob:
             case Publish():
                 if copies and lease is not None:
                     lease.check()
-                for name in self._publish(copies):
+                for name in self._publish(self._join(copies, left, lease)):
                     del left[name]
                 return []
             case MetadataStep():
@@ -193,6 +194,7 @@ class CopyJob:
         """
         items = self._current(left)
         files = self.context.files
+        earlier = list_copies(files, items)
         targets = {i.name: object_path(self.staging, self.marker.run, i.name) for i in items}
         taken = self._take_over(targets)
         copies, missing = [], {}
@@ -204,12 +206,14 @@ class CopyJob:
                 if files.listings([item.source])[0] == listing:  # or else it is staged again
                     missing[item.name] = f"its directory {item.source} {why}"
             else:
-                copies.append(ObjectCopy(item, targets[item.name], listing))
+                continued = continued_copy(files, item, listing, earlier.get(item.name))
+                copies.append(ObjectCopy(item, targets[item.name], listing, continued))
         self._check_bytes(copies)
         files.make_folders(
             {copy.target: copy.item.source for copy in copies}, self.options.keep_owner
         )
-        self._event("staged", objects=len(copies), taken_over=taken)
+        continues = sum(copy.continued is not None for copy in copies)
+        self._event("staged", objects=len(copies), taken_over=taken, continued=continues)
         self._fail(left, missing, NotCopyable)
         return copies
 
@@ -224,7 +228,7 @@ class CopyJob:
     def _check_bytes(self, copies: Sequence[ObjectCopy]) -> None:
         """Before any of their bytes is sent. Raises CopyTooLarge."""
         most = self.limits.most
-        wanted = self.report.bytes_sent + sum(copy.before.bytes for copy in copies)
+        wanted = self.report.bytes_sent + sum(copy.to_send.bytes for copy in copies)
         if most is not None and wanted > most:
             raise CopyTooLarge(
                 f"{self.table} has {size_text(wanted)} to copy, and {size_text(most)} are allowed."
@@ -257,6 +261,7 @@ class CopyJob:
         else:
             results = self.objects.copy(wanted, self.earlier, options, progress)
         count = Counter(result.status for result in results)
+        count[FileStatus.KEPT] += sum(len(c.continued.same) for c in copies if c.continued)
         for result in results:
             self.report.sent[names[result.file.target]] += result.sent
         sent = sum(result.sent for result in results)
@@ -271,8 +276,8 @@ class CopyJob:
         }
 
     def _verify(self, copies: Sequence[ObjectCopy]) -> tuple[list[ObjectCopy], dict[str, str]]:
-        """The copies whose source is unchanged and whose target equals it; and the difference of
-        each copy whose source is unchanged and whose target does not.
+        """The copies whose source is unchanged and whose target has what was to be sent; and the
+        difference of each copy whose source is unchanged and whose target does not.
         """
         files = self.context.files
         after = files.listings([copy.item.source for copy in copies])
@@ -281,7 +286,7 @@ class CopyJob:
         targets = files.listings([copy.target for copy in unchanged])
         differences = {}
         for copy, target in zip(unchanged, targets, strict=True):
-            difference = compare(copy.before, target or FileListing(()))
+            difference = compare(copy.to_send, target or FileListing(()))
             if difference:
                 differences[copy.name] = f"{copy.target} is not like its source: {difference}"
         same = [copy for copy in unchanged if copy.name not in differences]
@@ -294,13 +299,37 @@ class CopyJob:
         extra = []
         for copy, target in zip(copies, files.listings([c.target for c in copies]), strict=True):
             if target is not None:
-                extra += [f"{copy.target}/{path}" for path in compare(copy.before, target).extra]
+                extra += [f"{copy.target}/{path}" for path in compare(copy.to_send, target).extra]
         files.delete(extra)
+
+    def _join(
+        self, copies: Sequence[ObjectCopy], left: dict[str, PlannedCopy], lease: Lease | None
+    ) -> list[ObjectCopy]:
+        """The copies that are complete where they are to be published. The next attempt sends all
+        files of an object whose copy cannot be continued. Raises AnotherCopyRuns.
+        """
+        files, ready = self.context.files, []
+        for copy in copies:
+            if copy.continued is not None:
+                try:
+                    spare(files, copy)
+                    complete, why = join(files, copy), "files are missing"
+                except CopyError as error:
+                    complete, why = False, str(error)
+                if not complete:
+                    if lease is not None:
+                        lease.check()
+                    left[copy.name] = replace(left[copy.name], continues=None)
+                    self._event("discontinued", object=copy.name, error=why)
+                    continue
+            ready.append(copy)
+        return ready
 
     def _publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
         if not copies:
             return frozenset()
-        retire(self.context.files, self.staging, [copy.item.retires for copy in copies])
+        files = self.context.files
+        retire(files, self.staging, [c.item.retires for c in copies if c.continued is None])
         published = self.catalog.publish(copies) - self._withdrawn(copies)
         self.report.published += sorted(published)
         for copy in copies:
@@ -309,6 +338,9 @@ class CopyJob:
                 self.report.copied[copy.name] = CopiedObject(
                     item.primary, item.of, len(size.files), size.bytes
                 )
+                if copy.continued is not None:
+                    condemn(files, copy, self.context.clock())
+                    files.delete([copy.target])
         self._event("published", objects=sorted(published))
         return published
 

@@ -10,21 +10,47 @@ from pipeline.copy.runs.staging import RunMarker
 
 
 @dataclass(frozen=True, slots=True)
+class Continued:
+    """The published copy that a new one continues. `same` are the paths of its files that the
+    source has, too; `gone` those that the source no longer has.
+    """
+
+    location: str
+    same: frozenset[str]
+    gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectCopy:
-    """One object in a round: its current source and version, its directory in the target, and
-    the source's content before the copy.
+    """One object in a round: its current source and version, its directory in the run, the
+    source's content before the copy, and the copy that it continues.
     """
 
     item: PlannedCopy
     target: str
     before: FileListing
+    continued: Continued | None = None
 
     @property
     def name(self) -> str:
         return self.item.name
 
+    @property
+    def location(self) -> str:
+        """The directory that is published."""
+        return self.target if self.continued is None else self.continued.location
+
+    @property
+    def to_send(self) -> FileListing:
+        """The files of the source that a copy which is continued does not have."""
+        if self.continued is None:
+            return self.before
+        same = self.continued.same
+        return FileListing(tuple(each for each in self.before.files if each.path not in same))
+
     def files(self) -> tuple[FileCopy, ...]:
-        return tuple(FileCopy(self.item.source, self.target, each) for each in self.before.files)
+        sent = self.to_send.files
+        return tuple(FileCopy(self.item.source, self.target, each) for each in sent)
 
 
 class CopyCatalog(Protocol):

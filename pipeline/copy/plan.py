@@ -10,6 +10,7 @@ from enum import Enum
 
 from conf.names import ClusterName, TableRef
 from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, TableState
+from pipeline.copy.runs.staging import is_whole_table
 from pipeline.errors import NotCopyable
 
 ROUND_SIZE = 200  # objects that are copied, verified and published together
@@ -26,6 +27,7 @@ class PlannedCopy:
     """One object to copy. `of` is the version of it that the copy will hold, `retires` the
     location of the copy that the new one replaces, `primary` the cluster of the source, empty where
     the plan does not know it. `delta`: it is a table of Delta, whose log names its files.
+    `continues` is the location of a copy to which the files that it lacks may be added.
     """
 
     name: str
@@ -35,6 +37,7 @@ class PlannedCopy:
     retires: str | None = None
     primary: str = ""
     delta: bool = False
+    continues: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,8 @@ def plan_copy(
     checksum: bool = True,
     again: bool = False,
 ) -> CopyPlan:
-    """Which of `objects` have to be copied; `again` includes those with a fresh copy.
+    """Which of `objects` have to be copied; `again` includes those with a fresh copy, and sends
+    all files.
 
     Raises NotCopyable when the cluster is the primary of one of them, or the table can have no
     copies (D16).
@@ -212,7 +216,10 @@ def plan_copy(
             why = CopyReason.ASKED
         retires = None if copy is None else copy.location
         item = PlannedCopy(each.name, each.location, placement.version, why, retires)
-        items.append(replace(item, primary=placement.primary, delta=table.delta))
+        item = replace(item, primary=placement.primary, delta=table.delta)
+        if table.delta and not again and retires is not None and is_whole_table(staging, retires):
+            item = replace(item, continues=retires)
+        items.append(item)
     return CopyPlan(table, cluster, staging, tuple(items), fresh, tuple(busy), checksum)
 
 

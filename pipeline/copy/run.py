@@ -4,7 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, TableRef
-from pipeline.copy.copy_catalog import ObjectCatalog, Publication, TableState
+from pipeline.copy.copy_catalog import (
+    DataObject,
+    ObjectCatalog,
+    Publication,
+    TableState,
+    is_copy_at,
+)
 from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
@@ -57,11 +63,14 @@ class SecondaryCopies:
         if state.created != self.table.created:
             raise NotCopyable(f"{state.ref} is another table than the plan was made for.")
         found = self.objects.objects(state, list(items))
-        current = [
-            replace(items[each.name], source=each.location, of=each.placement.version)
-            for each in found
-        ]
+        current = [self._now(items[each.name], each) for each in found]
         return current, [each.name for each in found if each.placement.writing]
+
+    def _now(self, item: PlannedCopy, now: DataObject) -> PlannedCopy:
+        item = replace(item, source=now.location, of=now.placement.version)
+        if is_copy_at(now.placement, self.cluster, item.continues):
+            return item
+        return replace(item, continues=None)
 
     def publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
         publications = [
@@ -69,10 +78,11 @@ class SecondaryCopies:
                 c.name,
                 c.item.source,
                 c.item.of,
-                c.target,
+                c.location,
                 len(c.before.files),
                 c.before.bytes,
                 self.keep,
+                c.continued is not None,
             )
             for c in copies
         ]

@@ -1,7 +1,7 @@
 """Compares copies with their primaries: `causeway copy verify`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conf.names import ClusterName
 from conf.progress import Progress, no_progress
@@ -57,6 +57,8 @@ def verify_copies(
     names: dict[str, str] = {}
     for (each, copy), source, target in zip(fresh, sources, targets, strict=True):
         difference = compare(source or FileListing(()), target or FileListing(()))
+        if table.delta:  # a copy keeps for its readers what the source has deleted
+            difference = replace(difference, extra=())
         if target is None or source is None:
             missing = each.location if source is None else copy.location
             differences[each.name] = f"no directory {missing}"

@@ -31,6 +31,7 @@ LEASE_SECONDS = 300.0  # a run without a heartbeat for so long counts as interru
 HEARTBEAT_SECONDS = 20.0
 WHOLE_TABLE = "table"
 MARKER, CONDEMNED, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
+GONE = ".causeway/gone"
 OPEN = ".causeway/open"
 _LONGEST_NAME = 150
 _MOST_OBJECTS = 1000  # names in a marker; a run of more objects has the whole table to itself
@@ -154,8 +155,23 @@ def object_path(staging: str, run: str, name: str) -> str:
     return f"{staging}/{run}/{flat}"
 
 
+def is_whole_table(staging: str, location: str) -> bool:
+    """Whether a location is the directory of a run in this staging directory that copied a whole
+    table.
+    """
+    head, _, name = location.rpartition("/")
+    folder, _, run = head.rpartition("/")
+    return folder == staging and is_run(run) and name == WHOLE_TABLE
+
+
+def gone_path(location: str) -> str:
+    """The file that names the files of a copy that its source no longer has."""
+    run, _, name = location.rpartition("/")
+    return f"{run}/{GONE}/{name}"
+
+
 def read_condemned(text: str | None) -> dict[str, float]:
-    """When each directory of a run was condemned, in epoch seconds."""
+    """When each directory of a run, or file of a copy, was condemned, in epoch seconds."""
     try:
         value = json.loads(text or "{}")
         return {str(name): float(when) for name, when in value.items()}

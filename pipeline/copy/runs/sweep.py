@@ -2,7 +2,8 @@
 
 A reader may still use a copy that was just replaced, so a sweep works in two passes. The first one
 condemns an unused directory, in a marker of its run. A sweep at least `grace` seconds later deletes
-it. Both ask the metastore whether the directory is in use.
+it. Both ask the metastore whether the directory is in use. The same holds for files of a copy of
+Delta in use that its source no longer has, which the copy's last continuation has condemned.
 
 Before that, copies whose time to live has ended are withdrawn, so that nothing uses them.
 """
@@ -17,8 +18,10 @@ from pipeline.copy.files import Files
 from pipeline.copy.runs.lease import Clock, run_markers
 from pipeline.copy.runs.staging import (
     CONDEMNED,
+    WHOLE_TABLE,
     RunMarker,
     condemned_text,
+    gone_path,
     open_path,
     read_condemned,
     this_machine,
@@ -62,13 +65,15 @@ def sweep_staging(
         if marker is not None and (run == own or not marker.is_alive(now, machine))
     }
     folders = files.folders([f"{staging}/{run}" for run in markers])
-    closed = []
+    closed, continued = [], []
     for (run, marker), children in zip(markers.items(), folders, strict=True):
         key = (marker.table, marker.created)
         if key not in in_use:
             in_use[key] = used(marker)
         names = [name for name in children if not name.startswith(".")]
         unused = [name for name in names if f"{staging}/{run}/{name}" not in in_use[key]]
+        if WHOLE_TABLE in names and WHOLE_TABLE not in unused:
+            continued.append(f"{staging}/{run}/{WHOLE_TABLE}")
         is_empty = not names and run != own
         if not unused and run != own:  # it has nothing that another run could take over
             closed.append(open_path(staging, run))
@@ -78,7 +83,20 @@ def sweep_staging(
         else:
             swept += SweepResult(kept=len(names))
     files.delete(closed)
+    _delete_gone(files, continued, now, grace)
     return swept
+
+
+def _delete_gone(files: Files, locations: Sequence[str], now: float, grace: float) -> None:
+    """Deletes the files of copies that their sources have not had for `grace` seconds."""
+    texts = files.read_markers([gone_path(location) for location in locations])
+    for location, text in zip(locations, texts, strict=True):
+        known = read_condemned(text)
+        due = [path for path, since in known.items() if now - since >= grace]
+        if due:
+            files.delete([f"{location}/{path}" for path in due])
+            left = {path: since for path, since in known.items() if path not in due}
+            files.write_marker(gone_path(location), condemned_text(left))
 
 
 def _sweep_run(

@@ -216,22 +216,26 @@ class FakeFiles:
         if there is not None and (len(there[0]), there[1]) == (len(found[0]), found[1]):
             self.kept.append(source)
             return FileResult(order, FileStatus.KEPT, 0)
-        self._write_target(target, found)
+        if not self._write_target(target, found):
+            return FileResult(order, FileStatus.FAILED, 0, message="the directory was moved")
         self.sent.append(source)
         self.effects.happen("file")
         return FileResult(order, FileStatus.SENT, len(found[0]), "sum")
 
-    def _write_target(self, target: str, found: tuple[bytes, int]) -> None:
-        """An object appears whole, with a time of its own."""
+    def _write_target(self, target: str, found: tuple[bytes, int]) -> bool:
+        """An object appears whole, with a time of its own. False if another run has moved the
+        directory meanwhile."""
         if is_object_store(target):
             self.effects.happen("half a file")
             self.write(target, found[0])
-            return
+            return True
         part = f"{target.rpartition('/')[0]}/.part"
         self.content[part] = (found[0][: len(found[0]) // 2], 0)
         self.effects.happen("half a file")
-        del self.content[part]
+        if self.content.pop(part, None) is None:
+            return False
         self.content[target] = found
+        return True
 
     def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
         self.made |= set(likes)
@@ -257,11 +261,16 @@ class FakeFiles:
         for source, target in moves.items():
             if self.cannot_move:
                 raise CopyError("this store copies nothing")
-            if source in self.content:
+            if source not in self.content:
+                continue
+            if is_object_store(source):
                 self.write(target, self.content[source][0])
-                self.effects.happen("file moved")
+                self.effects.happen("file copied")
                 del self.content[source]
-                moved.add(source)
+            else:
+                self.content[target] = self.content.pop(source)
+            moved.add(source)
+            self.effects.happen("file moved")
         return frozenset(moved)
 
     def delete(self, locations: Sequence[str]) -> None:

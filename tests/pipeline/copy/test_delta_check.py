@@ -72,12 +72,12 @@ def test_a_killed_copy_of_a_table_of_delta_leaves_the_old_one() -> None:
     while True:
         world = delta()
         world.copy()
-        old = world.fresh()[""]
-        before = world.files.read(old)
         world.open_write("w")
         world.put("file:///c1/t", {f"_delta_log/{2:020}.json": named("c", 4)})
         world.close_write("w")
-        killed = world.copy_killed_at(effect)
+        old = world.objects.table(T).placement.copies[0].location
+        before = world.files.read(old)
+        killed = world.copy_killed_at(effect, again=True)
         assert world.files.read(old) == before
         assert set(world.fresh().values()) <= {*world.directories()} - {old}
         world.check()

@@ -25,6 +25,7 @@ BETWEEN = (
     "marker",
     "noted",
     "moved",
+    "file copied",
     "file moved",
     "deleted",
     "listed",

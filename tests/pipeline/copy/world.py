@@ -99,12 +99,12 @@ class World:
         plan = self.plan(*names, again=again)
         return run_copy(plan, self.objects, self.context, CopyOptions(), self.limits, keep)
 
-    def copy_killed_at(self, effect: int) -> bool:
+    def copy_killed_at(self, effect: int, again: bool = False) -> bool:
         """Whether it was killed; it counts as dead afterwards."""
         self.effects.count, self.effects.kill_at = 0, effect
         killed = True
         with contextlib.suppress(Killed):
-            self.copy()
+            self.copy(again=again)
             killed = False
         self.effects.kill_at = None
         self.now += LEASE_SECONDS + 1
