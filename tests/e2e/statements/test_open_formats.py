@@ -19,10 +19,12 @@ from pyhive.exc import OperationalError
 from TCLIService import ttypes
 
 from cli.main import main
+from cli.server.admin import call
 from cli.stack.plan import GUARD, StackSpec
 from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName, TableRef
 from conf.placement import read_placement
+from conf.settings.load import load
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import SPARK_MAJOR, guard_jar
 from router.claim import KEY
@@ -229,12 +231,34 @@ def test_claims_are_compared(lake: Stack, table: str) -> None:
         _assign(lake, table, here)
 
 
+Files = set[tuple[str, int, int]]
+"""Paths, lengths and times of change."""
+
+
+def _files(folder: Path) -> Files:
+    found = ((path, path.stat()) for path in folder.rglob("*") if path.is_file())
+    return {(str(path.relative_to(folder)), s.st_size, s.st_mtime_ns) for path, s in found}
+
+
+def _size(files: Files) -> int:
+    return sum(size for _, size, _ in files)
+
+
+def _copied(before: Files, after: Files) -> list[tuple[str]]:
+    """The answer of a copy that sends only what is new."""
+    new = after - before
+    assert 0 < len(new) < len(after)
+    return [(f"1 copied, 0 fresh, {_size(new)} bytes in {len(new)} files",)]
+
+
 def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None:
-    """Deletion vectors, a changed schema and a checkpoint included; stale copies are not read."""
+    """Deletion vectors, a changed schema and a checkpoint included; stale copies are not read.
+    Later copies send the files that the first one does not have."""
     name, copy = "lake.copied", f"ALTER TABLE lake.copied COPY {C2} TO {C3}"
     endpoint = server(lake, None)
     everything = f"SELECT * FROM {name} ORDER BY id"
     files = f"SELECT DISTINCT input_file_name() FROM {name}"
+    primary = lake.layout.warehouse(C2) / "lake.db" / "copied"
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
         cursor = connection.cursor()
         rows(
@@ -246,6 +270,7 @@ def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None
             copy,
             f"USE CLUSTER {C3}",
         )
+        first = _files(primary)
         assert rows(cursor, everything) == [(0, "a b"), (1, "a b"), (2, "a b")]
         read = [path for (path,) in rows(cursor, files)]
         assert read
@@ -255,14 +280,26 @@ def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None
             "USE CLUSTER",
             f"DELETE FROM {name} WHERE id = 1",
             f"ALTER TABLE {name} ADD COLUMN w INT",
+            f"INSERT INTO {name} VALUES (3, 'a b', NULL)",
             f"UPDATE {name} SET w = 7 WHERE id = 2",
         )
-        now = [(0, "a b", None), (2, "a b", 7)]
+        now = [(0, "a b", None), (2, "a b", 7), (3, "a b", None)]
         assert rows(cursor, everything) == now
         with pytest.raises(OperationalError, match=r"CW105.*lake.copied is stale"):
             rows(cursor, f"USE CLUSTER {C3}", everything)
-        rows(cursor, copy)
-        primary = lake.layout.warehouse(C2) / "lake.db" / "copied"
+        second = _files(primary)
+        assert rows(cursor, copy) == _copied(first, second)
+        rows(cursor, "USE CLUSTER", f"INSERT INTO {name} VALUES (4, 'a b', 8)")
+        now.append((4, "a b", 8))
+        third = _files(primary)
+        assert rows(cursor, copy, f"USE CLUSTER {C3}", everything) == now
+        query = f"/v1/history/copies?table={name}"
+        records = call(load(lake.layout.settings).operating, "GET", query)["copies"]
+        assert [(each["bytes"], each["sent"]) for each in records] == [
+            (_size(third), _size(third - second)),
+            (_size(second), _size(second - first)),
+            (_size(first), _size(first)),
+        ]
         assert any(primary.glob("**/deletion_vector_*.bin"))
         assert any(primary.glob("_delta_log/*.checkpoint*"))
         primary.rename(away := primary.with_name("away"))

@@ -1,5 +1,6 @@
 """Copies and replications between file:// and hdfs://, on a real HDFS in one process."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
+from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_report import CopyReport
@@ -82,6 +84,45 @@ class Desk:
         )
 
 
+class DeltaDesk(Desk):
+    """The table is one of Delta, and has a commit and a data file."""
+
+    def __post_init__(self) -> None:
+        self.metastore = FakeMetastore(Effects())
+        self.objects = ObjectCatalog(self.metastore, C1)
+        self.facts = PlacementStore(self.metastore, C1)
+        parameters = {"spark.sql.sources.provider": "delta"}
+        table = Table.make(T, (("a", "int"),), location=f"{self.root}/t", parameters=parameters)
+        self.metastore.add_table(table)
+        self.commit(0)
+
+    def commit(self, version: int) -> None:
+        self.facts.open_write(T, "w", None, 0, "test")
+        self.files.write_marker(f"{self.root}/t/p=1/part-{version}", "data")
+        add = json.dumps({"add": {"path": f"p=1/part-{version}", "size": 4}})
+        self.files.write_marker(f"{self.root}/t/_delta_log/{version:020}.json", add)
+        pointer = f"{self.root}/t/_delta_log/_last_checkpoint"
+        self.files.write_marker(pointer, json.dumps({"version": version}))
+        self.facts.close_write(T, "w", None)
+
+    def check_continued_copies(self, root: str) -> None:
+        """Each copy sends a data file, a commit and the pointer to a checkpoint."""
+        locations = set()
+        for version in range(1, 5):
+            report = self.copy(root)
+            assert (report.files_sent, report.files_kept) == (3, 2 * (version - 1))
+            table = self.objects.table(T)
+            [copy] = table.placement.copies
+            assert table.placement.is_fresh(copy)
+            assert self.read(copy.location) == self.read(f"{self.root}/t")
+            [there] = self.objects.objects(table, [""])
+            checked = verify_copies(self.files, self.objects, table, [there], C2, CopyOptions())
+            assert (checked.compared, checked.findings) == (1, ())
+            locations.add(copy.location)
+            self.commit(version)
+        assert len(locations) == 1
+
+
 @pytest.fixture(scope="module")
 def files() -> SparkFiles:
     return SparkFiles(open_session("local[2]"))
@@ -128,6 +169,11 @@ def test_files_of_a_dead_run_are_not_sent_again(
     report = desk.copy(f"{target}/copies")
     assert (report.files_sent, report.files_kept, report.bytes_sent) == (0, 3, 0)
     assert report.published == ["ds=1", "ds=2"]
+
+
+def test_a_copy_of_a_delta_table_is_continued(ends: tuple[str, str], files: SparkFiles) -> None:
+    source, target = ends
+    DeltaDesk(source, files).check_continued_copies(f"{target}/copies")
 
 
 def test_a_replication_follows_its_source(ends: tuple[str, str], files: SparkFiles) -> None:
