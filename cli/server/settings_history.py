@@ -19,7 +19,7 @@ from conf.settings.settings import Settings
 
 class SettingsHistory:
     """Copies of the settings file at `path`, in `folder`, which must not exist yet and which no
-    other user may enter. `latest` is the newest copy."""
+    other user may enter. `latest` is the newest copy, and `settings` are what it says."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         """Raises as `record`."""
@@ -29,10 +29,10 @@ class SettingsHistory:
         self._rules = ""
         self.latest = folder / f"latest{path.suffix}"
         folder.mkdir()
-        self.record()
+        self.settings = self.record()
 
-    def record(self) -> None:
-        """Copies the file as it is now, if it changed and is valid.
+    def record(self) -> Settings:
+        """Copies the file as it is now, if it changed and is valid; returns what it says.
 
         Raises UnreadableSettings, or BadSetting naming file, key and reason; then nothing changes.
         """
@@ -44,9 +44,9 @@ class SettingsHistory:
             rules = _rules_named(new)
             copy = _rules_of(new)
             copy.write_text(rules)
-            load(new, _instead(new))  # the files may be half written at this moment
+            settings = load(new, _instead(new))  # the files may be half written at this moment
             if self._count and text == self.latest.read_bytes() and rules == self._rules:
-                return
+                return self.settings
             number = self._folder / f"{self._count:06}{new.suffix}"
             copy.replace(_rules_of(number))
             number.write_bytes(text)
@@ -55,6 +55,8 @@ class SettingsHistory:
         except OSError as error:
             raise UnreadableSettings(f"{self._path}: {error.strerror}.") from error
         self._count += 1
+        self.settings = settings
+        return settings
 
 
 def newest(latest: Path) -> Settings:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cli.server.settings_history import SettingsHistory
 from cli.server.signals import install_sighup_handler
 from conf.errors import CausewayError
+from conf.logs.logs import set_log_level
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from proxy.administration.admin import ENDING
@@ -56,7 +57,7 @@ async def supervise(
 
         async def ask(action: str, argument: str) -> Any:
             if action == RELOAD:
-                history.record()
+                _reload(history)
             return await supervisor.ask(action, argument)
 
         audit = _audit(settings, exits)
@@ -73,7 +74,7 @@ async def supervise(
                 await serving
         finally:
             admin.close()
-            await supervisor.end(settings.operating.drain_timeout + ENDING)
+            await supervisor.end(history.settings.operating.drain_timeout + ENDING)
 
 
 def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
@@ -120,7 +121,7 @@ def _install_handlers(
 
     def reload() -> None:
         try:
-            history.record()
+            _reload(history)
         except CausewayError as error:
             _log.error("settings not reloaded: %s", error)
         else:
@@ -129,6 +130,12 @@ def _install_handlers(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
     install_sighup_handler(reload)
+
+
+def _reload(history: SettingsHistory) -> None:
+    """Reads the settings again for the workers, and applies those of this process: the level of
+    the log, and at the end the drain time. Raises as `SettingsHistory.record`."""
+    set_log_level(history.record().operating.log_level)
 
 
 def _reserved(settings: Settings, exits: ExitStack) -> ListenAddresses:

@@ -453,6 +453,29 @@ def test_sigterm_waits_for_running_statements(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
+def test_after_a_reload_sigterm_waits_for_as_long_as_that_has_said(tmp_path: Path) -> None:
+    """So does the supervisor, which would end its workers 3.3 s after SIGTERM without it."""
+
+    async def scenario(there: Served) -> None:
+        conf, log = tmp_path / "causeway.toml", tmp_path / "log"
+        conf.write_text(conf.read_text().replace('"300ms"', '"1m"') + 'log.level = "debug"\n')
+        there.process.send_signal(signal.SIGHUP)
+        await until(lambda: log.read_text().count("settings reloaded: ") == 2)
+        there.cluster.sleeping.add("SELECT long")
+        client, _ = await there.one_of_each("ann")
+        executing = asyncio.ensure_future(client.execute("SELECT long"))
+        await until(lambda: len(there.cluster.operations) == 1)
+        there.process.terminate()
+        await asyncio.sleep(4.5)
+        for each in there.cluster.operations.values():
+            there.cluster.end(each)
+        assert error_of(await executing) is None
+        client.close()
+        assert await there.process.wait() == 0
+
+    play(tmp_path, scenario, drain="300ms")
+
+
 def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         workers = there.workers()
