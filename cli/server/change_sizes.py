@@ -87,7 +87,7 @@ async def _read(child: Process, lines: list[bytes]) -> None:
     assert child.stdout is not None
     with suppress(ValueError):  # a line of more than LONGEST_LINE
         async for line in child.stdout:
-            lines.append(line)  # noqa: PERF401  the lines until a time-out count
+            lines.append(line)  # those until a time-out count, too
     await child.wait()
 
 
