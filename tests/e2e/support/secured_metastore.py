@@ -91,6 +91,8 @@ def _core(protection: str) -> dict[str, str]:
     return {
         "hadoop.security.authentication": "kerberos",
         "hadoop.rpc.protection": protection,
+        # By default a minute: until then it would call HDFS with a ticket of seconds that is over.
+        "hadoop.kerberos.min.seconds.before.relogin": "1",
         "hadoop.proxyuser.causeway.hosts": "*",
         "hadoop.proxyuser.causeway.groups": "*",
         "hadoop.proxyuser.causeway.users": "*",
