@@ -102,7 +102,7 @@ slow: install $(GUARD) ## tests that take seconds but no server
 e2e: install $(GUARD) ## tests on the real stack
 	$(BIN)/pytest -m "e2e and $(CORE)"
 
-long: install $(GUARD) build/moto/bin/moto_server ## variants of other tests, and long runs (some twenty minutes)
+long: install $(GUARD) build/moto/bin/moto_server ## variants of other tests, and long runs (minutes)
 	$(BIN)/pytest -m long --durations=15
 
 bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, history, routing, copies, Hudi pulls

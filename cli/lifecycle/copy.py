@@ -163,15 +163,14 @@ class CopyCommand:
     def files(self) -> "SparkFiles":
         """Spark, started when files are first touched: often there is nothing to do."""
         if self._files is None:
-            from pipeline.spark.hadoop_login import jvm_settings, login_settings
+            from pipeline.spark.hadoop_login import session_settings
             from pipeline.spark.session import open_session
             from pipeline.spark.spark_files import SparkFiles
 
             endpoints = read_endpoints(self.args.hadoop_conf, Path.cwd())
             filesystems = self.settings.topology.filesystems().values()
-            conf = login_settings(self.settings.metastore_login, filesystems)
-            conf |= jvm_settings(endpoints)
-            conf |= dict(each.partition("=")[::2] for each in self.args.spark_conf)
+            login, given = self.settings.metastore_login, self.args.spark_conf
+            conf = session_settings(login, filesystems, endpoints, given)
             session = open_session(self.args.master, conf, "causeway copy")
             self._files = SparkFiles(session, endpoints)
         return self._files

@@ -328,11 +328,11 @@ class _Files:
             return self._storage
 
     def _session(self) -> "SparkSession":
-        from pipeline.spark.hadoop_login import jvm_settings, login_settings
+        from pipeline.spark.hadoop_login import session_settings
         from pipeline.spark.session import open_session
 
-        conf = login_settings(self._login, self._filesystems) | jvm_settings(self._endpoints())
-        conf |= dict(each.partition("=")[::2] for each in self._args.spark_conf)
+        given = self._args.spark_conf
+        conf = session_settings(self._login, self._filesystems, self._endpoints(), given)
         return open_session(self._args.master, conf, "causeway lifecycle")
 
     def _endpoints(self) -> Mapping[str, Mapping[str, str]]:

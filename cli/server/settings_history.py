@@ -28,11 +28,12 @@ class SettingsHistory:
         self._count = 0
         self._rules = ""
         self.latest = folder / f"latest{path.suffix}"
+        self.settings: Settings
         folder.mkdir()
-        self.settings = self.record()
+        self.record()
 
-    def record(self) -> Settings:
-        """Copies the file as it is now, if it changed and is valid; returns what it says.
+    def record(self) -> None:
+        """Copies the file as it is now, if it changed and is valid.
 
         Raises UnreadableSettings, or BadSetting naming file, key and reason; then nothing changes.
         """
@@ -46,7 +47,7 @@ class SettingsHistory:
             copy.write_text(rules)
             settings = load(new, _instead(new))  # the files may be half written at this moment
             if self._count and text == self.latest.read_bytes() and rules == self._rules:
-                return self.settings
+                return
             number = self._folder / f"{self._count:06}{new.suffix}"
             copy.replace(_rules_of(number))
             number.write_bytes(text)
@@ -56,7 +57,6 @@ class SettingsHistory:
             raise UnreadableSettings(f"{self._path}: {error.strerror}.") from error
         self._count += 1
         self.settings = settings
-        return settings
 
 
 def newest(latest: Path) -> Settings:

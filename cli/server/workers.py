@@ -135,7 +135,8 @@ def _install_handlers(
 def _reload(history: SettingsHistory) -> None:
     """Reads the settings again for the workers, and applies those of this process: the level of
     the log, and at the end the drain time. Raises as `SettingsHistory.record`."""
-    set_log_level(history.record().operating.log_level)
+    history.record()
+    set_log_level(history.settings.operating.log_level)
 
 
 def _reserved(settings: Settings, exits: ExitStack) -> ListenAddresses:

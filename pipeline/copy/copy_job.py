@@ -276,8 +276,8 @@ class CopyJob:
         }
 
     def _verify(self, copies: Sequence[ObjectCopy]) -> tuple[list[ObjectCopy], dict[str, str]]:
-        """The copies whose source is unchanged and whose target has what was to be sent; and the
-        difference of each copy whose source is unchanged and whose target does not.
+        """The copies with an unchanged source, and with all that was to be sent in their target;
+        and for the others with an unchanged source what their target lacks or has otherwise.
         """
         files = self.context.files
         after = files.listings([copy.item.source for copy in copies])

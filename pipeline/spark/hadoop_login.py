@@ -29,6 +29,19 @@ _ASKS, _NO_KEYS = "Unable to obtain password", "the keytab has no keys of this p
 _LAUNCH_OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
+def session_settings(
+    login: MetastoreLogin,
+    filesystems: Iterable[str],
+    endpoints: Mapping[str, Mapping[str, str]],
+    given: Iterable[str],
+) -> dict[str, str]:
+    """Spark settings of a session that copies between these file systems. `given`, each as
+    `NAME=VALUE`, take precedence over those of the log-in.
+    """
+    settings = login_settings(login, filesystems) | jvm_settings(endpoints)
+    return settings | dict(each.partition("=")[::2] for each in given)
+
+
 def login_settings(login: MetastoreLogin, filesystems: Iterable[str] = ()) -> dict[str, str]:
     """Spark settings of a session that logs in with this keytab; none without one.
 

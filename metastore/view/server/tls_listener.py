@@ -1,7 +1,7 @@
 """Accepts clients of the view that speak TLS.
 
-An asyncio server reports a connection only when its handshake is over, so that limits of clients
-would not count one whose handshake never ends. This listener reports each connection at once.
+An asyncio server reports a connection only when its handshake is over, so the limits of clients
+would not count unfinished handshakes. This listener reports each connection at once.
 
 A client that speaks Thrift without TLS gets an error of Thrift, which says so.
 """

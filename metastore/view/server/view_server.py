@@ -157,7 +157,7 @@ class ViewServer:
         streams: Coroutine[None, None, Streams],
         refuse: Callable[[], None],
     ) -> None:
-        """Serves one client, whose streams the coroutine returns, or refuses it."""
+        """Serves one client, or refuses it. `streams` returns its streams once they are open."""
         task = asyncio.current_task()
         assert task is not None
         slot = self._client_limits.admit(address, task.cancel)

@@ -123,8 +123,8 @@ def test_a_caller_without_a_ticket_is_refused_by_name(site: Site) -> None:
     began = time.monotonic()
     done = site.copy("west_table", "--to", "east", "--spark-conf", "spark.kerberos.keytab=")
     assert done.returncode == 1
-    said = f"{site.hdfs.uri} ({NAMENODE}) refused "
-    assert said in done.stdout + done.stderr, done.stderr[-3000:]
+    refusal = f"{site.hdfs.uri} ({NAMENODE}) refused "
+    assert refusal in done.stdout + done.stderr, done.stderr[-3000:]
     assert "CW615" in done.stdout + done.stderr
     assert time.monotonic() - began < 90
 
