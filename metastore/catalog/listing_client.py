@@ -6,8 +6,10 @@ is no answer.
 """
 
 import asyncio
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from conf.catalog.listing import ListedTable
 from conf.catalog.spark_table import SparkTable
@@ -22,6 +24,7 @@ from metastore.errors import MetastoreDown, MetastoreRefused
 LIMIT = 1_000_000  # columns and tables, some 100 bytes each
 REST = 600.0  # seconds without questions as large as one that was too large
 MOST_DESCRIBED = 5_000  # tables in one answer
+FEW_DESCRIBED = 100  # tables that are read in one call
 
 
 @dataclass(slots=True)
@@ -115,16 +118,17 @@ class TableListing:
         if len(names) > MOST_DESCRIBED or not await self._is_known(database):
             return None
 
-        def read(client: HmsClient) -> list[SparkTable | None]:
-            found = {
-                each.ref.name: spark_table(each) for each in client.get_tables(database, names)
-            }
-            return [found.get(name) for name in names]
+        def read(client: HmsClient, some: Sequence[str]) -> dict[str, SparkTable | None]:
+            return {each.ref.name: spark_table(each) for each in client.get_tables(database, some)}
 
+        # Two calls at a time: the metastore reads the next tables while these are decoded.
+        halves = [names[::2], names[1::2]] if len(names) > FEW_DESCRIBED else [names]
+        reads = (self._pool.run(partial(read, some=half)) for half in halves)
         try:
-            return await self._pool.run(read)
+            found = dict(ChainMap(*await asyncio.gather(*reads)))
         except (MetastoreDown, MetastoreRefused):
             return None
+        return [found.get(name) for name in names]
 
     async def _names_in(
         self,

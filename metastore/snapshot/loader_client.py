@@ -24,24 +24,22 @@ from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
 from conf.settings.settings import Metadata, Settings, Writers
 from conf.write_ids import new_id
-from metastore.catalog.describe import describe
 from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
-from metastore.catalog.sizes import known_size
-from metastore.catalog.spark_table import packed, spark_database, spark_table, unpacked
+from metastore.catalog.spark_table import spark_database, spark_table, unpacked
 from metastore.client.async_client import ClientPool
 from metastore.client.changes.change_tracker import ChangeTracker
 from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
-from metastore.client.single_flight import SingleFlight
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
-from metastore.placement.open_formats import why_not_copied
 from metastore.placement.placement_store import PlacementStore
 from metastore.placement.table_copies import table_copies
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
+from metastore.snapshot.crawls import Crawls
 from metastore.snapshot.partitions_client import PartitionLoader
 from metastore.snapshot.slices import Selector
-from metastore.snapshot.snapshot import LoadToken, Snapshot, TableRecord
+from metastore.snapshot.snapshot import Snapshot
+from metastore.snapshot.table_loads import TableLoads
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -65,13 +63,15 @@ class SnapshotLoader:
         )
         self._sync = ViewSync.of(settings)
         self._tracker = ChangeTracker(settings)
-        self._tables: SingleFlight[TableRef, bool] = SingleFlight(self._read_table)
-        self._databases: SingleFlight[str, bool] = SingleFlight(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
         remembered = _is_remembered(settings)
         self._functions = SqlFunctions(self._pool)
         self._listing = TableListing(self._pool, self._tracker) if remembered else None
         self._describes = remembered and settings.writers is Writers.VIEWS
+        self._tables = TableLoads(
+            snapshot, self._pool, self._tracker, self._default, self._describes
+        )
+        self._crawls = Crawls()
 
     def close(self) -> None:
         """Ends the threads when their calls end."""
@@ -83,13 +83,15 @@ class SnapshotLoader:
 
     async def load(self, tables: Iterable[TableRef]) -> None:
         """Loads tables that the snapshot lacks. Raises MetastoreDown, UnreadableFacts."""
-        missing = [ref for ref in dict.fromkeys(tables) if not self._knows(ref)]
-        await asyncio.gather(*(_until_kept(self._tables, ref) for ref in missing))
+        refs = tuple(dict.fromkeys(tables))
+        await self._tables.wait_for_ahead(refs)
+        missing = [ref for ref in refs if not self._knows(ref)]
+        await asyncio.gather(*map(self._tables.load, missing))
 
     async def load_database(self, name: str) -> None:
         """Loads whether the database exists; if the metastore is down, memory serves."""
         try:
-            await _until_kept(self._databases, name)
+            await self._tables.load_database(name)
         except MetastoreDown:
             try:
                 self._snapshot.database_exists(name)
@@ -129,7 +131,12 @@ class SnapshotLoader:
 
     async def table_names(self, database: str) -> Sequence[str] | None:
         """The present tables and views in the metastore's order; None: not known for certain."""
-        return None if self._listing is None else await self._listing.names_in(database)
+        if self._listing is None:
+            return None
+        names = await self._listing.names_in(database)
+        if names is not None and self._describes:
+            self._crawls.list_was_shown(database, names)
+        return names
 
     async def view_names(self, database: str) -> Sequence[str] | None:
         """The present views in the metastore's order; None: not known for certain."""
@@ -198,7 +205,9 @@ class SnapshotLoader:
         """
         chosen = selectors or {}
         refs = tuple(dict.fromkeys(tables))
+        await self._tables.wait_for_ahead(refs)
         unchanged = await self._tracker.unchanged(refs)
+        self._read_ahead(refs)
         due = [
             ref
             for ref in refs
@@ -217,7 +226,7 @@ class SnapshotLoader:
         before = self._snapshot.table(ref) if known else None
         if not (known and unchanged):
             try:
-                await _until_kept(self._tables, ref)
+                await self._tables.load(ref)
             except MetastoreDown:
                 if not known:
                     raise
@@ -225,8 +234,17 @@ class SnapshotLoader:
         for _ in range(ATTEMPTS):
             if await self._partitions.ensure(ref, selectors):
                 return not known or self._snapshot.table(ref) != before
-            await _until_kept(self._tables, ref)
+            await self._tables.load(ref)
         raise ChangedMeanwhile(f"{ref} kept changing while its partitions were read")
+
+    def _read_ahead(self, refs: Sequence[TableRef]) -> None:
+        """Begins to read the tables that a crawl will ask for after this one."""
+        if len(refs) == 1:
+            (ref,) = refs
+            following = self._crawls.next_tables(ref.db, ref.name)
+            self._tables.read_ahead(
+                ref.db, [name for name in following if not self._knows(TableRef(ref.db, name))]
+            )
 
     def _knows(self, ref: TableRef) -> bool:
         try:
@@ -241,64 +259,6 @@ class SnapshotLoader:
         if placement is not None and _UNREACHABLE not in placement.open:
             distrusted = replace(placement, open=(*placement.open, _UNREACHABLE))
             self._snapshot.place(ref, distrusted)
-
-    def _read_table(self, ref: TableRef) -> "asyncio.Future[bool]":
-        def read(client: HmsClient) -> TableRecord | None:
-            try:
-                table, placement = PlacementStore(client, self._default).table(ref)
-            except NoSuchObject:
-                return None
-            kept = packed(table) if self._describes else b""
-            size = known_size(table.parameters)
-            copyable = why_not_copied(table) is None
-            return TableRecord(
-                describe(table), placement, packed=kept, size=size, copyable=copyable
-            )
-
-        began = self._tracker.reading()
-
-        def keep(record: TableRecord | None, token: LoadToken) -> bool:
-            kept = self._snapshot.put_table(ref, record, token)
-            if kept:
-                self._tracker.was_read(ref, began)
-            return kept
-
-        return self._load(ref, read, keep)
-
-    def _read_database(self, name: str) -> "asyncio.Future[bool]":
-        def read(client: HmsClient) -> bool:
-            try:
-                client.get_database(name)
-            except NoSuchObject:
-                return False
-            return True
-
-        return self._load(
-            name, read, lambda exists, token: self._snapshot.put_database(name, exists, token)
-        )
-
-    def _load(
-        self,
-        key: TableRef | str,
-        read: Callable[[HmsClient], T],
-        keep: Callable[[T, LoadToken], bool],
-    ) -> "asyncio.Future[bool]":
-        """Starts a load; its result is whether the snapshot kept what was read."""
-        token = self._snapshot.begin(key)
-        kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-        def on_loaded(loaded: "asyncio.Future[T]") -> None:
-            self._snapshot.end(key, token)
-            if loaded.cancelled():
-                kept.cancel()
-            elif (error := loaded.exception()) is not None:
-                kept.set_exception(error)
-                kept.exception()  # retrieve it, so that asyncio does not log it
-            else:
-                kept.set_result(keep(loaded.result(), token))
-
-        self._pool.submit(read).add_done_callback(on_loaded)
-        return kept
 
     # writes
 
@@ -380,14 +340,6 @@ class SnapshotLoader:
                 return None
 
         return await self._pool.run(run)
-
-
-async def _until_kept(loads: SingleFlight[K, bool], key: K) -> None:
-    """Loads until the result was not invalidated during the load."""
-    for _ in range(ATTEMPTS):
-        if await loads.ask(key):
-            return
-    raise ChangedMeanwhile(f"{key} kept changing while it was read")
 
 
 def _is_remembered(settings: Settings) -> bool:

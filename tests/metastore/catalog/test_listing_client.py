@@ -12,7 +12,7 @@ from conf.names import TableRef
 from conf.settings.security.upstream_auth import Login, Proof
 from conf.settings.settings import Metadata, Settings
 from metastore.catalog import listing_client
-from metastore.catalog.listing_client import LIMIT, TableListing
+from metastore.catalog.listing_client import FEW_DESCRIBED, LIMIT, TableListing
 from metastore.catalog.spark_table import spark_database
 from metastore.client.async_client import ClientPool
 from metastore.client.changes.change_tracker import ChangeTracker
@@ -371,3 +371,18 @@ def test_a_database_has_what_spark_shows_of_it() -> None:
     assert spark_database(made) == expected
     made.location = "hdfs://c1:8020/sales/../x"
     assert spark_database(made).location is None
+
+
+def test_many_tables_are_described_by_two_calls_in_the_same_order(hms, view) -> None:
+    names = [f"t{number:03}" for number in range(FEW_DESCRIBED + 1)]
+    for number, name in enumerate(names):
+        hms.add(a_table(name, number % 3 + 1))
+
+    async def scenario(listed: TableListing) -> None:
+        described = await listed.described("default", names)
+        assert described is not None
+        columns = [0 if each is None else len(each.columns) for each in described]
+        assert columns == [number % 3 + 1 for number in range(len(names))]
+
+    run(settings_of(hms, view), scenario)
+    assert hms.calls["get_table_objects_by_name"] == 2
