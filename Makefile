@@ -6,6 +6,8 @@ BIN := .venv/bin
 BESIDE :=
 # `make test` leaves to others what needs an environment of its own, and variants of its tests.
 CORE := not clients and not long
+# Where the tests on the real stack are. To collect all others takes ten seconds of a processor.
+E2E := tests/e2e tests/dialect/test_spark_lexer.py tests/dialect/test_spark_tables.py tests/cli/stack/test_local_metastore.py
 STAMP := .venv/.installed
 GUARD := guard/target/causeway-guard.jar
 STAMP4 := .venv4/.installed
@@ -15,6 +17,9 @@ HASHED := $(PIP) --require-hashes
 LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate
 
 .DEFAULT_GOAL := help
+
+# Containers often forbid Python to keep compiled modules: each of the lanes would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
@@ -47,7 +52,7 @@ run: $(STAMP4) $(GUARD4)
 	.venv4/bin/python -m cli.main up --dir .causeway4
 
 test: $(STAMP4) $(GUARD4)
-	$(BESIDE) .venv4/bin/python -m pytest -m "spark4 and $(CORE)" --durations=15
+	$(BESIDE) .venv4/bin/python -m pytest -m "spark4 and $(CORE)" --durations=15 $(E2E)
 else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
@@ -67,13 +72,13 @@ shared: install $(GUARD) ## the tests that share one stack
 	$(BIN)/pytest -m "shared and $(CORE)" --durations=15 tests/e2e
 
 serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
-	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --ignore=tests/pipeline --ignore=tests/guard --durations=15
+	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --ignore=tests/pipeline --ignore=tests/guard --ignore=tests/e2e --durations=15
 
 pipelines: install $(GUARD) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines and the guard
 	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --durations=15 tests/pipeline tests/guard
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
-	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --ignore=tests/e2e/lifecycle --durations=15
+	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --ignore=tests/e2e/lifecycle --durations=15 $(E2E)
 
 feeds: install $(GUARD) ## of the tests that have their own, those of feeds and Hudi tables
 	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --durations=15 tests/e2e/lifecycle
@@ -97,10 +102,10 @@ lint: install ## style, types and import rules
 	$(BIN)/lint-imports
 
 slow: install $(GUARD) ## tests that take seconds but no server
-	$(BIN)/pytest -m "slow and $(CORE)"
+	$(BIN)/pytest -m "slow and $(CORE)" --ignore=tests/e2e
 
 e2e: install $(GUARD) ## tests on the real stack
-	$(BIN)/pytest -m "e2e and $(CORE)"
+	$(BIN)/pytest -m "e2e and $(CORE)" $(E2E)
 
 long: install $(GUARD) build/moto/bin/moto_server ## variants of other tests, and long runs (minutes)
 	$(BIN)/pytest -m long --durations=15

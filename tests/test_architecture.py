@@ -128,6 +128,20 @@ def test_tests_of_a_module_lie_in_the_mirror_of_its_folder() -> None:
     assert sorted(astray) == sorted(NAMED_ALIKE), astray
 
 
+def test_lanes_collect_all_tests_of_the_real_stack() -> None:
+    """`make` collects the folder tests/e2e and files that it names."""
+    (named,) = re.findall(r"^E2E := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    folder, *files = named.split()
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "mark.e2e" in path.read_text()
+    } - {"tests/test_architecture.py"}
+    assert {each for each in found if not each.startswith(f"{folder}/")} == set(files)
+    apart = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("test_*.py")}
+    assert apart <= found, "lanes without a stack do not collect this folder"
+
+
 def test_no_test_looks_at_private_attributes() -> None:
     """What a test asserts or changes is what others could see or do, too."""
     found = {
