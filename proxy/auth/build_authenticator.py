@@ -2,7 +2,6 @@
 
 from conf.settings.security.authentication import Auth, Identity
 from proxy.auth.authenticator import Authenticator, NoAuthentication
-from proxy.auth.ldap.ldap_client import LdapPasswords
 from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.passwords.password_client import AnyPassword, CustomPasswords, FilePasswords
 from proxy.auth.throttled_authenticator import PasswordBackend, ThrottledAuthenticator
@@ -47,6 +46,8 @@ def _gssapi(identity: Identity) -> GssapiServer:
 
 def _passwords(identity: Identity) -> PasswordBackend | None:
     if identity.ldap is not None:
+        from proxy.auth.ldap.ldap_client import LdapPasswords  # ldap3 is large
+
         return LdapPasswords(identity.ldap)
     if identity.password_file is not None:
         return FilePasswords(identity.password_file)
