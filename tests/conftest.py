@@ -23,6 +23,9 @@ from pipeline.spark.jar import SPARK_MAJOR
 _QUICK = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:MetaspaceSize=256m"
 )
+# Hadoop asks programs (`chmod`, `ls`) about each local file: Java starts them without a program
+# between. The embedded metastore's database need not outlive the machine.
+_QUICK += " -Djdk.lang.Process.launchMechanism=VFORK -Dderby.system.durability=test"
 # The classes that Spark loads are mapped from an archive, where `make test` has made one.
 _ARCHIVE = Path(__file__).resolve().parents[1] / "build" / "spark.jsa"
 # To verify the classes that a Spark loads takes a sixth of its start. The guard changes classes as

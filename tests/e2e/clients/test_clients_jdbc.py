@@ -107,6 +107,7 @@ def test_hive_jdbc_4(
         _same(results["direct"], results[way])
 
 
+@pytest.mark.long  # 2.3 and 4.0 stand for it; beeline talks HTTPS
 def test_hive_jdbc_3(
     probe: Probe, fronts: Fronts, trust: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

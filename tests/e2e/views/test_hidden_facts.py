@@ -8,7 +8,7 @@ import pytest
 from pyhive.exc import OperationalError
 
 from cli.stack.stack import Stack
-from tests.e2e.conftest import C1, C2, Sql, Tables
+from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows
 
 pytestmark = pytest.mark.e2e
 
@@ -51,7 +51,10 @@ def unwritten(facts: Mapping[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("how", FORMATS)
-def test_no_statement_shows_them(sql: Sql, tables: Tables, db: str, how: str) -> None:
+def test_no_statement_shows_them(
+    connect: Connect, sql: Sql, tables: Tables, db: str, how: str
+) -> None:
+    cursors = {cluster: connect(cluster).cursor() for cluster in (None, C1, C2)}
     for table in copied(sql, tables, db, how):
         assert tables.facts(table), "the table has facts"
         name = table.partition(".")[2]
@@ -69,11 +72,11 @@ def test_no_statement_shows_them(sql: Sql, tables: Tables, db: str, how: str) ->
                 f"SHOW TABLE EXTENDED IN {db} LIKE '{name}' PARTITION (day = 'mon')",
             ]
         for statement in statements:
-            for cluster in (None, C1, C2):
+            for cluster, cursor in cursors.items():
                 if cluster is C2 and statement.startswith("EXPLAIN"):
                     continue
-                assert "causeway" not in str(sql(statement, cluster=cluster)), statement
-    shown = str(sql(f"SHOW TBLPROPERTIES {db}.whole ('causeway.write')", cluster=C1))
+                assert "causeway" not in str(rows(cursor, statement)), statement
+    shown = str(rows(cursors[C1], f"SHOW TBLPROPERTIES {db}.whole ('causeway.write')"))
     assert "does not have property: causeway.write" in shown
 
 

@@ -11,7 +11,10 @@ from tests.e2e.conftest import C1, C2, C3, Sql, Tables
 
 pytestmark = pytest.mark.e2e
 
-FORMATS = ["STORED AS textfile", "STORED AS parquet", "USING parquet", "USING orc"]
+FORMATS = [
+    *("STORED AS textfile", "STORED AS parquet", "USING parquet"),
+    pytest.param("USING orc", marks=pytest.mark.long),  # read and written as those of parquet are
+]
 
 
 @pytest.fixture(params=FORMATS)
