@@ -53,6 +53,9 @@ run: $(STAMP4) $(GUARD4)
 
 test: $(STAMP4) $(GUARD4)
 	$(BESIDE) .venv4/bin/python -m pytest -m "spark4 and $(CORE)" --durations=15 $(E2E)
+
+e2e: $(STAMP4) $(GUARD4)
+	.venv4/bin/python -m pytest -m "e2e and $(CORE)" $(E2E)
 else
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
@@ -60,6 +63,9 @@ run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPAR
 test: install ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
 	@$(MAKE) --no-print-directory --jobs=2 $(GUARD) build/spark.jsa build/moto/bin/moto_server $(GUARD4)
 	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 5' shared apart feeds lint serverless pipelines spark4
+
+e2e: install $(GUARD) ## tests on the real stack (SPARK=4: on Spark 4; E2E=tests/e2e/views: a part of them)
+	$(BIN)/pytest -m "e2e and $(CORE)" $(E2E)
 endif
 
 spark4: install ## the tests for Spark 4; skipped where it cannot be installed
@@ -103,9 +109,6 @@ lint: install ## style, types and import rules
 
 slow: install $(GUARD) ## tests that take seconds but no server
 	$(BIN)/pytest -m "slow and $(CORE)" --ignore=tests/e2e
-
-e2e: install $(GUARD) ## tests on the real stack
-	$(BIN)/pytest -m "e2e and $(CORE)" $(E2E)
 
 long: install $(GUARD) build/moto/bin/moto_server ## variants of other tests, and long runs (minutes)
 	$(BIN)/pytest -m long --durations=15

@@ -11,10 +11,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.catalog.tables import Catalog, NotLoaded, TableInfo
 from conf.names import TableRef
 from dialect.errors import NotUnderstood, SparkRefuses
+from dialect.grammar.scripts.script import script
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.statements import statement
 from dialect.lexing.token_cursor import PATH_SIGNS, TokenCursor
-from dialect.lexing.tokenize import check_length, tokenize
+from dialect.lexing.tokenize import check_length, is_script, tokenize
 from dialect.lexing.tokens import word_of
 from dialect.lineage.analysis_context import AnalysisContext, TempObject, session_object
 from dialect.lineage.build import Builder
@@ -274,21 +275,26 @@ def _still_holds(kept: _Kept, namespace: Namespace, catalog: Catalog) -> bool:
 
 def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     tokens: list[Token] = []
+    explain = False
     try:
         tokens = tokenize(text, context.double_quoted_names)
         context.note_variables(tokens)
-        try:
-            cursor = TokenCursor(with_names(tokens, text, context.texts), text)
-        except SparkRefuses:
-            return Known("refused")
-        explain = _explained(cursor)
-        builder = Builder(context)
-        builder.use_functions(calls_of(tokens), context.namespace.database.lower())
-        known = statement(StatementContext(cursor, context, builder))
+        if is_script(tokens):
+            known = script(tokens, text, context, statement)
+        else:
+            try:
+                cursor = TokenCursor(with_names(tokens, text, context.texts), text)
+            except SparkRefuses:
+                return Known("refused")
+            explain = _explained(cursor)
+            builder = Builder(context)
+            builder.use_functions(calls_of(tokens), context.namespace.database.lower())
+            known = statement(StatementContext(cursor, context, builder))
         if context.case_sensitive:
             _check_case(tokens, known, context.namespace)
     except NotUnderstood as error:
-        return Unknown(error.why, _may_write(tokens), _is_sourceless(tokens))
+        sourceless = not is_script(tokens) and _is_sourceless(tokens)
+        return Unknown(error.why, _may_write(tokens), sourceless)
     except RecursionError:
         return Unknown("it is nested too deep", _may_write(tokens))
     except TooMuchWork:
@@ -358,4 +364,6 @@ def _is_constant(tokens: list[Token]) -> bool:
 
 
 def _may_write(tokens: list[Token]) -> bool:
-    return not tokens or any(token.text.upper() in _WRITING for token in tokens)
+    if not tokens or is_script(tokens):
+        return True
+    return any(token.text.upper() in _WRITING for token in tokens)

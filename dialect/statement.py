@@ -239,6 +239,9 @@ SessionEffect = (
 )
 
 
+SCRIPT = "script"
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A statement understood with certainty.
@@ -255,7 +258,8 @@ class Known:
     all of this is what the statement that it explains would do. `constant`: that it selects values
     that are written in it, and nothing else: it ends at once. `catalog` is what it asks the
     catalog, if no temporary object can be meant and the proxy can read all of it. `immediate` is
-    the statement that EXECUTE IMMEDIATE runs.
+    the statement that EXECUTE IMMEDIATE runs. Of a script (`kind` script) `parts` are the
+    statements in it, and everything else is what any of them may do.
     """
 
     kind: str
@@ -277,6 +281,12 @@ class Known:
     constant: bool = False
     catalog: CatalogCommand | None = None
     immediate: str | None = None
+    parts: tuple["Known", ...] = field(default=(), repr=False)
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is a script, of which a part may have run when another one fails."""
+        return self.kind == SCRIPT
 
     @property
     def changes(self) -> SessionEffect | None:

@@ -36,6 +36,7 @@ VERSION = 1
 VERSION_WITH_CHANGES = 2  # a guard that does not know `changes` refuses the claim
 VERSION_WITH_NAMES = 3  # nor `unless`
 VERSION_WITH_ACCESS = 4  # nor `restricted` and `unread`
+VERSION_OF_SCRIPTS = 5  # nor `script`
 EVERY_TABLE = "*"  # in `unless`, of a statement that is not understood
 PACKED_FROM = 2_000  # characters; longer claims are deflated
 
@@ -105,12 +106,14 @@ class Claim:
     `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
     views and temporary objects that it reads through; `changes` the tables of which only changed
     rows are read, or may be meant; `restricted` what the user may see of tables; `explained` says
-    that nothing is written, `idle` that no data is read.
+    that nothing is written, `idle` that no data is read, `script` that handlers of the statement
+    catch Spark's errors.
     """
 
     mode: Mode = Mode.RUN
     explained: bool = False
     idle: bool = False
+    script: bool = False
     reads: Mapping[TableRef, Selection] = field(default_factory=dict)
     writes: Mapping[TableRef, Selection] = field(default_factory=dict)
     marks: Sequence[str] = ()
@@ -146,6 +149,7 @@ def claim_of(
     return Claim(
         explained=statement.explain,
         idle=_is_idle(statement),
+        script=statement.is_script,
         reads=reads,
         writes=_writes(statement, targets),
         marks=marks,
@@ -216,6 +220,8 @@ def encoded(claim: Claim) -> str:
         document["explain"] = True
     if claim.idle:
         document["idle"] = True
+    if claim.script:
+        document["script"] = True
     for name, tables in (("reads", claim.reads), ("writes", claim.writes)):
         if tables:
             document[name] = {str(table): _document(each) for table, each in tables.items()}
@@ -245,6 +251,8 @@ def encoded(claim: Claim) -> str:
 
 
 def _version(claim: Claim) -> int:
+    if claim.script:
+        return VERSION_OF_SCRIPTS
     if claim.restricted:
         return VERSION_WITH_ACCESS
     if any(isinstance(each, WholeUnless) for each in claim.changes.values()):

@@ -5,7 +5,7 @@ parser would read another statement than Spark runs.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokenizer_core import Token, TokenType
@@ -61,7 +61,8 @@ def check_length(sql: str) -> None:
 
 
 def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
-    """The tokens of one statement, without comments, hints and final semicolons.
+    """The tokens of one statement, without comments, hints and final semicolons. Between the
+    statements of a script (Spark 4) there are semicolons.
 
     With `double_quoted_names` "a" is a name and no string. Raises NotUnderstood.
     Positions are of `sql`; `end` is that of the last character.
@@ -82,11 +83,22 @@ def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
             _add(tokens, sql, lexeme)
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
-    if ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        is_script = tokens[0].token_type == TokenType.BEGIN
-        raise NotUnderstood("a script" if is_script else "it is more than one statement")
+    several = ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens)
+    if several and not is_script(tokens) and not is_script(tokens[_explained(tokens) :]):
+        raise NotUnderstood("it is more than one statement")
     check_versions(tokens, sql)
     return tokens
+
+
+def _explained(tokens: Sequence[Token]) -> int:
+    """The number of tokens of EXPLAIN CLUSTER [EXTENDED] before a statement."""
+    words = [token.text.upper() for token in tokens[:3]]
+    return (3 if words[2:] == ["EXTENDED"] else 2) if words[:2] == ["EXPLAIN", "CLUSTER"] else 0
+
+
+def is_script(tokens: Sequence[Token]) -> bool:
+    """Whether they are those of `BEGIN .. END`."""
+    return bool(tokens) and tokens[0].token_type == TokenType.BEGIN
 
 
 def _add(tokens: list[Token], sql: str, lexeme: Lexeme) -> None:

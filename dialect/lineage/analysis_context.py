@@ -23,7 +23,8 @@ TempObject = ViewText | tuple[str, ...]
 class AnalysisContext:
     """Looks names up in one namespace and remembers them: the answer depends on these.
 
-    `missing` are tables that the catalog still has to load.
+    `missing` are tables that the catalog still has to load. `is_script`: a local variable or the
+    row of a loop may hide a variable of the session.
     """
 
     namespace: Namespace
@@ -37,6 +38,7 @@ class AnalysisContext:
     functions: set[str] = field(default_factory=set)
     permanent: set[str] = field(default_factory=set)
     code: set[Code] = field(default_factory=set)
+    is_script: bool = False
 
     @property
     def double_quoted_names(self) -> bool:
@@ -64,7 +66,7 @@ class AnalysisContext:
     @property
     def texts(self) -> Mapping[str, str | None]:
         """The texts of the session variables; None: not known."""
-        known = self.namespace.session_variables
+        known = {} if self.is_script else self.namespace.session_variables
         return {name: variable.text for name, variable in known.items()}
 
     def look_up(self, ref: TableRef) -> TableInfo | None:

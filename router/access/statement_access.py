@@ -143,9 +143,10 @@ def _tables(access: UserAccess, statement: Known) -> Iterator[Denial]:
     for read in statement.reads:
         because = "" if is_described(read, statement) else needs_all(statement)
         yield from _read(access, read.table, because)
-    for write in statement.writes:
-        for right in _rights(statement, write):
-            yield from _some(table_denial(access, write.table, right))
+    for part in statement.parts or (statement,):
+        for write in part.writes:
+            for right in _rights(part, write):
+                yield from _some(table_denial(access, write.table, right))
 
 
 def _read(access: UserAccess, table: TableRef, needs_all: str) -> Iterator[Denial]:

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from dialect.lexing.lexer import lexemes
+from pipeline.spark.jar import SPARK_MAJOR
 from tests.dialect.spark.client import SparkText, spark_text
 from tests.dialect.spark.compare import compared
 from tests.dialect.spark.keywords import OTHERS, with_keyword, with_keywords
 from tests.dialect.spark.new_seed import for_seconds, warn_of
 from tests.dialect.spark.queries import VARIABLES
-from tests.dialect.spark.statements import Writer, walks
+from tests.dialect.spark.scripts import scripts
+from tests.dialect.spark.statements import Writer, script_walks, walks
 
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
 COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "600"))
@@ -47,8 +49,20 @@ def by_grammar(spark: SparkText, seed: int, count: int) -> Iterator[str]:
     return islice(walks(spark, seed), count)
 
 
+def by_script(spark: SparkText, seed: int, count: int) -> Iterator[str]:
+    """Scripts of Spark 4: fewer, since each has several statements."""
+    return scripts(spark, seed, count // 6)
+
+
+def by_grammar_of_scripts(spark: SparkText, seed: int, count: int) -> Iterator[str]:
+    """Walks through the grammar of Spark 4's scripts."""
+    return islice(script_walks(spark, seed), count // 4)
+
+
 # Each with the part of the statements of which the analysis must be certain.
 SOURCES: dict[Source, float] = {by_hand: 0.8, by_keyword: 0.7, by_grammar: 0.5}
+if SPARK_MAJOR >= 4:
+    SOURCES |= {by_script: 0.5, by_grammar_of_scripts: 0.25}
 
 
 @pytest.fixture(scope="module")

@@ -194,6 +194,12 @@ def test_the_claims_without_a_decision() -> None:
     assert modes == ["session", "parse", "analyze", "probe"]
 
 
+def test_the_claim_of_a_script_is_read_by_guards_that_know_scripts() -> None:
+    script = Known("script", (Read(T),))
+    text = encoded(claim_of(script, C1, {T: days("a")}, Coverage.READ))
+    assert json.loads(text) == {"v": 5, "script": True, "reads": {"d.t": {}}}
+
+
 def test_a_long_claim_is_deflated() -> None:
     names = [f"day{number:05}" for number in range(2000)]
     read = Known("select", (Read(T, Days(*names[::2])),))

@@ -320,7 +320,7 @@ def _drop_table(context: StatementContext, action: Action) -> Known:
         return context.known("drop", effect=DropTemp(temporary))
     ref = table_ref(parts, context.database)
     info = context.look_up(ref)
-    if info is None:
+    if info is None and not context.analysis.is_script:  # a script may have made it before
         return context.known("drop")
     return context.known("drop", writes=[context.write(ref, action)])
 

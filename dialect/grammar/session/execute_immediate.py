@@ -13,7 +13,7 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.session.session_variables import certain_text, computed_once, element, targets
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import QUERY_WORDS, TokenCursor
-from dialect.lexing.tokenize import tokenize
+from dialect.lexing.tokenize import is_script, tokenize
 from dialect.lexing.tokens import DOUBLED, is_name, like, word_of
 from dialect.lineage.build import Builder
 from dialect.parsing.constant_text import TEXTS
@@ -74,6 +74,8 @@ def _analysed(
         raise NotUnderstood("EXECUTE IMMEDIATE of a text with variables of SET")
     check_language(text, analysis.namespace.variables)
     tokens = tokenize(text, analysis.double_quoted_names)
+    if is_script(tokens):
+        raise NotUnderstood("a script in EXECUTE IMMEDIATE")
     if tokens and word_of(tokens[0]) == "EXECUTE":
         raise NotUnderstood("EXECUTE IMMEDIATE in EXECUTE IMMEDIATE")
     analysis.note_variables(tokens)

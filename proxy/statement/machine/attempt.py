@@ -55,9 +55,18 @@ class Attempt:
 
     @property
     def created(self) -> tuple[TableRef, ...]:
-        """The new tables."""
-        made = (each for each in self.writes if not each.exists and each.action is not Action.VIEW)
-        return tuple(each.table for each in made)
+        """The new tables. A script may have dropped one and made another of its name."""
+        again = (Action.CREATE, Action.DROP) if self.is_script else ()
+        made = (
+            each.table
+            for each in self.writes
+            if each.action is not Action.VIEW and (not each.exists or each.action in again)
+        )
+        return tuple(dict.fromkeys(made))
+
+    @property
+    def is_script(self) -> bool:
+        return isinstance(self.statement, Known) and self.statement.is_script
 
     def claim(self, targets: Iterable[TableRef | PartitionRef]) -> Mapping[str, str]:
         """Settings for the guard, in the statement's overlay; `targets` have marks of writes."""

@@ -316,7 +316,8 @@ class StatementMachine:
         if forget is not None:
             return [*effects, *forget, cmd.DiscardResult(), self._route()]
         created = attempt.created
-        if created and attempt.status.state is OperationState.FINISHED:
+        # A script that failed may have made tables before.
+        if created and (attempt.is_script or attempt.status.state is OperationState.FINISHED):
             return [*effects, cmd.ClaimTables(created, attempt.cluster)]
         return effects + self._finish()
 

@@ -71,7 +71,7 @@ class Retries:
     def after_refusal(self, attempt: Attempt, status: Status) -> list[Command] | None:
         """What to forget before a statement is decided again that the guard refused; None if it is
         not decided again."""
-        if not attempt.checked or not self.may_decide:
+        if not attempt.checked or not self.may_decide or _may_have_written(attempt):
             return None
         if is_outdated(status):
             tables = tuple(attempt.routed.versions)
@@ -96,6 +96,11 @@ class Retries:
         if not self.can_move or not self.is_routed or self.lost is not None:
             return False
         return session.pinned is None and _may_run_twice(routed)
+
+
+def _may_have_written(attempt: Attempt) -> bool:
+    """Whether a part of the refused statement may have run before and changed a table."""
+    return attempt.is_script and bool(attempt.writes)
 
 
 def _did_not_start(step: Step, error: ClusterLost) -> bool:

@@ -42,6 +42,8 @@ OURS = [
         CopyTable(None, "b", ((("ds", "x"),), (("ds", "y"), ("hr", "1"))), "C1", "c2"),
     ),
     ("ALTER TABLE t COPY C1 TO `C2`;", CopyTable(None, "t", (), "C1", "C2")),
+    ("EXPLAIN CLUSTER BEGIN SELECT 1; END;", ExplainCluster("BEGIN SELECT 1; END", False)),
+    ("explain cluster extended BEGIN SELECT 1; END", ExplainCluster("BEGIN SELECT 1; END", True)),
 ]
 THEIRS = [
     "",
@@ -62,6 +64,7 @@ THEIRS = [
     "SHOW COPIES OF",
     "EXPLAIN CLUSTER",
     "EXPLAIN CLUSTER EXTENDED",
+    "EXPLAIN CLUSTER SELECT 1; SELECT 2",
     "select 'use cluster'",
     "-- use cluster\nselect 1",
     "alter table t partition (ds) copy c1 to c2",

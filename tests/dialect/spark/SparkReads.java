@@ -65,8 +65,8 @@ import scala.collection.Seq;
 /**
  * What Spark's own lexer and parser make of texts. Requests and answers are strings with their
  * length in front: a request is a letter and a text, `L` for the words, `P` for the tables of the
- * parsed plan, `K` for all keywords, `G` for the words of a random statement of a seed, `C` for
- * `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
+ * parsed plan, `K` for all keywords, `G` for the words of a random statement of a seed, `S` for those
+ * of a script, `C` for `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
  */
 public final class SparkReads {
   private static final char FIELD = 1;
@@ -115,6 +115,9 @@ public final class SparkReads {
       }
       if (kind == 'G') {
         return String.join(String.valueOf(FIELD), SparkWrites.statement(Long.parseLong(text)));
+      }
+      if (kind == 'S') {
+        return String.join(String.valueOf(FIELD), SparkWrites.script(Long.parseLong(text)));
       }
       if (kind == 'C') {
         int at = text.indexOf('=');
@@ -206,7 +209,9 @@ public final class SparkReads {
       parts(((Product) plan).productElement(0)).forEach(each -> paths.append(each).append(FIELD));
       return name + FIELD + paths;
     }
-    LogicalPlan substituted = CTESubstitution$.MODULE$.apply(plan);
+    // Of a script the rule would leave out branches; its statements are substituted one by one.
+    boolean script = name.equals("CompoundBody");
+    LogicalPlan substituted = script ? plan : CTESubstitution$.MODULE$.apply(plan);
     define(substituted);
     walk(substituted, "");
     return name + FIELD + found;
@@ -245,6 +250,9 @@ public final class SparkReads {
 
   @SuppressWarnings("unchecked")
   private void walk(Object node, String owner) {
+    if (node == null) {
+      return; // DECLARE without a value
+    }
     if (node instanceof UnresolvedWith) { // of a plan inside a command
       LogicalPlan substituted = CTESubstitution$.MODULE$.apply((LogicalPlan) node);
       define(substituted);
@@ -260,6 +268,8 @@ public final class SparkReads {
       LogicalPlan built = build((PlanWithUnresolvedIdentifier) node);
       define(built);
       walk(built, owner);
+    } else if (node.getClass().getSimpleName().equals("SingleStatement")) { // of a script
+      walkStatement((LogicalPlan) ((Product) node).productElement(0));
     } else if (node instanceof TableIdentifier) {
       TableIdentifier table = (TableIdentifier) node;
       List<String> names = new ArrayList<>();
@@ -303,6 +313,17 @@ public final class SparkReads {
         emit("RenameTable.1", node, ((RenameTable) node).newName());
       }
     }
+  }
+
+  /** A statement of a script. The query of a cursor is a text. */
+  private void walkStatement(LogicalPlan parsed) {
+    LogicalPlan plan = parsed;
+    if (plan.getClass().getSimpleName().equals("DeclareCursor")) {
+      plan = PARSER.parsePlan((String) ((Product) plan).productElement(1));
+    }
+    LogicalPlan substituted = CTESubstitution$.MODULE$.apply(plan);
+    define(substituted);
+    walk(substituted, "SingleStatement.0");
   }
 
   private static List<Object> parts(Object node) {

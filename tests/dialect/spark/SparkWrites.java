@@ -63,6 +63,15 @@ final class SparkWrites {
     return writer.words;
   }
 
+  /** The words of one script. */
+  static List<String> script(long seed) {
+    SparkWrites writer = new SparkWrites(seed);
+    writer.words.add("BEGIN");
+    writer.rule("compoundBody");
+    writer.words.add("END");
+    return writer.words;
+  }
+
   private void rule(String name) {
     if (instead(name)) {
       return;
@@ -115,6 +124,8 @@ final class SparkWrites {
           rule("multipartIdentifier");
         }
         return true;
+      case "strictIdentifier": // of labels, which have to be the same at both ends
+        return words.add("l1");
       case "query":
         return may(60) && all("queryTerm", "queryOrganization");
       case "queryPrimary":

@@ -49,6 +49,10 @@ class SparkText:
         """The words of a random statement of Spark's grammar for each seed."""
         return self.answers(("G", str(seed)) for seed in seeds)
 
+    def scripts(self, seeds: Iterable[int]) -> Iterator[list[str]]:
+        """The words of a random script for each seed."""
+        return self.answers(("S", str(seed)) for seed in seeds)
+
     def keywords(self) -> list[str]:
         """The keywords of Spark's grammar, in lower case."""
         return self._batch([("K", "")])[0]

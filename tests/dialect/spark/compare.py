@@ -57,6 +57,7 @@ _OF_TEXT = frozenset(
 _RELATIONS = frozenset({"UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"})
 # Functions whose queries the plan has as texts.
 _FUNCTIONS = frozenset({"CreateSQLFunctionCommand", "CreateUserDefinedFunction"})
+_CREATING = frozenset({"ctas", "create_view", "create_table"})
 # Relations that are named and not read.
 _NAMED = frozenset({"UncacheTable.0", "ShowTablePartition.0"})
 
@@ -140,9 +141,9 @@ def _of_ours(known: Known) -> _Tables:
 
 def _difference(command: str, text: str, spark: _Tables, known: Known) -> str | None:
     ours = _of_ours(known)
-    creates = known.kind in ("ctas", "create_view", "create_table")
     # Every table exists here, so that CREATE TABLE IF NOT EXISTS writes nothing.
-    skipped = creates and "exists" in substitute(text, VARIABLES).lower() and not known.writes
+    skips = any(each.kind in _CREATING and not each.writes for each in known.parts or (known,))
+    skipped = skips and "exists" in substitute(text, VARIABLES).lower()
     # `(SELECT * FROM a, b)` is a row of columns to Spark, one of them called select. Where there
     # are such columns the tables are named without need, which harms nothing.
     more = spark.selects_select or command in _FUNCTIONS

@@ -21,6 +21,14 @@ def walks(spark: SparkText, seed: int) -> Iterator[str]:
             yield writer.text(words)
 
 
+def script_walks(spark: SparkText, seed: int) -> Iterator[str]:
+    """Scripts of the whole grammar of Spark 4, without end; it may refuse any."""
+    chance, writer = random.Random(seed), QueryWriter(seed)
+    while True:
+        for words in spark.scripts(chance.getrandbits(48) for _ in range(_WALKS)):
+            yield writer.text(words)
+
+
 class Writer(QueryWriter):
     """Writes one statement after another from a seed."""
 

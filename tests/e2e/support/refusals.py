@@ -9,6 +9,7 @@ import atexit
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,11 +60,15 @@ def difference(provoked: set[str], refused: list[dict[str, Any]], *, passed: boo
     return f"guards refused {sorted(codes)}, the test provokes {sorted(provoked)}\n{shown}"
 
 
-def refused_directly(endpoint: Endpoint, query: str) -> str:
-    """A Thrift Server's error for a query whose claim says that it reads nothing."""
+def refused_directly(
+    endpoint: Endpoint, query: str, settings: Sequence[str] = (), **claim: Any
+) -> str:
+    """A Thrift Server's error for a statement with that claim: by default it reads nothing."""
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        for each in settings:
+            connection.cursor().execute(each)
         request = ttypes.TExecuteStatementReq(
-            connection.sessionHandle, query, {KEY: json.dumps({"v": 1})}, runAsync=False
+            connection.sessionHandle, query, {KEY: json.dumps({"v": 1, **claim})}, runAsync=False
         )
         message: str = connection.client.ExecuteStatement(request).status.errorMessage
         return message

@@ -91,6 +91,7 @@ def denied(sql: str, *rules: dict[str, Any], database: str = "default") -> Denia
         "DESCRIBE QUERY SELECT * FROM hr.pay",
         "DESCRIBE hr.pay",
         "DESCRIBE EXTENDED hr.pay salary",
+        "BEGIN SELECT id FROM hr.pay; END",
         "SHOW CREATE TABLE hr.pay",
         "SHOW PARTITIONS hr.pay",
         "SHOW COLUMNS IN pay IN hr",
@@ -218,6 +219,15 @@ def test_each_right_is_its_own(sql: str, right: str) -> None:
     others = {"insert", "update", "delete", "drop", "create", "alter"} - {right}
     assert denied(sql, deny(databases=["*"], rights=[right])) is not None
     assert denied(sql, deny(databases=["*"], rights=sorted(others))) is None
+
+
+def test_a_script_needs_the_rights_of_each_of_its_statements() -> None:
+    script = "BEGIN INSERT INTO t SELECT 1; DELETE FROM t; END"
+    for right in ("insert", "delete"):
+        assert denied(script, deny(databases=["*"], rights=[right])) is not None
+    others = ["update", "drop", "create", "alter"]
+    assert denied(script, deny(databases=["*"], rights=others)) is None
+    assert denied("BEGIN SELECT 1; SELECT * FROM hr.pay; END", DENY) is not None
 
 
 COLUMN = deny(tables=["hr.pay"], columns=["salary"])

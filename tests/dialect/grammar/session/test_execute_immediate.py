@@ -41,7 +41,6 @@ def test_the_text_is_analysed(sql: str, answer: str) -> None:
         ("EXECUTE IMMEDIATE", "not known"),
         ("EXECUTE IMMEDIATE 'SELECT 1; SELECT 2'", "more than one"),
         ("EXECUTE IMMEDIATE 'BEGIN SELECT 1; END'", "a script"),
-        ("BEGIN SELECT 1; END", "a script"),
         ("EXECUTE IMMEDIATE 'EXECUTE IMMEDIATE ''SELECT 1'''", "in EXECUTE IMMEDIATE"),
         ("EXECUTE IMMEDIATE 'EXPLAIN SELECT 1'", "begin with EXPLAIN"),
         ("EXPLAIN EXECUTE IMMEDIATE 'INSERT INTO a VALUES (1)'", "which runs the statement"),

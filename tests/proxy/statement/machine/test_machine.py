@@ -21,6 +21,7 @@ from dialect.grammar.cluster_statements import (
 )
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import (
+    Action,
     ChangeFunction,
     CreateTempTable,
     Known,
@@ -28,6 +29,7 @@ from dialect.statement import (
     SetVariable,
     Unknown,
     UseDatabase,
+    Write,
 )
 from metastore.errors import MetastoreDown
 from proxy.errors import (
@@ -278,6 +280,33 @@ def test_a_stale_write_is_closed_before_it_is_decided_again() -> None:
     book = book >> Accepted() << RUNNING << cmd.WaitForEnd() >> stale << cmd.CloseWrite(TOKEN)
     book = book << WROTE << cmd.ForgetFacts(()) << cmd.ForgetFiles(()) << cmd.DiscardResult()
     assert (book << cmd.Route(None)).machine.step is Step.ROUTING
+
+
+def test_a_script_is_decided_again_only_if_it_writes_nothing() -> None:
+    stale = Ended(Status(OperationState.ERROR, Failure("[CW363] Table t was written.")))
+    assert stale.status.failure is not None
+    read, write = replace(READ, kind="script"), replace(WRITE, kind="script")
+    book = decided(read) >> Entered(checked=True)
+    book.due = []
+    book = book >> Accepted() << RUNNING << cmd.WaitForEnd() >> stale
+    book = book << cmd.ForgetFacts((TABLE,)) << cmd.ForgetFiles((TABLE,)) << cmd.DiscardResult()
+    assert (book << cmd.Route(None)).machine.step is Step.ROUTING
+    book = decided(write) >> Entered(checked=True) << cmd.OpenWrite(WRITE.writes) >> OPENED
+    book.due = []
+    book = book >> Accepted() << RUNNING << cmd.WaitForEnd() >> stale << cmd.CloseWrite(TOKEN)
+    assert (book << WROTE << error(stale.status.failure) << cmd.Report()).is_over
+
+
+def test_a_table_that_a_script_made_has_its_primary_though_the_script_failed() -> None:
+    book = running(replace(CREATE, kind="script")) >> FAILED << cmd.CloseWrite(TOKEN) << WROTE
+    book = book << cmd.ClaimTables((TABLE,), EAST) >> TablesClaimed()
+    assert (book << error(WRONG) << cmd.Report()).is_over
+
+
+def test_a_table_that_a_script_drops_may_be_a_new_one_afterwards() -> None:
+    dropping = Known("script", writes=(Write(TABLE, Action.DROP, exists=True),))
+    book = running(dropping) >> FINISHED << cmd.CloseWrite(TOKEN) << WROTE
+    assert (book << cmd.ClaimTables((TABLE,), EAST)).machine.step is Step.CLAIMING
 
 
 # Writes of one table, one after the other

@@ -59,7 +59,7 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
                 // drop its cached rows. PartitionCheck refuses to read data in such a statement.
                 boolean ofView = !(plan instanceof Command) && claim.readsNoData();
                 if (!ofView && !isPart() && !isRefresh()) {
-                    throw Refusals.reported(session, refused);
+                    throw Refusals.reported(session, claim, refused);
                 }
             }
         }

@@ -9,16 +9,16 @@ final class Commands {
     /** They name no table, or only drop Spark's cached facts of one. */
     private static final Set<String> FREE = set(
             "AddArchivesCommand", "AddFilesCommand", "AddJarsCommand", "ClearCacheCommand",
-            "CreateFunctionCommand", "CreateSQLFunctionCommand", "CreateUserDefinedFunction",
-            "DescribeDatabaseCommand", "DescribeFunction", "DescribeFunctionCommand",
-            "DescribeNamespace", "DropFunctionCommand",
-            "DropTempViewCommand", "DropVariable", "ListArchivesCommand", "ListFilesCommand",
-            "ListJarsCommand", "NoopCommand", "RefreshFunctionCommand", "RefreshResource",
-            "RefreshTable", "RefreshTableCommand", "ResetCommand", "SetCatalogAndNamespace",
-            "SetCatalogCommand", "SetCommand", "SetNamespaceCommand", "ShowCatalogsCommand",
-            "ShowCurrentNamespaceCommand", "ShowFunctions", "ShowFunctionsCommand",
-            "ShowNamespaces", "ShowTableExtended", "ShowTables", "ShowTablesCommand", "ShowViews",
-            "ShowViewsCommand", "UncacheTable");
+            "CloseCursor", "CreateFunctionCommand", "CreateSQLFunctionCommand",
+            "CreateUserDefinedFunction", "DeclareCursor", "DescribeDatabaseCommand",
+            "DescribeFunction", "DescribeFunctionCommand", "DescribeNamespace",
+            "DropFunctionCommand", "DropTempViewCommand", "DropVariable", "ListArchivesCommand",
+            "ListFilesCommand", "ListJarsCommand", "NoopCommand", "RefreshFunctionCommand",
+            "RefreshResource", "RefreshTable", "RefreshTableCommand", "ResetCommand",
+            "SetCatalogAndNamespace", "SetCatalogCommand", "SetCommand", "SetNamespaceCommand",
+            "ShowCatalogsCommand", "ShowCurrentNamespaceCommand", "ShowFunctions",
+            "ShowFunctionsCommand", "ShowNamespaces", "ShowTableExtended", "ShowTables",
+            "ShowTablesCommand", "ShowViews", "ShowViewsCommand", "UncacheTable");
 
     /** They analyse a statement of their own when they run, which is checked then. */
     private static final Set<String> EXPLAIN = set("ExplainCommand", "StreamingExplainCommand");
@@ -27,10 +27,10 @@ final class Commands {
     private static final Set<String> READING = set(
             "CacheTable", "CacheTableAsSelect", "CreateTempViewUsing", "CreateVariable",
             "DescribeColumn", "DescribeColumnCommand", "DescribeQueryCommand", "DescribeRelation",
-            "DescribeTableCommand", "SetVariable", "ShowColumns", "ShowColumnsCommand",
-            "ShowCreateTable", "ShowCreateTableAsSerdeCommand", "ShowCreateTableCommand",
-            "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
-            "ShowTablePropertiesCommand");
+            "DescribeTableCommand", "FetchCursor", "OpenCursor", "SetVariable", "ShowColumns",
+            "ShowColumnsCommand", "ShowCreateTable", "ShowCreateTableAsSerdeCommand",
+            "ShowCreateTableCommand", "ShowPartitions", "ShowPartitionsCommand",
+            "ShowTableProperties", "ShowTablePropertiesCommand");
 
     /** They change rows of their first plan; their condition does not filter its partitions. */
     private static final Set<String> ROW_CHANGES =

@@ -71,7 +71,7 @@ public final class PartitionCheck extends SparkStrategy {
                 check(plan, claim);
             } catch (ClaimException refused) {
                 if (!isOfCache()) {
-                    throw Refusals.reported(session, refused);
+                    throw Refusals.reported(session, claim, refused);
                 }
             }
         }

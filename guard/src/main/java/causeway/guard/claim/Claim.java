@@ -26,7 +26,7 @@ import java.util.zip.InflaterInputStream;
 public final class Claim {
     static final String KEY = "causeway.claim";
     static final int VERSION = 1;
-    private static final int NEWEST_VERSION = 4; // a guard that does not know a part refuses it
+    private static final int NEWEST_VERSION = 5; // a guard that does not know a part refuses it
     private static final String EVERY_TABLE = "*";
 
     /** The kinds of claims. */
@@ -48,6 +48,7 @@ public final class Claim {
     public final Mode mode;
     private final boolean explain;
     private final boolean idle;
+    private final boolean script;
     private final Map<String, Selection> reads = new HashMap<>();
     private final Map<String, Selection> writes = new HashMap<>();
     private final Set<String> marks = new HashSet<>();
@@ -71,6 +72,7 @@ public final class Claim {
         mode = Mode.valueOf(json.path("mode").asText("run").toUpperCase(Locale.ROOT));
         explain = json.path("explain").asBoolean();
         idle = json.path("idle").asBoolean();
+        script = json.path("script").asBoolean();
         addSelections(json.path("reads"), reads);
         addSelections(json.path("writes"), writes);
         addTexts(json.path("marks"), marks);
@@ -196,6 +198,11 @@ public final class Claim {
 
     public Set<String> opened() {
         return opened;
+    }
+
+    /** Whether the statement is a script, whose handlers may catch Spark's own errors. */
+    public boolean isScript() {
+        return script;
     }
 
     /** Whether the statement only changes or drops views: plans may be analysed, and none reads data. */

@@ -55,7 +55,7 @@ public final class Claims {
         try {
             return text == null ? null : Claim.parse(text);
         } catch (ClaimException unreadable) {
-            throw Refusals.reported(session, unreadable);
+            throw Refusals.reported(session, null, unreadable);
         }
     }
 

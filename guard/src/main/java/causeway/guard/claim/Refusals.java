@@ -28,8 +28,9 @@ public final class Refusals {
 
     private Refusals() {}
 
-    /** Returns the exception to throw. */
-    public static ClaimException reported(SparkSession session, ClaimException refused) {
+    /** Returns the exception to throw. {@code claim} is null where it cannot be read. */
+    public static RuntimeException reported(
+            SparkSession session, Claim claim, ClaimException refused) {
         SparkContext context = session.sparkContext();
         SparkConf conf = context.getConf();
         String file = conf.get(FILE, "");
@@ -42,7 +43,12 @@ public final class Refusals {
             line.put("statement", shortened(context.getLocalProperty(Claims.DESCRIPTION)));
             append(file, line);
         }
-        return refused;
+        return claim == null ? refused : uncaught(claim, refused);
+    }
+
+    /** Returns the exception to throw: one that no handler of a script catches. */
+    public static RuntimeException uncaught(Claim claim, ClaimException refused) {
+        return claim.isScript() ? new ScriptRefusedException(refused) : refused;
     }
 
     private static String shortened(String text) {

@@ -1,6 +1,9 @@
 package causeway.guard.writes;
 
+import causeway.guard.claim.Claim;
 import causeway.guard.claim.ClaimException;
+import causeway.guard.claim.Claims;
+import causeway.guard.claim.Refusals;
 import causeway.guard.facts.PartitionFacts;
 import causeway.guard.facts.TableFacts;
 import causeway.guard.storage.ServerStorage;
@@ -108,8 +111,10 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
     private void checkSource(LogicalPlan command) {
         List<WriteTargets.Write> found = WriteTargets.ofCommand(command, session);
         if (found.isEmpty() && SourceCommands.mustNameTable(command)) {
-            throw ClaimException.unknownCommand(
+            ClaimException refused = ClaimException.unknownCommand(
                     "what " + command.getClass().getSimpleName() + " writes is not known");
+            Claim claim = Claims.of(session);
+            throw claim == null ? refused : Refusals.uncaught(claim, refused);
         }
         Set<String> granted = new HashSet<>();
         for (WriteTargets.Write write : found) {

@@ -1,0 +1,1 @@
+"""Scripts of Spark 4: `BEGIN .. END` with statements, local variables and control flow."""
