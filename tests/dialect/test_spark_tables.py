@@ -62,7 +62,7 @@ def by_grammar_of_scripts(spark: SparkText, seed: int, count: int) -> Iterator[s
 # Each with the part of the statements of which the analysis must be certain.
 SOURCES: dict[Source, float] = {by_hand: 0.8, by_keyword: 0.7, by_grammar: 0.5}
 if SPARK_MAJOR >= 4:
-    SOURCES |= {by_script: 0.5, by_grammar_of_scripts: 0.25}
+    SOURCES |= {by_script: 0.4, by_grammar_of_scripts: 0.25}
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dialect.lexing.lexer import lexemes
 from tests.dialect.spark.client import SparkText
 from tests.dialect.spark.queries import QueryWriter, Words
 from tests.dialect.spark.statements import Writer
@@ -31,7 +32,13 @@ def scripts(spark: SparkText, seed: int, count: int) -> Iterator[str]:
 
 def _accepted(spark: SparkText, before: str, texts: list[str]) -> list[str]:
     answers = spark.tables(before + text for text in texts)
-    return [text for text, answer in zip(texts, answers, strict=True) if answer[0] != "error"]
+    accepted = zip(texts, answers, strict=True)
+    return [text for text, answer in accepted if answer[0] != "error" and not _ends(text)]
+
+
+def _ends(text: str) -> bool:
+    """Whether a semicolon ends the statement."""
+    return any(text[start:end] == ";" for _, start, end in lexemes(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ class ScriptWriter(QueryWriter):
         return [self._pick(kind) + "\n"]
 
     def _kind(self) -> int:
-        return self._chance.choices((0, 1, 2), (30, 66, 4))[0]
+        return self._chance.choices((0, 1, 2), (30, 68, 2))[0]
 
     def _query_piece(self) -> Words:
         return [self._pick(self._pieces.queries) + "\n"]
