@@ -240,7 +240,9 @@ class History:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))]
+)
 @pytest.mark.parametrize(
     ("cache", "writers"), [(0.0, Writers.ANY), (60.0, Writers.ANY), (60.0, Writers.VIEWS)]
 )
