@@ -12,6 +12,8 @@ STAMP := .venv/.installed
 GUARD := guard/target/causeway-guard.jar
 STAMP4 := .venv4/.installed
 GUARD4 := guard/target/spark4/causeway-guard-spark4.jar
+# What the lanes of `make test` need that start many JVMs; the others begin before it is there.
+JAVA := $(GUARD) $(GUARD4) build/spark.jsa
 PIP := -m pip install --quiet --disable-pip-version-check
 HASHED := $(PIP) --require-hashes
 LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate
@@ -61,32 +63,31 @@ run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPAR
 	$(BIN)/causeway up
 
 test: install ## the whole suite, four parts at the same time, the longest first (SPARK=4: the part for Spark 4)
-	@$(MAKE) --no-print-directory --jobs=2 $(GUARD) build/spark.jsa build/moto/bin/moto_server $(GUARD4)
 	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target BESIDE='nice -n 5' shared apart feeds lint serverless pipelines spark4
 
 e2e: install $(GUARD) ## tests on the real stack (SPARK=4: on Spark 4; E2E=tests/e2e/views: a part of them)
 	$(BIN)/pytest -m "e2e and $(CORE)" $(E2E)
 endif
 
-spark4: install ## the tests for Spark 4; skipped where it cannot be installed
+spark4: install $(GUARD4) ## the tests for Spark 4; skipped where it cannot be installed
 	@mkdir -p build
 	@if $(MAKE) --no-print-directory $(STAMP4) >build/spark4.log 2>&1; then \
 	$(MAKE) --no-print-directory SPARK=4 test; \
 	else echo "tests for Spark 4 SKIPPED: pyspark 4 cannot be installed here (build/spark4.log)"; fi
 
-shared: install $(GUARD) ## the tests that share one stack
+shared: install $(JAVA) ## the tests that share one stack
 	$(BIN)/pytest -m "shared and $(CORE)" --durations=15 tests/e2e
 
 serverless: install $(GUARD) build/moto/bin/moto_server ## the tests that need no stack, quick and slow
 	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --ignore=tests/pipeline --ignore=tests/guard --ignore=tests/e2e --durations=15
 
-pipelines: install $(GUARD) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines and the guard
+pipelines: install $(JAVA) build/moto/bin/moto_server ## of the tests that need no stack, those of pipelines and the guard
 	$(BESIDE) $(BIN)/pytest -m "not e2e and $(CORE)" --durations=15 tests/pipeline tests/guard
 
-apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
+apart: install $(JAVA) ## the tests that have stacks, servers or a Spark of their own
 	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --ignore=tests/e2e/lifecycle --durations=15 $(E2E)
 
-feeds: install $(GUARD) ## of the tests that have their own, those of feeds and Hudi tables
+feeds: install $(JAVA) ## of the tests that have their own, those of feeds and Hudi tables
 	$(BESIDE) $(BIN)/pytest -m "e2e and not shared and $(CORE)" --durations=15 tests/e2e/lifecycle
 
 test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in environments of their own (minutes)
@@ -113,10 +114,12 @@ slow: install $(GUARD) ## tests that take seconds but no server
 long: install $(GUARD) build/moto/bin/moto_server ## variants of other tests, and long runs (minutes)
 	$(BIN)/pytest -m long --durations=15
 
-bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, history, routing, copies, Hudi pulls
+bench: install $(GUARD) ## measurements, most paired with the direct way: queries, catalogs, history, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.crowd
 	$(BIN)/python -m bench.statements.claims
+	$(BIN)/python -m bench.statements.masks
+	$(BIN)/python -m bench.kills
 	$(BIN)/python -m bench.results.jdbc
 	$(BIN)/python -m bench.catalogs.catalog
 	$(BIN)/python -m bench.catalogs.metadata
