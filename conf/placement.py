@@ -21,6 +21,11 @@ A partitioned table that is copied as a whole (a Hudi table, whose readers find 
 themselves) has the copy in its own parameters. The copy counts while the table is `uniform`,
 because then every write changes the table's own id.
 
+A table of Iceberg is what its metadata file says, which the parameter `metadata_location` names.
+A copy has a metadata file of its own, with the paths of the copy's files. Both have the same name,
+which no other state of the table has. So a copy is fresh only while the names are equal: it is
+stale also after a commit that made no other mark.
+
 For people and for sweeps alone, a copy has `notes`: when it was made, until when it is wanted, its
 files and bytes, and `missed`, the id of the first write that it misses, which is the write that
 makes it stale. A table's write makes its
@@ -45,6 +50,7 @@ PARTITIONS = "causeway.partitions"
 BASES = "causeway.bases"
 UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
+METADATA = "metadata_location"  # Iceberg's own parameter of a table
 NEVER_WRITTEN = "0"
 BASES_LIMIT = 32  # in one table; of older ones it is unknown which write came next
 NAMES_LIMIT = 8_000  # characters of partition names in one parameter; beyond, it means all
@@ -56,7 +62,8 @@ class BadPlacement(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A secondary copy. `of` is the version of the source that it holds.
+    """A secondary copy. `of` is the version of the source that it holds, `metadata` the location of
+    the copy's own metadata file, of a table of Iceberg; empty for any other table.
 
     `notes` may have `at` (epoch seconds of its publication), `until` (epoch seconds of the end of
     its time to live), `files`, `bytes` and `missed`.
@@ -66,6 +73,7 @@ class Copy:
     location: str
     of: str
     notes: Mapping[str, object] = field(default_factory=dict, compare=False)
+    metadata: str = ""
 
     def is_expired(self, now: float) -> bool:
         """Whether its time to live has ended. One without never ends, nor one whose note is no
@@ -106,7 +114,8 @@ class Placement:
     of the only partitions that may have a primary or copies of their own; None: any may. A
     partition's name is added before it gets such facts. A table without exceptions is `uniform`;
     with the first exception it loses its own copies. `bases` is the text of the table's
-    `causeway.bases`, also of a partition.
+    `causeway.bases`, also of a partition. `metadata` is the location of a table's metadata file, if
+    it is one of Iceberg.
     """
 
     primary: ClusterName
@@ -117,6 +126,7 @@ class Placement:
     facts: str = NEVER_WRITTEN
     exceptions: frozenset[str] | None = None
     bases: str = field(default="", compare=False)
+    metadata: str = ""
 
     @property
     def uniform(self) -> bool:
@@ -133,7 +143,8 @@ class Placement:
         return self.write if self.table_write is None else f"{self.table_write}/{self.write}"
 
     def is_fresh(self, copy: Copy) -> bool:
-        return copy.of == self.version and not self.writing
+        same = _file_name(copy.metadata) == _file_name(self.metadata)
+        return copy.of == self.version and same and not self.writing
 
     def replicas(self) -> Replicas:
         fresh = frozenset(copy.cluster for copy in self.copies if self.is_fresh(copy))
@@ -229,6 +240,7 @@ def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placeme
         facts=parameters.get(FACTS, NEVER_WRITTEN),
         exceptions=_read_exceptions(parameters.get(PARTITIONS)),
         bases=parameters.get(BASES, ""),
+        metadata=parameters.get(METADATA, ""),
     )
 
 
@@ -353,18 +365,24 @@ def _read_exceptions(text: str | None) -> frozenset[str] | None:
     return frozenset(map(str, names))
 
 
+def _file_name(location: str) -> str:
+    return location.rpartition("/")[2]
+
+
 def _json(**values: object) -> str:
     return json.dumps(values, separators=(",", ":"))
 
 
 def _copy_text(copy: Copy) -> str:
-    return _json(**{**copy.notes, "location": copy.location, "of": copy.of})
+    values = {**copy.notes, "location": copy.location, "of": copy.of, "metadata": copy.metadata}
+    return _json(**{key: value for key, value in values.items() if value or key != "metadata"})
 
 
 def _read_copy(cluster: ClusterName, text: str) -> Copy:
     try:
         value = json.loads(text)
-        return Copy(cluster, str(value["location"]), str(value["of"]), value)
+        location, of = str(value["location"]), str(value["of"])
+        return Copy(cluster, location, of, value, str(value.get("metadata", "")))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadPlacement(f"unreadable {COPY_PREFIX}{cluster}: {text!r}") from error
 

@@ -10,7 +10,7 @@ from conf.topology import Topology
 from conf.write_ids import new_id
 from metastore.client.types import Table
 from metastore.errors import BadTarget
-from metastore.placement.open_formats import why_not_copied
+from metastore.placement.open_formats import why_files_are_not_enough
 from metastore.placement.placement_store import PlacementStore
 
 
@@ -60,7 +60,7 @@ def assign(
     if wanted.end_writes:
         end_writes(store, wanted.table)
     table, placement = store.table(wanted.table)
-    if wanted.copies and (why := why_not_copied(table)) is not None:
+    if wanted.copies and (why := why_files_are_not_enough(table)) is not None:
         raise BadTarget(why)
     names = _chosen(store, table, wanted.partitions)
     _check_no_write(store, wanted, table, placement, names)

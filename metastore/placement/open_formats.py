@@ -1,10 +1,12 @@
 """Which tables name the files of their data in metadata of their own: Iceberg and Delta (D16).
 
 Iceberg's metadata has the absolute paths of the primary's files, so a cluster with a copy of the
-files would still read the primary. Delta's log names files relative to the table's directory: a
+files would still read the primary. A copy that this program makes has metadata of its own
+(`pipeline.iceberg`). Delta's log names files relative to the table's directory: a
 copy of the directory is the table, if it has all files that the log names (`pipeline.delta`).
 """
 
+from conf.placement import METADATA
 from metastore.client.types import Table
 
 ICEBERG, DELTA = "Iceberg", "Delta"
@@ -29,8 +31,22 @@ def open_format(table: Table) -> str | None:
     return None
 
 
+def metadata_of(table: Table) -> str:
+    """The location of the metadata file of a table of Iceberg; empty for any other table."""
+    return table.parameters.get(METADATA, "") if open_format(table) == ICEBERG else ""
+
+
 def why_not_copied(table: Table) -> str | None:
     """Why no copy of the table can be made, as a sentence; None if one can be made."""
+    if open_format(table) != ICEBERG or (metadata_of(table) and not table.partition_keys):
+        return None
+    return f"{table.ref} is a table of {ICEBERG} whose metadata file the metastore does not name."
+
+
+def why_files_are_not_enough(table: Table) -> str | None:
+    """Why a copy of the table's files, made by whatever means, is no copy of the table, as a
+    sentence; None if it is one.
+    """
     name = open_format(table)
     if name != ICEBERG:
         return None

@@ -27,6 +27,9 @@ from thriftcodec.values import MAP, STRING
 HIDDEN_FACTS = "-- causeway "
 """The beginning of a table's `viewOriginalText`; a JSON object of parameters follows."""
 
+Changes = Mapping[str, str | None]
+"""New values of parameters, by name; None: without the parameter."""
+_NONE: Changes = {}
 _RESERVED = RESERVED_PREFIX.encode()
 _HIDDEN = HIDDEN_FACTS.encode()
 _VIEW_TEXT, _TABLE_TYPE = 10, 12  # fields of Table
@@ -48,13 +51,16 @@ def with_facts(
     return edits
 
 
-def with_hidden_facts(data: bytes | bytearray, found: Found, shape: Shape) -> list[Edit]:
-    """Removes the `causeway.` parameters; a table's facts go to its `viewOriginalText`.
+def with_hidden_facts(
+    data: bytes | bytearray, found: Found, shape: Shape, own: Changes = _NONE
+) -> list[Edit]:
+    """Removes the `causeway.` parameters; a table's facts go to its `viewOriginalText`. The other
+    parameters in `own` get these values, or are removed.
 
     A partitioned table without facts has an empty object there: the guard learns from it that
     parameters of its partitions may be hidden.
     """
-    edits = _without_facts(data, found.parameters) if found.ours and found.parameters else []
+    edits = _without_facts(data, found.parameters, own) if found.ours and found.parameters else []
     if shape is not Shape.TABLE or not (found.ours or is_partitioned(data, found)):
         return edits
     kind = found.fields.get(_TABLE_TYPE)
@@ -67,7 +73,15 @@ def with_hidden_facts(data: bytes | bytearray, found: Found, shape: Shape) -> li
     return [*edits, (found.end - 1, found.end - 1, header + facts)]
 
 
-def _without_facts(data: bytes | bytearray, span: Span) -> list[Edit]:
+def with_parameters(data: bytes | bytearray, found: Found, own: Changes) -> list[Edit]:
+    """Gives parameters other values, or removes them."""
+    if not own or found.parameters is None:
+        return []
+    edits, removed = _changed(data, found.parameters, own)
+    return [*edits, _count(data, found.parameters, removed)]
+
+
+def _without_facts(data: bytes | bytearray, span: Span, own: Changes) -> list[Edit]:
     """Leaves the other parameters where they are. It runs for each of many partitions."""
     edits: list[Edit] = []
     at = span[0] + _MAP_HEADER
@@ -77,9 +91,27 @@ def _without_facts(data: bytes | bytearray, span: Span) -> list[Edit]:
         if data.startswith(_RESERVED, at + _LENGTH):
             edits.append((at, end, b""))
         at = end
-    count = _U32(data, span[0] + _MAP_TYPES)[0] - len(edits)
-    edits.append((span[0] + _MAP_TYPES, span[0] + _MAP_HEADER, count.to_bytes(4, "big")))
-    return edits
+    changed, removed = _changed(data, span, own) if own else ([], 0)
+    return [*edits, *changed, _count(data, span, len(edits) + removed)]
+
+
+def _changed(data: bytes | bytearray, span: Span, own: Changes) -> tuple[list[Edit], int]:
+    """The edits, and how many entries they remove."""
+    edits: list[Edit] = []
+    removed = 0
+    for key, (start, end) in entries(data, span):
+        name = key.decode("utf-8", "surrogateescape")
+        if name in own:
+            value = own[name]
+            removed += value is None
+            kept = b"" if value is None else encoded(name) + encoded(value)
+            edits.append((start, end, kept))
+    return edits, removed
+
+
+def _count(data: bytes | bytearray, span: Span, removed: int) -> Edit:
+    count = _U32(data, span[0] + _MAP_TYPES)[0] - removed
+    return span[0] + _MAP_TYPES, span[0] + _MAP_HEADER, count.to_bytes(4, "big")
 
 
 def _parameters(

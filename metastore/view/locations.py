@@ -9,6 +9,7 @@ from conf.placement import (
     COPY_PREFIX,
     PRIMARY,
     BadPlacement,
+    Copy,
     Placement,
     fresh_partition_copy,
     read_placement,
@@ -37,8 +38,8 @@ class ClusterView:
 
     def local_copy(
         self, parameters: Mapping[str, str], placed: Placed = read_placement
-    ) -> str | None:
-        """The location of the cluster's own fresh copy; None: use the object's own location.
+    ) -> Copy | None:
+        """The cluster's own fresh copy; None: use the object's own location.
 
         None also if the facts cannot be read or the copy may be stale, because the primary always
         has the data. `placed` reads the placement from the parameters and the owner.
@@ -52,17 +53,16 @@ class ClusterView:
         copy = placement.copy_in(self.cluster)
         if copy is None or placement.primary == self.cluster or not placement.is_fresh(copy):
             return None
-        return copy.location
+        return copy
 
-    def local_partition_copy(self, parameters: Mapping[str, str], table: Placement) -> str | None:
+    def local_partition_copy(self, parameters: Mapping[str, str], table: Placement) -> Copy | None:
         """`local_copy` of a partition while no write of its table runs."""
         if parameters.get(PRIMARY, table.primary) == self.cluster:
             return None
         try:
-            copy = fresh_partition_copy(parameters, table, self.cluster)
+            return fresh_partition_copy(parameters, table, self.cluster)
         except BadPlacement:
             return None
-        return None if copy is None else copy.location
 
     def warehouse_location(self, location: str) -> str:
         """A database's location in the cluster's file system, with the same path."""

@@ -22,7 +22,7 @@ from pipeline.copy.files import FileEntry, FileListing, Files, compare
 from pipeline.copy.object_copy import Continued, ObjectCopy
 from pipeline.copy.plan import PlannedCopy
 from pipeline.copy.runs.staging import condemned_text, gone_path, read_condemned
-from pipeline.delta.log_files import REPLACED, commit_path, in_order, is_unique, segment_of
+from pipeline.delta.log_files import REPLACED, commit_path, is_unique, segment_of
 from pipeline.falcon.paths import is_object_store
 
 
@@ -78,14 +78,15 @@ def _compared(location: str, source: FileListing, copy: FileListing) -> Continue
         wanted = sent.get(each.path)
         if wanted is None:
             gone.append(each.path)
-        elif _is_same(wanted, each, has_times):
+        elif is_same(wanted, each, has_times):
             same.add(each.path)
         elif each.path not in REPLACED:
             return None
     return Continued(location, frozenset(same), tuple(gone))
 
 
-def _is_same(wanted: FileEntry, found: FileEntry, has_times: bool) -> bool:
+def is_same(wanted: FileEntry, found: FileEntry, has_times: bool) -> bool:
+    """Whether a file of a copy is the source's. Without times the length has to do."""
     if has_times:
         return wanted == found
     return wanted.length == found.length and wanted.path not in REPLACED
@@ -95,7 +96,7 @@ def join(files: Files, copy: ObjectCopy) -> bool:
     """Moves what was sent into the copy that is continued. False if that is not complete then:
     another run has taken files over. Raises CopyError.
     """
-    for paths in in_order(each.path for each in copy.to_send.files):
+    for paths in copy.in_order():
         moves = {f"{copy.target}/{path}": f"{copy.location}/{path}" for path in paths}
         if files.move_files(moves) != moves.keys():
             return False

@@ -69,7 +69,8 @@ class TableState:
 class Publication:
     """The copy of object `name` is at `location`: version `of` of the data at `source`. `files`
     and `bytes` are what it holds; None: unknown. `keep` is how many seconds it is wanted; None:
-    until somebody takes it away. `continues`: only if the object's copy is there already."""
+    until somebody takes it away. `continues`: only if the object's copy is there already.
+    `metadata` is the copy's own metadata file, of a table of Iceberg."""
 
     name: str
     source: str
@@ -79,6 +80,7 @@ class Publication:
     bytes: int | None = None
     keep: float | None = None
     continues: bool = False
+    metadata: str = ""
 
     def copy(self, cluster: ClusterName) -> Copy:
         """The copy as it is published now."""
@@ -88,7 +90,7 @@ class Publication:
             notes |= {"files": self.files, "bytes": self.bytes}
         if self.keep is not None:
             notes["until"] = round(now + self.keep, 3)
-        return Copy(cluster, self.location, self.of, notes)
+        return Copy(cluster, self.location, self.of, notes, self.metadata)
 
 
 class ObjectCatalog:
@@ -221,7 +223,8 @@ class ObjectCatalog:
             counts = old.uniform or not in_parts
             if new.continues and not is_copy_at(old, cluster, new.location):
                 return old  # it was withdrawn, and a sweep may delete it
-            return old.with_copy(copy) if counts and _is_at(old, new.of) else old
+            placed = old.with_copy(copy)
+            return placed if counts and placed.is_fresh(copy) else old
 
         after = self._facts.change_table(ref, change)
         return frozenset({new.name} if after.copy_in(cluster) == copy else ())

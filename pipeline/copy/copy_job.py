@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 
 from conf.formats import size_text
 from conf.progress import Progress, no_progress
-from pipeline.copy.continue_copy import condemn, continued_copy, join, list_copies, spare
+from pipeline.copy.continue_copy import condemn, join, list_copies, spare
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopiedObject, CopyReport
-from pipeline.copy.delta_check import why_not_whole
 from pipeline.copy.files import CopyOptions, FileListing, Files, FileStatus, compare
+from pipeline.copy.iceberg_copy import write_metadata
 from pipeline.copy.object_copy import CopyCatalog, ObjectCopy
 from pipeline.copy.plan import (
     CopyFiles,
@@ -42,6 +42,7 @@ from pipeline.copy.runs.object_files import Earlier, ObjectFiles
 from pipeline.copy.runs.staging import RunMarker, object_path
 from pipeline.copy.runs.sweep import sweep_staging
 from pipeline.copy.runs.takeover import retire, take_over, take_over_objects
+from pipeline.copy.stage_copy import is_current, staged_copy
 from pipeline.errors import (
     CopyError,
     CopyTooLarge,
@@ -52,6 +53,7 @@ from pipeline.errors import (
     WriteOpen,
 )
 from pipeline.falcon.paths import is_object_store
+from pipeline.iceberg.errors import NotCarried
 
 Emit = Callable[[Mapping[str, object]], None]
 
@@ -162,7 +164,7 @@ class CopyJob:
                 return self._stage(left)
             case CopyFiles():
                 self._fail(left, self._copy_files(copies), FilesFailed)
-                return [copy for copy in copies if copy.name in left]
+                return self._with_metadata([c for c in copies if c.name in left], left)
             case Verify():
                 same, differences = self._verify(copies)
                 self._fail(left, differences, VerifyFailed)
@@ -202,12 +204,13 @@ class CopyJob:
         for item, listing in zip(items, listings, strict=True):
             if listing is None:
                 missing[item.name] = f"there is no directory {item.source}"
-            elif item.delta and (why := why_not_whole(files, item.source, listing)):
-                if files.listings([item.source])[0] == listing:  # or else it is staged again
-                    missing[item.name] = f"its directory {item.source} {why}"
-            else:
-                continued = continued_copy(files, item, listing, earlier.get(item.name))
-                copies.append(ObjectCopy(item, targets[item.name], listing, continued))
+                continue
+            try:
+                copy = earlier.get(item.name)
+                copies.append(staged_copy(files, item, targets[item.name], listing, copy))
+            except NotCarried as error:
+                if is_current(files, self.catalog, item, listing):  # or else it is staged again
+                    missing[item.name] = f"its directory {item.source} {error}"
         self._check_bytes(copies)
         files.make_folders(
             {copy.target: copy.item.source for copy in copies}, self.options.keep_owner
@@ -216,6 +219,25 @@ class CopyJob:
         self._event("staged", objects=len(copies), taken_over=taken, continued=continues)
         self._fail(left, missing, NotCopyable)
         return copies
+
+    def _with_metadata(
+        self, copies: Sequence[ObjectCopy], left: dict[str, PlannedCopy]
+    ) -> list[ObjectCopy]:
+        """The copies with what a table of Iceberg has with paths of its own."""
+        ready = []
+        for copy in copies:
+            if copy.iceberg is None:
+                ready.append(copy)
+                continue
+            try:
+                ready.append(whole := write_metadata(self.context.files, copy))
+            except NotCarried as error:
+                if is_current(self.context.files, self.catalog, copy.item, copy.before):
+                    reason = f"its directory {copy.item.source} {error}"
+                    self._fail(left, {copy.name: reason}, NotCopyable)
+                continue
+            self.report.add_made(copy, whole)
+        return ready
 
     def _take_over(self, targets: Mapping[str, str]) -> int:
         """The number of directories that interrupted runs have of these objects."""
@@ -281,7 +303,7 @@ class CopyJob:
         """
         files = self.context.files
         after = files.listings([copy.item.source for copy in copies])
-        unchanged = [c for c, now in zip(copies, after, strict=True) if now == c.before]
+        unchanged = [c for c, now in zip(copies, after, strict=True) if c.is_unchanged(now)]
         self._delete_extra_files(unchanged)
         targets = files.listings([copy.target for copy in unchanged])
         differences = {}
@@ -352,7 +374,7 @@ class CopyJob:
         does end it.
         """
         now = self.context.files.listings([copy.item.source for copy in copies])
-        changed = [c.name for c, listing in zip(copies, now, strict=True) if listing != c.before]
+        changed = [c.name for c, n in zip(copies, now, strict=True) if not c.is_unchanged(n)]
         if changed:
             self.catalog.withdraw(changed)
             self._event("withdrawn", objects=sorted(changed))

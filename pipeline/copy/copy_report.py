@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.copy.copy_record import Share
+from pipeline.copy.object_copy import ObjectCopy
 from pipeline.copy.plan import PlannedCopy
 from pipeline.copy.runs.sweep import SweepResult
 from pipeline.errors import CopyError
@@ -39,6 +40,13 @@ class CopyReport:
     swept: SweepResult = field(default_factory=SweepResult)
     copied: dict[str, CopiedObject] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
+
+    def add_made(self, before: ObjectCopy, after: ObjectCopy) -> None:
+        """Counts the files that the run has written itself."""
+        size = after.before.bytes - before.before.bytes
+        self.files_sent += len(after.before.files) - len(before.before.files)
+        self.bytes_sent += size
+        self.sent[after.name] += size
 
     def shares(self, items: Sequence[PlannedCopy], source: str) -> dict[str, Share]:
         """What was copied from each cluster; `source` is that of objects whose plan names none."""

@@ -121,6 +121,10 @@ class Files(Protocol):
         """The content of a file of at most 512 MiB, None when it does not exist."""
         ...
 
+    def write_file(self, location: str, data: bytes) -> None:
+        """Writes a file in one step."""
+        ...
+
     def read_marker(self, location: str) -> str | None:
         """The text of a small file, None when it does not exist."""
         ...

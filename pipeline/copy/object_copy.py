@@ -1,12 +1,14 @@
 """One object of a run, and the protocol of the metastores to which a run publishes it."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pipeline.copy.files import FileCopy, FileListing
+from pipeline.copy.files import FileCopy, FileEntry, FileListing
 from pipeline.copy.plan import MetadataStep, PlannedCopy
 from pipeline.copy.runs.staging import RunMarker
+from pipeline.delta.log_files import in_order
+from pipeline.iceberg.table_state import IcebergState
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +25,15 @@ class Continued:
 @dataclass(frozen=True, slots=True)
 class ObjectCopy:
     """One object in a round: its current source and version, its directory in the run, the
-    source's content before the copy, and the copy that it continues.
+    source's content before the copy, and the copy that it continues. `iceberg` are the files of a
+    table of Iceberg: then `before` is what the copy has or gets.
     """
 
     item: PlannedCopy
     target: str
     before: FileListing
     continued: Continued | None = None
+    iceberg: IcebergState | None = None
 
     @property
     def name(self) -> str:
@@ -48,9 +52,46 @@ class ObjectCopy:
         same = self.continued.same
         return FileListing(tuple(each for each in self.before.files if each.path not in same))
 
+    @property
+    def metadata(self) -> str:
+        """The location of the copy's own metadata file, of a table of Iceberg."""
+        return "" if self.iceberg is None else f"{self.location}/{self.iceberg.metadata.path}"
+
     def files(self) -> tuple[FileCopy, ...]:
-        sent = self.to_send.files
+        """The files that are sent as the source has them."""
+        made = self._made()
+        sent = (each for each in self.to_send.files if each.path not in made)
         return tuple(FileCopy(self.item.source, self.target, each) for each in sent)
+
+    def with_files(self, made: Iterable[FileEntry]) -> "ObjectCopy":
+        """With files that the run has written itself."""
+        return replace(self, before=FileListing(tuple(sorted([*self.before.files, *made]))))
+
+    def is_unchanged(self, source: FileListing | None) -> bool:
+        """Whether the source, listed again, has all that the copy has of it. A table of Iceberg may
+        have more: its metadata file names all that is the table.
+        """
+        if self.iceberg is None or source is None:
+            return source == self.before
+        made = self._made()
+        return {each for each in self.before.files if each.path not in made} <= {*source.files}
+
+    def in_order(self) -> Iterator[Sequence[str]]:
+        """The paths of the files to send, in the groups in which they may appear in a copy that is
+        read: what others name comes first.
+        """
+        paths = [each.path for each in self.to_send.files]
+        if self.iceberg is None:
+            yield from in_order(paths)
+            return
+        made, sent = self._made(), set(paths)
+        yield [path for path in paths if path not in made]
+        for group in self.iceberg.made:
+            yield [path for path in group if path in sent]
+
+    def _made(self) -> frozenset[str]:
+        groups = () if self.iceberg is None else self.iceberg.made
+        return frozenset(path for group in groups for path in group)
 
 
 class CopyCatalog(Protocol):

@@ -27,7 +27,9 @@ class PlannedCopy:
     """One object to copy. `of` is the version of it that the copy will hold, `retires` the
     location of the copy that the new one replaces, `primary` the cluster of the source, empty where
     the plan does not know it. `delta`: it is a table of Delta, whose log names its files.
-    `continues` is the location of a copy to which the files that it lacks may be added.
+    `metadata` is the location of the metadata file of a table of Iceberg. `continues` is the
+    location of a copy to which the files that it lacks may be added, `continued_metadata` that of
+    its metadata file.
     """
 
     name: str
@@ -37,7 +39,9 @@ class PlannedCopy:
     retires: str | None = None
     primary: str = ""
     delta: bool = False
+    metadata: str = ""
     continues: str | None = None
+    continued_metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +220,12 @@ def plan_copy(
             why = CopyReason.ASKED
         retires = None if copy is None else copy.location
         item = PlannedCopy(each.name, each.location, placement.version, why, retires)
-        item = replace(item, primary=placement.primary, delta=table.delta)
-        if table.delta and not again and retires is not None and is_whole_table(staging, retires):
-            item = replace(item, continues=retires)
+        item = replace(
+            item, primary=placement.primary, delta=table.delta, metadata=placement.metadata
+        )
+        may_continue = (table.delta or item.metadata) and not again
+        if may_continue and copy is not None and is_whole_table(staging, copy.location):
+            item = replace(item, continues=copy.location, continued_metadata=copy.metadata)
         items.append(item)
     return CopyPlan(table, cluster, staging, tuple(items), fresh, tuple(busy), checksum)
 

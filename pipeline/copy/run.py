@@ -67,7 +67,12 @@ class SecondaryCopies:
         return current, [each.name for each in found if each.placement.writing]
 
     def _now(self, item: PlannedCopy, now: DataObject) -> PlannedCopy:
-        item = replace(item, source=now.location, of=now.placement.version)
+        item = replace(
+            item,
+            source=now.location,
+            of=now.placement.version,
+            metadata=now.placement.metadata,
+        )
         if is_copy_at(now.placement, self.cluster, item.continues):
             return item
         return replace(item, continues=None)
@@ -83,6 +88,7 @@ class SecondaryCopies:
                 c.before.bytes,
                 self.keep,
                 c.continued is not None,
+                c.metadata,
             )
             for c in copies
         ]

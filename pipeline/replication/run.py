@@ -7,7 +7,7 @@ from conf.errors import CausewayError
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.placement.open_formats import why_not_copied
+from metastore.placement.open_formats import why_files_are_not_enough
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
@@ -43,7 +43,7 @@ def read_replication(
     table = source.get_table(request.source)
     if table.kind.endswith("_VIEW"):
         raise NotCopyable(f"{request.source} is a view: it has no data of its own.")
-    if (why := why_not_copied(table)) is not None:
+    if (why := why_files_are_not_enough(table)) is not None:
         raise NotCopyable(why)
     target_keys(request, table)
     known = _table_or_none(target, request)

@@ -173,6 +173,9 @@ class SparkFiles:
         data = self._call("readFile", location)
         return None if data is None else bytes(data)
 
+    def write_file(self, location: str, data: bytes) -> None:
+        self._call("writeFile", location, data)
+
     def read_marker(self, location: str) -> str | None:
         return self.read_markers([location])[0]
 

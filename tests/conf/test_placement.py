@@ -82,6 +82,24 @@ def test_a_missing_mark_counts_as_one_of_all_partitions() -> None:
     assert _copied(Placement(C1)).closed("lost", "w1").replicas().stale == {C2}
 
 
+def test_a_copy_of_iceberg_is_fresh_for_its_metadata_file_alone() -> None:
+    """So a commit that leaves no mark makes it stale. A copy without metadata of its own is none."""
+    copy = Copy(C2, "file:/c2/t", "0", metadata="file:/c2/t/metadata/5.json")
+    facts = write_placement(Placement(C1).with_copy(copy))
+
+    def fresh(metadata: str) -> frozenset[str]:
+        placement = read_placement({**facts, "metadata_location": metadata}, C1)
+        assert placement.copies == (copy,)
+        assert write_placement(placement) == facts
+        return placement.replicas().fresh
+
+    assert fresh("file:/c1/t/metadata/5.json") == {C2}
+    assert fresh("file:/c1/t/metadata/6.json") == frozenset()
+    assert read_placement(facts, C1).replicas().fresh == frozenset()
+    plain = Placement(C1, metadata="file:/c1/t/metadata/5.json")
+    assert _copied(plain).replicas().fresh == frozenset()
+
+
 def test_a_write_of_one_partition_leaves_the_others_fresh() -> None:
     table = Placement(C1)
     ones = write_placement(_copied(read_partition_placement({}, table, "ds=1")))

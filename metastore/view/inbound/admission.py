@@ -123,7 +123,7 @@ def _alter_table(call: Call, context: Context) -> Admission:
         if facts is None:
             facts = _after_alter(table, context)
         else:
-            refuse_copies(call.data, found, facts)
+            refuse_copies(call.data, found, table.placement, facts)
         edits += with_facts(call.data, found, Shape.TABLE, facts)
         if not table.is_view:
             refuse_elsewhere(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conf.placement import COPY_PREFIX, Placement, write_placement
+from conf.placement import COPY_PREFIX, Placement, read_placement, write_placement
 from metastore.client.object_spans import Found, places
 from metastore.client.types import Table
-from metastore.placement.open_formats import why_not_copied
+from metastore.placement.open_formats import why_files_are_not_enough
 from metastore.view.errors import FormatNotCopied, PlacementChanged
 from metastore.view.inbound.version_updates import Context
 from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD, read_claims
@@ -40,17 +40,20 @@ def claimed_facts(
     for copy in placement.copies:
         new = new.without_copy(copy.cluster)
     for copy in claims.copies:
-        of = copy.of or placement.version
+        wanted = replace(copy, of=copy.of or placement.version)
         known = placement.copy_in(copy.cluster)
-        notes = known.notes if known == replace(copy, of=of) and known is not None else {}
-        new = new.with_copy(replace(copy, of=of, notes=notes))
+        is_known = known is not None and replace(known, metadata="") == wanted
+        new = new.with_copy(known if known is not None and is_known else wanted)
     kept = {key: value for key, value in current.items() if not key.startswith(COPY_PREFIX)}
     return {**kept, **write_placement(new)}
 
 
-def refuse_copies(data: bytes, found: Found, facts: Mapping[str, str]) -> None:
-    """Raises FormatNotCopied where the client gave copies to a table of Iceberg."""
-    if any(key.startswith(COPY_PREFIX) for key in facts):
-        why = why_not_copied(Table(read_value(data, found.start, STRUCT)[0]))
+def refuse_copies(
+    data: bytes, found: Found, placement: Placement, facts: Mapping[str, str]
+) -> None:
+    """Raises FormatNotCopied where the client gave a table of Iceberg other copies than it has."""
+    copies = read_placement(facts, placement.primary).copies
+    if any(copy not in placement.copies for copy in copies):
+        why = why_files_are_not_enough(Table(read_value(data, found.start, STRUCT)[0]))
         if why is not None:
             raise FormatNotCopied(why)

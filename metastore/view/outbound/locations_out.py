@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from conf.names import ClusterName, partition_name
 from conf.placement import (
     COPY_PREFIX,
+    METADATA,
     PARTITIONS,
     UNIFORM,
     BadPlacement,
+    Copy,
     Placement,
     read_partition_placement,
     read_placement,
@@ -24,6 +26,7 @@ from metastore.client.object_spans import (
     Path,
     Shape,
     encoded,
+    entries,
     is_partitioned,
     places,
     scan,
@@ -33,7 +36,7 @@ from metastore.client.object_spans import (
 )
 from metastore.client.partition_scanner import PartitionScanner
 from metastore.view.errors import MessageTooLarge
-from metastore.view.fact_edits import with_hidden_facts
+from metastore.view.fact_edits import Changes, with_hidden_facts, with_parameters
 from metastore.view.locations import ClusterView, Placed
 from metastore.view.methods import ObjectPath
 from metastore.view.outbound.structures import cluster_fields
@@ -43,6 +46,8 @@ from thriftcodec.values import LIST, REPLY, SET, STOP, STRUCT
 
 PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location if the serde's `path` is the location
 _VALUES = 1  # of a Partition
+_METADATA = METADATA.encode()
+_PREVIOUS_METADATA = "previous_metadata_location"
 MAX_VALUE = 256 * 1024 * 1024  # bytes of a value that has to be complete in memory
 
 
@@ -188,35 +193,56 @@ def outbound_edits(
         return [(*found.location, encoded(own))]
     if shape is Shape.PARTITION and not (found.ours or view.aware):
         return []  # most partitions
-    edits = _locations(data, found, shape, view, table)
+    copy = _local_copy(data, found, shape, view, table)
+    edits = [] if copy is None else _locations(data, found, copy.location)
+    changes = _own_metadata(copy)
     if not view.aware:
-        return edits + with_hidden_facts(data, found, shape)
+        return edits + with_hidden_facts(data, found, shape, changes)
+    edits += with_parameters(data, found, changes)
     if found.descriptor is not None:
-        facts = _facts(data, found, _placed(data, found, shape, table), view.owner)
+        facts = _facts(data, found, shape, _placed(data, found, shape, table), view.owner)
         edits.append((found.descriptor_end, found.descriptor_end, facts))
     return edits
 
 
-def _locations(
+def _local_copy(
     data: bytes | bytearray,
     found: Found,
     shape: Shape,
     view: ClusterView,
     table: PartitionsOf | None,
-) -> list[Edit]:
-    """The edits that put the location of the cluster's fresh copy into a table or partition."""
+) -> Copy | None:
+    """The cluster's fresh copy of a table or partition."""
     if COPY_PREFIX + view.cluster not in found.ours:
-        return []
+        return None
     if shape is Shape.PARTITION and table is not None and not table.placement.open:
-        local = view.local_partition_copy(found.ours, table.placement)
-    elif _in_parts(data, found, shape):
-        return []
-    else:
-        local = view.local_copy(found.ours, _placed(data, found, shape, table))
-    if local is None:
-        return []
+        return view.local_partition_copy(found.ours, table.placement)
+    if _in_parts(data, found, shape):
+        return None
+    return view.local_copy(_with_metadata(data, found, shape), _placed(data, found, shape, table))
+
+
+def _with_metadata(data: bytes | bytearray, found: Found, shape: Shape) -> Mapping[str, str]:
+    """The facts of an object, and where the metadata file of a table of Iceberg is."""
+    if shape is not Shape.TABLE or found.parameters is None:
+        return found.ours
+    for key, (start, _) in entries(data, found.parameters):
+        if key == _METADATA:
+            return {**found.ours, METADATA: text(data, start + 4 + len(key))}
+    return found.ours
+
+
+def _own_metadata(copy: Copy | None) -> Changes:
+    """The parameters by which a reader of Iceberg finds the copy's metadata file."""
+    if copy is None or not copy.metadata:
+        return {}
+    return {METADATA: copy.metadata, _PREVIOUS_METADATA: None}
+
+
+def _locations(data: bytes | bytearray, found: Found, location: str) -> list[Edit]:
+    """The edits that put the location of a copy into a table or partition."""
     edits: list[Edit] = []
-    replacement = encoded(local)
+    replacement = encoded(location)
     if found.location and not text(data, found.location[0]).endswith(PLACEHOLDER):
         edits.append((*found.location, replacement))
     if found.path:
@@ -258,9 +284,11 @@ def real_location(data: bytes | bytearray, found: Found) -> str:
     return location
 
 
-def _facts(data: bytes | bytearray, found: Found, placed: Placed, owner: ClusterName) -> bytes:
+def _facts(
+    data: bytes | bytearray, found: Found, shape: Shape, placed: Placed, owner: ClusterName
+) -> bytes:
     try:
-        placement = placed(found.ours, owner)
+        placement = placed(_with_metadata(data, found, shape), owner)
     except BadPlacement:
         return b""
     return cluster_fields(placement, real_location(data, found))

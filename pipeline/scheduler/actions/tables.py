@@ -20,7 +20,7 @@ from metastore.client.changes.notifying_client import Notify, NotifyingClient
 from metastore.client.connecting import PLAIN
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.placement.open_formats import why_not_copied
+from metastore.placement.open_formats import why_files_are_not_enough, why_not_copied
 from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
@@ -237,8 +237,7 @@ def _table_problems(
     if table.owner and table.owner != user:
         reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
         yield Problem(storage.line, "table", reason)
-    replicates = any(each.role is Role.TARGET for each in feed.clusters)
-    if replicates and (why := why_not_copied(table)) is not None:
+    if (why := _why_not_replicated(feed, entity_set, table)) is not None:
         yield Problem(storage.line, "table", why)
     kinds = kinds_of(table.partition_keys)
     for key, value in uri.keys:
@@ -248,3 +247,12 @@ def _table_problems(
         elif key not in uri.free and is_number(kinds[key]) and not is_numeric(value):
             reason = f"{key} of {ref} on {place.name} is {kinds[key]}: it cannot have {value}"
             yield Problem(storage.line, "table", reason)
+
+
+def _why_not_replicated(feed: Feed, entity_set: EntitySet, table: Table) -> str | None:
+    """Why the feed cannot copy the table, as a sentence; None if it can, or copies nothing."""
+    if all(each.role is not Role.TARGET for each in feed.clusters):
+        return None
+    found = (entity_set.clusters.get(each.name) for each in feed.clusters)
+    registries = {cluster.endpoint("registry") for cluster in found if cluster is not None}
+    return why_not_copied(table) if len(registries) == 1 else why_files_are_not_enough(table)

@@ -290,6 +290,11 @@ class FakeFiles:
         found = self.content.get(location)
         return None if found is None else found[0]
 
+    def write_file(self, location: str, data: bytes) -> None:
+        self.effects.happen("half a file")
+        self.write(location, data)
+        self.effects.happen("file")
+
     def read_marker(self, location: str) -> str | None:
         found = self.content.get(location)
         return None if found is None else found[0].decode()

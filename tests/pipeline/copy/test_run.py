@@ -415,14 +415,14 @@ def test_a_finished_run_is_not_looked_at_again() -> None:
     assert len(world.files.children(f"{STAGING}/{OPEN}")) == 1
 
 
-def test_tables_of_iceberg_are_not_copied() -> None:
+def test_tables_of_iceberg_without_a_metadata_file_are_not_copied() -> None:
     """D16: and what was published of them before is still swept."""
     world = three()
     world.copy()
     table = world.metastore.tables[T]
     table.parameters = {**table.parameters, "spark.sql.sources.provider": "iceberg"}
     before = dict(world.fresh())
-    with pytest.raises(NotCopyable, match="its metadata names the files of the primary"):
+    with pytest.raises(NotCopyable, match="whose metadata file the metastore does not name"):
         world.copy(again=True)
     assert world.fresh() == before
     world.sweep()

@@ -84,6 +84,17 @@ def placed(*copies: Copy, primary: str = C1, **more: Any) -> dict[str, str]:
     return write_placement(Placement(primary, copies=copies, **more))
 
 
+def iceberg(metadata: str) -> dict[str, str]:
+    """A table with this metadata file, and a copy in c2 of the one that is named 5.json."""
+    return {
+        **placed(Copy(C2, AWAY, "0", metadata=f"{AWAY}/metadata/5.json")),
+        "previous_metadata_location": f"{HOME}/metadata/0.json",
+        "table_type": "ICEBERG",
+        "metadata_location": metadata,
+        "x": "y",
+    }
+
+
 def table(parameters: Mapping[str, str], keys: list[tuple[str, str]] | None = None) -> Table:
     made = Table.make(REF, [("a", "int")], location=HOME, partition_keys=keys or [])
     made.parameters = dict(parameters)
@@ -115,6 +126,29 @@ class TestOut:
         placement = Placement(C1, copies=(Copy(C2, AWAY, "0"),)).opened("w")
         hms.add(table(write_placement(placement)))
         assert client(view[C2]).get_table(REF).location == HOME
+
+    def test_a_copy_of_iceberg_has_metadata_of_its_own(self, hms, view) -> None:
+        hms.add(table(iceberg(f"{HOME}/metadata/5.json")))
+        before = client(view["default"]).get_table(REF)
+        assert client(view[C1]).get_table(REF).parameters == before.parameters
+        got = client(view[C2]).get_table(REF)
+        assert got.location == AWAY
+        assert got.parameters == {
+            "table_type": "ICEBERG", "metadata_location": f"{AWAY}/metadata/5.json", "x": "y",
+        }  # fmt: skip
+        named_call = named() | {CLUSTER_FIELD: (STRING, C2)}
+        aware = Table(call(view[C3], "get_table_on_cluster", named_call)).parameters
+        assert aware["metadata_location"] == f"{AWAY}/metadata/5.json"
+        assert "previous_metadata_location" not in aware
+
+    def test_a_copy_of_other_metadata_is_not_read(self, hms, view) -> None:
+        """As after a commit in the metastore itself, which leaves no mark."""
+        parameters = iceberg(f"{HOME}/metadata/6.json")
+        hms.add(table(parameters))
+        got = client(view[C2]).get_table(REF)
+        assert got.location == HOME
+        assert got.parameters["metadata_location"] == f"{HOME}/metadata/6.json"
+        assert got.parameters["previous_metadata_location"] == f"{HOME}/metadata/0.json"
 
     def test_unreadable_facts_give_the_primary(self, hms, view) -> None:
         hms.add(table({"causeway.copy.c2": "nonsense"}))
@@ -600,6 +634,19 @@ class TestByCluster:
         with pytest.raises(MetastoreRefused, match=r"CW357.* is a table of Iceberg"):
             call(view[C3], "alter_table_on_cluster", fields, 2)
         assert read_placement(Table(hms.tables[REF]).parameters, C1).copies == ()
+
+    def test_copies_of_iceberg_stay_as_they_are(self, hms, view) -> None:
+        hms.add(table(iceberg(f"{HOME}/metadata/5.json")))
+        before = Table(hms.tables[REF]).parameters["causeway.copy.c2"]
+        got = Table(call(view[C1], "get_table_on_cluster", named() | {CLUSTER_FIELD: (STRING, C1)}))
+        fields = named((STRUCT, got.struct)) | {CLUSTER_FIELD: (STRING, C1)}
+        call(view[C1], "alter_table_on_cluster", fields, 2)
+        assert Table(hms.tables[REF]).parameters["causeway.copy.c2"] == before
+        got.parameters = {**got.parameters, "metadata_location": f"{HOME}/metadata/6.json"}
+        call(view[C1], "alter_table_on_cluster", named((STRUCT, got.struct)) | {
+            CLUSTER_FIELD: (STRING, C1)
+        }, 2)  # fmt: skip
+        assert client(view[C2]).get_table(REF).location == HOME
 
     def test_a_partition_with_copies_from_a_client_becomes_an_exception(self, hms, view) -> None:
         hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}), ("ds=2", {}))

@@ -183,13 +183,21 @@ public final class DriverFiles {
 
     /** Writes a small text file in one step. */
     public void writeMarker(String location, String text) throws IOException {
+        writeFile(location, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Writes a file in one step. */
+    public void writeFile(String location, byte[] data) throws IOException {
         Path path = new Path(location);
         FileStore store = systems.of(path);
         store.mkdirs(path.getParent());
         boolean direct = store.isObjectStore();
         Path part = direct ? path : new Path(path.getParent(), "." + path.getName() + ".part");
         try (WritableByteChannel out = store.write(part)) {
-            out.write(ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
+            ByteBuffer buffer = ByteBuffer.wrap(data);
+            while (buffer.hasRemaining()) {
+                out.write(buffer);
+            }
         }
         if (!direct) {
             store.rename(part, path);

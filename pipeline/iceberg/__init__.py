@@ -1,0 +1,1 @@
+"""Metadata of Iceberg tables, read and rewritten for another folder. Pure functions of bytes."""

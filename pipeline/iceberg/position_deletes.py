@@ -1,0 +1,61 @@
+"""Files of position deletes: rows of a data file's path and a row's number in it."""
+
+from pipeline.iceberg.errors import NotCarried
+from pipeline.iceberg.paths import spellings
+
+_PATH = "file_path"
+_ROWS = 1 << 16
+_OF_ARROW = b"ARROW:schema"  # Arrow's own note of types, which Iceberg does not read
+
+
+def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
+    """The Parquet file for a copy in `target`. Raises NotCarried.
+
+    Ids of columns and the facts of the footer stay, by which Iceberg reads the file.
+    """
+    try:
+        import pyarrow
+        import pyarrow.compute as compute
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise NotCarried("has deletes that are read with pyarrow: install causeway[hudi]") from None
+    out, before = pyarrow.BufferOutputStream(), None
+    try:
+        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        schema = file.schema_arrow
+        at = schema.names.index(_PATH)
+        with parquet.ParquetWriter(
+            out, schema, compression=_compression(file), store_schema=False
+        ) as writer:
+            facts = file.metadata.metadata or {}
+            writer.add_key_value_metadata({k: v for k, v in facts.items() if k != _OF_ARROW})
+            for batch in file.iter_batches(_ROWS):
+                paths = batch.column(at)
+                if before is None and len(paths):
+                    before = _spelling(paths[0].as_py(), folder)
+                if not compute.all(compute.starts_with(paths, f"{before}/")).as_py():
+                    raise NotCarried("has deletes of rows in a file outside of its folder")
+                ends = compute.utf8_slice_codeunits(paths, len(before or ""))
+                new = compute.binary_join_element_wise(target, ends, "")
+                columns = list(batch.columns)
+                columns[at] = new.cast(schema.field(at).type)
+                writer.write_batch(pyarrow.RecordBatch.from_arrays(columns, schema=schema))
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise NotCarried(f"has deletes that cannot be read: {error}") from error
+    moved: bytes = out.getvalue().to_pybytes()
+    return moved
+
+
+def _spelling(path: str, folder: str) -> str | None:
+    """How the folder is written. All rows have one spelling: then the order of the paths, and with
+    it the bounds that a manifest has of them, stays as it is.
+    """
+    return next((each for each in spellings(folder) if path.startswith(f"{each}/")), None)
+
+
+def _compression(file: object) -> str:
+    facts = file.metadata  # type: ignore[attr-defined]
+    if facts.num_row_groups == 0:
+        return "NONE"
+    name = str(facts.row_group(0).column(0).compression)
+    return "NONE" if name == "UNCOMPRESSED" else name

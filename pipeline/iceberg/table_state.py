@@ -1,0 +1,54 @@
+"""All files that the snapshots of a table need, by the metadata file that names them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.iceberg.table_metadata import TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergState:
+    """Paths are relative to the table's folder. `kept` are files that have no paths in them, and
+    their sizes; `deletes` are those of position deletes. `manifests` has the position deletes of
+    each manifest, `lists` the manifests of each list with their lengths.
+    """
+
+    metadata: TableMetadata
+    kept: Mapping[str, int]
+    deletes: Mapping[str, int]
+    manifests: Mapping[str, tuple[str, ...]]
+    lists: Mapping[str, Mapping[str, int]]
+
+    @property
+    def made(self) -> tuple[tuple[str, ...], ...]:
+        """The files that a copy has with other paths in them, in groups. Each file names some of
+        the groups before its own.
+        """
+        last = (self.metadata.path,)
+        return tuple(self.deletes), tuple(self.manifests), tuple(self.lists), last
+
+    def is_whole_with(self, present: frozenset[str]) -> bool:
+        """Whether each file of a copy that has these files names only such files."""
+        names = {**self.manifests, **self.lists, self.metadata.path: tuple(self.lists)}
+        return all(present.issuperset(inner) for path, inner in names.items() if path in present)
+
+    def difference(self, lengths: Mapping[str, int]) -> str:
+        """Which file is not in a folder with these files, as a sentence's end; empty if all are."""
+        for path, size in (*self.kept.items(), *self.deletes.items()):
+            if lengths.get(path) != size:
+                return _difference(path, size, lengths.get(path))
+        return ""
+
+    def wrong_length(self, lengths: Mapping[str, int]) -> str:
+        """Which manifest has another length than its lists say, as a sentence's end."""
+        for named in self.lists.values():
+            for path, size in named.items():
+                if lengths.get(path) != size:
+                    return _difference(path, size, lengths.get(path))
+        return ""
+
+
+def _difference(path: str, size: int, found: int | None) -> str:
+    if found is None:
+        return f"lacks {path}"
+    return f"has {path} with {found} bytes, and its metadata says {size}"
