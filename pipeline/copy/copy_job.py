@@ -250,7 +250,7 @@ class CopyJob:
     def _check_bytes(self, copies: Sequence[ObjectCopy]) -> None:
         """Before any of their bytes is sent. Raises CopyTooLarge."""
         most = self.limits.most
-        wanted = self.report.bytes_sent + sum(copy.to_send.bytes for copy in copies)
+        wanted = self.report.bytes_sent + sum(c.to_send.bytes + c.to_write for c in copies)
         if most is not None and wanted > most:
             raise CopyTooLarge(
                 f"{self.table} has {size_text(wanted)} to copy, and {size_text(most)} are allowed."
@@ -371,8 +371,9 @@ class CopyJob:
 
         A writer that bypasses the proxy leaves no mark while it writes. A write before the
         publication does not end the copy, so the sources are listed once more; a later write
-        does end it.
+        does end it. A copy of Iceberg is fresh for its metadata file alone, so it needs no look.
         """
+        copies = [copy for copy in copies if copy.iceberg is None]
         now = self.context.files.listings([copy.item.source for copy in copies])
         changed = [c.name for c, n in zip(copies, now, strict=True) if not c.is_unchanged(n)]
         if changed:

@@ -60,11 +60,14 @@ def staged_iceberg(
         raise NotCarried(why)
     kept = FileListing(tuple(each for each in source.files if each.path in state.kept))
     continued = _continued(files, item, state, kept, copy)
-    if continued is None or copy is None:
-        return ObjectCopy(item, target, kept, None, state)
-    made = [each for each in copy.files if each.path in continued.same - state.kept.keys()]
-    before = FileListing(tuple(sorted([*kept.files, *made])))
-    return ObjectCopy(item, target, before, continued, state)
+    made = {path for group in state.made for path in group}
+    there = []
+    if copy is not None and continued is not None:
+        there = [each for each in copy.files if each.path in made]
+    before = FileListing(tuple(sorted([*kept.files, *there])))
+    missing = made - {each.path for each in there}
+    to_write = sum(each.length for each in source.files if each.path in missing)
+    return ObjectCopy(item, target, before, continued, state, to_write)
 
 
 def _continued(

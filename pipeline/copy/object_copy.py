@@ -26,7 +26,8 @@ class Continued:
 class ObjectCopy:
     """One object in a round: its current source and version, its directory in the run, the
     source's content before the copy, and the copy that it continues. `iceberg` are the files of a
-    table of Iceberg: then `before` is what the copy has or gets.
+    table of Iceberg: then `before` is what the copy has or gets, and `to_write` are about the
+    bytes that the run will write itself.
     """
 
     item: PlannedCopy
@@ -34,6 +35,7 @@ class ObjectCopy:
     before: FileListing
     continued: Continued | None = None
     iceberg: IcebergState | None = None
+    to_write: int = 0
 
     @property
     def name(self) -> str:
@@ -65,7 +67,8 @@ class ObjectCopy:
 
     def with_files(self, made: Iterable[FileEntry]) -> "ObjectCopy":
         """With files that the run has written itself."""
-        return replace(self, before=FileListing(tuple(sorted([*self.before.files, *made]))))
+        before = FileListing(tuple(sorted([*self.before.files, *made])))
+        return replace(self, before=before, to_write=0)
 
     def is_unchanged(self, source: FileListing | None) -> bool:
         """Whether the source, listed again, has all that the copy has of it. A table of Iceberg may

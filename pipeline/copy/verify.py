@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName
+from conf.placement import Copy
 from conf.progress import Progress, no_progress
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
+from pipeline.copy.iceberg_copy import read_state
+from pipeline.iceberg.errors import NotCarried
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +59,20 @@ def verify_copies(
     to_compare: list[FileCopy] = []
     names: dict[str, str] = {}
     for (each, copy), source, target in zip(fresh, sources, targets, strict=True):
-        difference = compare(source or FileListing(()), target or FileListing(()))
-        if table.delta:  # a copy keeps for its readers what the source has deleted
-            difference = replace(difference, extra=())
         if target is None or source is None:
             missing = each.location if source is None else copy.location
             differences[each.name] = f"no directory {missing}"
-        elif difference:
-            differences[each.name] = str(difference)
+            continue
+        wanted = source
+        if each.placement.metadata:
+            difference, wanted = _compare_iceberg(files, each, copy, source, target)
+        else:
+            difference = _difference(source, target, table.delta)
+        if difference:
+            differences[each.name] = difference
         elif options.checksum:
             names[copy.location] = each.name
-            to_compare += [FileCopy(each.location, copy.location, f) for f in source.files]
+            to_compare += [FileCopy(each.location, copy.location, f) for f in wanted.files]
     for result in files.compare(to_compare, options, progress):
         if result.status is not FileStatus.KEPT:
             text = f"{result.status.value}: {result.file.entry.path} {result.message}".rstrip()
@@ -80,3 +86,30 @@ def verify_copies(
     )
     without = sum(copy is None for copy in copies.values())
     return Verification(findings, len(fresh), len(copies) - without - len(fresh), without)
+
+
+def _difference(source: FileListing, target: FileListing, delta: bool) -> str:
+    """Empty if there is none."""
+    difference = compare(source, target)
+    if delta:  # a copy keeps for its readers what the source has deleted
+        difference = replace(difference, extra=())
+    return str(difference) if difference else ""
+
+
+def _compare_iceberg(
+    files: Files, each: DataObject, copy: Copy, source: FileListing, target: FileListing
+) -> tuple[str, FileListing]:
+    """The difference, and the files of the source that the copy has unchanged. The copy's metadata
+    names the same files with the lengths that they have there.
+    """
+    try:
+        ours = read_state(files, each.location, each.placement.metadata)
+        theirs = read_state(files, copy.location, copy.metadata)
+    except NotCarried as error:
+        return f"its metadata {error}", source
+    kept = FileListing(tuple(entry for entry in source.files if entry.path in ours.kept))
+    lengths = {entry.path: entry.length for entry in target.files}
+    difference = theirs.difference(lengths) or theirs.wrong_length(lengths)
+    if not difference and (ours.kept != theirs.kept or ours.made != theirs.made):
+        difference = "its metadata names other files"
+    return difference, kept

@@ -83,7 +83,7 @@ def test_a_missing_mark_counts_as_one_of_all_partitions() -> None:
 
 
 def test_a_copy_of_iceberg_is_fresh_for_its_metadata_file_alone() -> None:
-    """So a commit that leaves no mark makes it stale. A copy without metadata of its own is none."""
+    """So a commit without any mark makes it stale. A copy without metadata of its own is none."""
     copy = Copy(C2, "file:/c2/t", "0", metadata="file:/c2/t/metadata/5.json")
     facts = write_placement(Placement(C1).with_copy(copy))
 

@@ -1,7 +1,6 @@
-"""Tables of Iceberg and Delta: written in their primary like any other, refused elsewhere. Delta's
-are copied.
+"""Tables of Iceberg and Delta: written in their primary like any other, refused elsewhere, copied.
 
-c1 has Iceberg in the place of the session catalog, c2 and c3 have Delta.
+c1 and c4 have Iceberg in the place of the session catalog, c2 and c3 have Delta.
 """
 
 import json
@@ -20,7 +19,7 @@ from TCLIService import ttypes
 
 from cli.main import main
 from cli.server.admin import call
-from cli.stack.plan import GUARD, StackSpec
+from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName, TableRef
 from conf.placement import read_placement
@@ -31,37 +30,13 @@ from router.claim import KEY
 from tests.e2e.conftest import C1, C2, C3, rows, run_sql, server
 from tests.e2e.support.interpreted import INTERPRETED
 from tests.e2e.support.jars import fetch_jar
+from tests.e2e.support.lake import ARTIFACTS, C4, OWN, PYICEBERG, copied, files_of, size_of
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(SPARK_MAJOR >= 4, reason="the formats' jars are for Spark 3.5"),
 ]
 
-ARTIFACTS = (
-    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
-    "io.delta:delta-spark_2.12:3.3.2",
-    "io.delta:delta-storage:3.3.2",
-)
-CATALOG = "spark.sql.catalog.spark_catalog"
-DELTA = {
-    CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.extensions": f"{GUARD},io.delta.sql.DeltaSparkSessionExtension",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.vacuum.parallelDelete.parallelism": "1",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
-}
-OWN = {
-    C1: {
-        CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
-        f"{CATALOG}.type": "hive",
-        f"{CATALOG}.cache-enabled": "false",
-        "spark.sql.extensions": f"{GUARD},"
-        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    },
-    C2: DELTA,
-    C3: DELTA,
-}
 FORMATS = {"iceberg": C1, "delta": C2}
 MERGE = (
     "MERGE INTO {0} t USING (SELECT 1 id, 'new' v, 'x' p UNION ALL SELECT 3, 'c', 'y') s"
@@ -73,7 +48,7 @@ MERGE = (
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     jars = tuple(fetch_jar(each) for each in ARTIFACTS)
     spec = StackSpec(
-        (C1, C2, C3), free_ports(1)[0], guard=guard_jar(), jars=jars, spark=INTERPRETED, own=OWN
+        (*OWN,), free_ports(1)[0], guard=guard_jar(), jars=jars, spark=INTERPRETED, own=OWN
     )
     with Stack(spec, tmp_path_factory.mktemp("lake")) as running:
         run_sql(running, "CREATE DATABASE lake")
@@ -165,8 +140,8 @@ WRITES = {
     "iceberg": (
         "TRUNCATE TABLE {0}",
         "ALTER TABLE {0} CREATE BRANCH b",
-        "CALL spark_catalog.system.rewrite_data_files('{0}')",
-        "CALL system.remove_orphan_files(table => '{0}')",
+        "CALL spark_catalog.system.rewrite_datafiles_of('{0}')",
+        "CALL system.remove_orphanfiles_of(table => '{0}')",
     ),
     "delta": (
         "OPTIMIZE {0}",
@@ -231,27 +206,7 @@ def test_claims_are_compared(lake: Stack, table: str) -> None:
         _assign(lake, table, here)
 
 
-Files = set[tuple[str, int, int]]
-"""Paths, lengths and times of change."""
-
-
-def _files(folder: Path) -> Files:
-    found = ((path, path.stat()) for path in folder.rglob("*") if path.is_file())
-    return {(str(path.relative_to(folder)), s.st_size, s.st_mtime_ns) for path, s in found}
-
-
-def _size(files: Files) -> int:
-    return sum(size for _, size, _ in files)
-
-
-def _copied(before: Files, after: Files) -> list[tuple[str]]:
-    """The answer of a copy that sends only what is new."""
-    new = after - before
-    assert 0 < len(new) < len(after)
-    return [(f"1 copied, 0 fresh, {_size(new)} bytes in {len(new)} files",)]
-
-
-def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None:
+def test_a_copy_of_a_delta_table_is_read_from_its_ownfiles_of(lake: Stack) -> None:
     """Deletion vectors, a changed schema and a checkpoint included; stale copies are not read.
     Later copies send the files that the first one does not have."""
     name, copy = "lake.copied", f"ALTER TABLE lake.copied COPY {C2} TO {C3}"
@@ -270,7 +225,7 @@ def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None
             copy,
             f"USE CLUSTER {C3}",
         )
-        first = _files(primary)
+        first = files_of(primary)
         assert rows(cursor, everything) == [(0, "a b"), (1, "a b"), (2, "a b")]
         read = [path for (path,) in rows(cursor, files)]
         assert read
@@ -287,18 +242,18 @@ def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None
         assert rows(cursor, everything) == now
         with pytest.raises(OperationalError, match=r"CW105.*lake.copied is stale"):
             rows(cursor, f"USE CLUSTER {C3}", everything)
-        second = _files(primary)
-        assert rows(cursor, copy) == _copied(first, second)
+        second = files_of(primary)
+        assert rows(cursor, copy) == copied(first, second)
         rows(cursor, "USE CLUSTER", f"INSERT INTO {name} VALUES (4, 'a b', 8)")
         now.append((4, "a b", 8))
-        third = _files(primary)
+        third = files_of(primary)
         assert rows(cursor, copy, f"USE CLUSTER {C3}", everything) == now
         query = f"/v1/history/copies?table={name}"
         records = call(load(lake.layout.settings).operating, "GET", query)["copies"]
         assert [(each["bytes"], each["sent"]) for each in records] == [
-            (_size(third), _size(third - second)),
-            (_size(second), _size(second - first)),
-            (_size(first), _size(first)),
+            (size_of(third), size_of(third - second)),
+            (size_of(second), size_of(second - first)),
+            (size_of(first), size_of(first)),
         ]
         assert any(primary.glob("**/deletion_vector_*.bin"))
         assert any(primary.glob("_delta_log/*.checkpoint*"))
@@ -310,21 +265,83 @@ def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None
             away.rename(primary)
 
 
-PYICEBERG = """\
-import sys
-import pyarrow
-from pyiceberg.catalog.hive import HiveCatalog
+def test_a_copy_of_an_iceberg_table_is_read_from_its_own_files(lake: Stack) -> None:
+    """Deletes by position, a changed schema and partitioning, branches and time travel included.
+    Later copies send only new files; what has expired is refused by Iceberg itself."""
+    name, copy = "lake.moved", f"ALTER TABLE lake.moved COPY {C1} TO {C4}"
+    endpoint = server(lake, None)
+    everything = f"SELECT * FROM {name} ORDER BY id"
+    primary = lake.layout.warehouse(C1) / "lake.db" / "moved"
+    modes = (f"'write.{each}.mode' = 'merge-on-read'" for each in ("delete", "update", "merge"))
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        cursor = connection.cursor()
 
-catalog = HiveCatalog("c", uri=sys.argv[1])
-table = catalog.load_table(sys.argv[2])
-row = pyarrow.table({"id": pyarrow.array([9], pyarrow.int32()), "v": ["p"]})
-try:
-    table.append(row)
-except Exception as error:
-    print("refused", "CW350" in str(error))
-else:
-    print("appended", table.refresh().scan().to_arrow().num_rows)
-"""
+        def snapshots() -> list[int]:
+            query = f"SELECT snapshot_id FROM {name}.snapshots ORDER BY committed_at"
+            return [number for (number,) in rows(cursor, f"USE CLUSTER {C1}", query)]
+
+        rows(
+            cursor,
+            f"USE CLUSTER {C1}",
+            f"CREATE TABLE {name} (id INT, p STRING) USING iceberg PARTITIONED BY (p)"
+            f" TBLPROPERTIES ({', '.join(modes)})",
+            f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ id, 'a b' FROM range(3)",
+            copy,
+            f"USE CLUSTER {C4}",
+        )
+        assert rows(cursor, everything) == [(0, "a b"), (1, "a b"), (2, "a b")]
+        read = [path for (path,) in rows(cursor, f"SELECT DISTINCT input_file_name() FROM {name}")]
+        assert read
+        assert all("/causeway-copies/lake.db/moved/" in path for path in read)
+        rows(cursor, "USE CLUSTER", f"DELETE FROM {name} WHERE id = 1")
+        with pytest.raises(OperationalError, match=r"CW105.*lake.moved is stale"):
+            rows(cursor, f"USE CLUSTER {C4}", everything)
+        rows(
+            cursor,
+            "USE CLUSTER",
+            f"ALTER TABLE {name} ADD COLUMN w INT",
+            f"ALTER TABLE {name} ADD PARTITION FIELD bucket(2, id)",
+            f"INSERT INTO {name} VALUES (3, 'a b', NULL)",
+            f"UPDATE {name} SET w = 7 WHERE id = 2",
+            f"MERGE INTO {name} t USING (SELECT 3 id, 8 w) s ON t.id = s.id"
+            " WHEN MATCHED THEN UPDATE SET w = s.w",
+        )
+        now = [(0, "a b", None), (2, "a b", 7), (3, "a b", 8)]
+        known = snapshots()
+        rows(cursor, copy, "USE CLUSTER", f"INSERT INTO {name} VALUES (4, 'a b', 9)")
+        last = rows(cursor, copy)
+        now.append((4, "a b", 9))
+        assert last[0][0].endswith(" in 4 files")  # data, its manifest, their list, the metadata
+        primary.rename(away := primary.with_name("away"))
+        try:
+            rows(cursor, f"USE CLUSTER {C4}")
+            assert rows(cursor, everything) == now
+            assert rows(cursor, f"SELECT count(*) FROM {name} VERSION AS OF {known[0]}") == [(3,)]
+            assert rows(cursor, f"SELECT count(*) FROM {name} VERSION AS OF {known[1]}") == [(2,)]
+            with pytest.raises(OperationalError, match="Cannot find snapshot"):
+                rows(cursor, f"SELECT * FROM {name} VERSION AS OF 42")
+            with pytest.raises(OperationalError, match="Cannot find a snapshot older than"):
+                rows(cursor, f"SELECT * FROM {name} TIMESTAMP AS OF '2001-01-01 00:00:00'")
+        finally:
+            away.rename(primary)
+        with pytest.raises(OperationalError, match="CW350"):
+            run_sql_in(lake, C4, f"INSERT INTO {name} VALUES (5, 'a b', 9)")
+        run_sql_in(
+            lake, C1, f"CALL system.expire_snapshots('{name}', TIMESTAMP '2099-01-01 00:00:00', 1)"
+        )
+        with pytest.raises(OperationalError, match=r"CW105.*lake.moved is stale"):
+            rows(cursor, f"USE CLUSTER {C4}", everything)
+        rows(cursor, copy, f"USE CLUSTER {C4}")
+        assert rows(cursor, everything) == now
+        with pytest.raises(OperationalError, match="Cannot find snapshot"):
+            rows(cursor, f"SELECT count(*) FROM {name} VERSION AS OF {known[0]}")
+
+
+def run_sql_in(lake: Stack, cluster: ClusterName, statement: str) -> None:
+    """Past the proxy."""
+    endpoint = server(lake, cluster)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        rows(connection.cursor(), statement)
 
 
 def test_pyiceberg_commits_in_the_primary_alone(lake: Stack) -> None:

@@ -1,12 +1,16 @@
 """Copies of Iceberg tables: whole, in a folder of their own, and continued there."""
 
+from dataclasses import replace
+
 import pytest
 
 from conf.placement import METADATA
+from pipeline.copy.files import CopyOptions
 from pipeline.copy.runs.staging import LEASE_SECONDS
-from pipeline.errors import NotCopyable
+from pipeline.copy.verify import verify_copies
+from pipeline.errors import CopyTooLarge, NotCopyable
 from tests.pipeline.copy.iceberg_world import PRIMARY, IcebergWorld
-from tests.pipeline.copy.world import GRACE, S3_STAGING, STAGING, T
+from tests.pipeline.copy.world import C2, GRACE, S3_STAGING, STAGING, T
 from tests.pipeline.iceberg.iceberg_files import document, entry, manifest_list
 
 
@@ -136,12 +140,42 @@ def test_a_file_outside_of_the_folder_is_refused(world: IcebergWorld) -> None:
     assert world.fresh() == {}
 
 
+def test_a_copy_sends_no_more_than_it_may(world: IcebergWorld) -> None:
+    world.limits = replace(world.limits, most=1000)
+    with pytest.raises(CopyTooLarge):
+        world.copy()
+    assert world.files.sent == []
+    assert world.fresh() == {}
+
+
 def test_a_missing_file_is_refused(world: IcebergWorld) -> None:
     path = next(p for p in world.files.read(PRIMARY) if p.startswith("data/"))
     world.files.delete([f"{PRIMARY}/{path}"])
     report = world.copy()
     assert f"lacks {path}" in str(report.failed[""])
     assert world.fresh() == {}
+
+
+def test_a_copy_is_verified_by_its_own_metadata(world: IcebergWorld) -> None:
+    def found() -> list[str]:
+        table = world.objects.table(T)
+        chosen = world.objects.objects(table, [""])
+        args = (world.files, world.objects, table, chosen, C2, CopyOptions())
+        return [each.difference for each in verify_copies(*args).findings]
+
+    world.copy()
+    assert found() == []
+    [location] = world.fresh().values()
+    paths = world.files.read(location)
+    data = next(path for path, body in paths.items() if body == b"one")
+    world.files.write(f"{location}/{data}", b"eno")
+    assert found() == [f"differs: {data}"]
+    world.files.write(f"{location}/{data}", b"longer")
+    assert found() == [f"has {data} with 6 bytes, and its metadata says 3"]
+    world.files.write(f"{location}/{data}", b"one")
+    avro = next(path for path, body in paths.items() if body.startswith(b"Obj"))
+    world.files.delete([f"{location}/{avro}"])
+    assert "lacks" in found()[0]
 
 
 @pytest.mark.slow

@@ -148,7 +148,11 @@ def test_a_table_of_iceberg_is_not_replicated() -> None:
     pair = Pair()
     pair.add("1", a="x")
     table = pair.source.tables[SOURCE]
-    table.parameters = {**table.parameters, "table_type": "ICEBERG"}
+    table.parameters = {
+        **table.parameters,
+        "table_type": "ICEBERG",
+        "metadata_location": "s3://b/t/metadata/1.json",
+    }
     with pytest.raises(NotCopyable, match="its metadata names the files of the primary"):
         pair.run()
     assert pair.seen() == {}

@@ -553,13 +553,17 @@ def test_another_users_table_is_refused(site: Site) -> None:
 def test_a_feed_that_replicates_an_iceberg_table_is_refused(site: Site) -> None:
     """D16: at submit, and when an instance runs."""
     table = site.source.tables[SOURCE]
-    table.parameters = {**table.parameters, "table_type": "ICEBERG"}
+    table.parameters = {
+        **table.parameters,
+        "table_type": "ICEBERG",
+        "metadata_location": "s3://b/t/metadata/1.json",
+    }
     catalog = {each.key: document.read(each.document) for each in site.store.entities()}
     entity_set = EntitySet(
         {each.name: each for each in catalog.values() if isinstance(each, Cluster)}, {}
     )
     problems = list(tables.against(catalog[FEED_KEY], entity_set, "ann"))
-    assert any("src.clicks is a table of Iceberg" in each.reason for each in problems)
+    assert any("its metadata names the files of the primary" in each.reason for each in problems)
     site.add(0, a="zero")
     site.run(0)
     (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]

@@ -1,0 +1,68 @@
+"""Clusters with Iceberg or Delta in the place of the session catalog, and files of their tables."""
+
+from pathlib import Path
+
+from cli.stack.plan import GUARD
+from conf.names import ClusterName
+from tests.e2e.conftest import C1, C2, C3
+
+ARTIFACTS = (
+    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",
+    "io.delta:delta-spark_2.12:3.3.2",
+    "io.delta:delta-storage:3.3.2",
+)
+CATALOG = "spark.sql.catalog.spark_catalog"
+DELTA = {
+    CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.extensions": f"{GUARD},io.delta.sql.DeltaSparkSessionExtension",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.vacuum.parallelDelete.parallelism": "1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+}
+ICEBERG = {
+    CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
+    f"{CATALOG}.type": "hive",
+    f"{CATALOG}.cache-enabled": "false",
+    "spark.sql.extensions": f"{GUARD},"
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.shuffle.partitions": "1",
+}
+C4 = ClusterName("c4")
+OWN = {C1: ICEBERG, C2: DELTA, C3: DELTA, C4: ICEBERG}
+
+Files = set[tuple[str, int, int]]
+"""Paths, lengths and times of change."""
+
+
+def files_of(folder: Path) -> Files:
+    found = ((path, path.stat()) for path in folder.rglob("*") if path.is_file())
+    return {(str(path.relative_to(folder)), s.st_size, s.st_mtime_ns) for path, s in found}
+
+
+def size_of(files: Files) -> int:
+    return sum(size for _, size, _ in files)
+
+
+def copied(before: Files, after: Files) -> list[tuple[str]]:
+    """The answer of a copy that sends only what is new."""
+    new = after - before
+    assert 0 < len(new) < len(after)
+    return [(f"1 copied, 0 fresh, {size_of(new)} bytes in {len(new)} files",)]
+
+
+PYICEBERG = """\
+import sys
+import pyarrow
+from pyiceberg.catalog.hive import HiveCatalog
+
+catalog = HiveCatalog("c", uri=sys.argv[1])
+table = catalog.load_table(sys.argv[2])
+row = pyarrow.table({"id": pyarrow.array([9], pyarrow.int32()), "v": ["p"]})
+try:
+    table.append(row)
+except Exception as error:
+    print("refused", "CW350" in str(error))
+else:
+    print("appended", table.refresh().scan().to_arrow().num_rows)
+"""
