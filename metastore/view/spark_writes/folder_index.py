@@ -31,6 +31,8 @@ class Folder:
 
     `cluster` is the primary of an object, or the cluster of a copy if `is_copy`. It is None for a
     table with too many partitions with copies to name them: any cluster may have these.
+    `by_commits`: files in the folder are data only when a commit names them. It is the primary's
+    folder of a table of Iceberg, whose copies are fresh for one metadata file alone.
     """
 
     table: TableRef
@@ -38,6 +40,7 @@ class Folder:
     location: str
     cluster: ClusterName | None
     is_copy: bool = False
+    by_commits: bool = False
 
     def is_touched(self, path: str, writer: ClusterName) -> bool:
         """Whether a write of `path` in the cluster `writer` may change files in the folder.
@@ -132,7 +135,8 @@ def _of_object(table: TableNow, partition: PartitionNow | None) -> Iterator[Fold
     name = None if partition is None else partition.name
     location = table.location if partition is None else partition.location
     placed = table.placement if partition is None else partition.placement
-    yield Folder(table.ref, name, location, placed.primary)
+    by_commits = bool(placed.copies) and all(copy.metadata for copy in placed.copies)
+    yield Folder(table.ref, name, location, placed.primary, by_commits=by_commits)
     for copy in placed.copies:
         yield Folder(table.ref, name, copy.location, copy.cluster, is_copy=True)
 

@@ -102,7 +102,7 @@ def touched_tables(
     """The tables that the write may change, each with its folders that the paths touch."""
     tables: dict[TableRef, list[Folder]] = {}
     for folder in {each for path in write.paths for each in index.touched(path, view.cluster)}:
-        if not write.is_of_removed(folder):
+        if not (write.is_of_removed(folder) or folder.by_commits):
             tables.setdefault(folder.table, []).append(folder)
     if write.table is not None:
         tables.setdefault(write.table, [])

@@ -140,8 +140,8 @@ WRITES = {
     "iceberg": (
         "TRUNCATE TABLE {0}",
         "ALTER TABLE {0} CREATE BRANCH b",
-        "CALL spark_catalog.system.rewrite_datafiles_of('{0}')",
-        "CALL system.remove_orphanfiles_of(table => '{0}')",
+        "CALL spark_catalog.system.rewrite_data_files('{0}')",
+        "CALL system.remove_orphan_files(table => '{0}')",
     ),
     "delta": (
         "OPTIMIZE {0}",
@@ -206,7 +206,7 @@ def test_claims_are_compared(lake: Stack, table: str) -> None:
         _assign(lake, table, here)
 
 
-def test_a_copy_of_a_delta_table_is_read_from_its_ownfiles_of(lake: Stack) -> None:
+def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None:
     """Deletion vectors, a changed schema and a checkpoint included; stale copies are not read.
     Later copies send the files that the first one does not have."""
     name, copy = "lake.copied", f"ALTER TABLE lake.copied COPY {C2} TO {C3}"
@@ -362,7 +362,13 @@ def test_pyiceberg_commits_in_the_primary_alone(lake: Stack) -> None:
 
     assert append() == "appended 1"
     assert run_sql(lake, f"SELECT * FROM {name}") == [(9, "p")]
+    copy, there = f"ALTER TABLE {name} COPY {C1} TO {C4}", f"USE CLUSTER {C4}"
+    assert run_sql(lake, copy, there, f"SELECT * FROM {name}") == [(9, "p")]
+    assert append() == "appended 2"
+    with pytest.raises(OperationalError, match=r"CW105.*lake.python is stale"):
+        run_sql(lake, there, f"SELECT * FROM {name}")
+    assert run_sql(lake, copy, there, f"SELECT * FROM {name}") == [(9, "p"), (9, "p")]
     _assign(lake, name, C2)
     assert append() == "refused True"
     _assign(lake, name, C1)
-    assert run_sql(lake, f"SELECT count(*) FROM {name}") == [(1,)]
+    assert run_sql(lake, f"SELECT count(*) FROM {name}") == [(2,)]

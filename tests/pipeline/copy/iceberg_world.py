@@ -131,8 +131,9 @@ class IcebergWorld(World):
             table = self.metastore.tables[T]
             needed = {*self.lists.values(), table.parameters["metadata_location"]}
             for path in self.present():
-                files = [each["data_file"] for each in records(self.files.content[path][0])]
-                needed |= {path, *(each["file_path"] for each in files)}
+                entries = records(self.files.content[path][0])
+                live = (each["data_file"] for each in entries if each["status"] != 2)
+                needed |= {path, *(each["file_path"] for each in live)}
             there = (f"{PRIMARY}/{each}" for each in self.files.read(PRIMARY))
             self.files.delete([each for each in there if each not in needed])
 

@@ -173,6 +173,15 @@ class TestPaths:
         write(view[C1], paths=[path])
         assert fresh(hms)
 
+    def test_in_the_folder_of_a_table_of_iceberg_leave_its_copies(self, hms, view) -> None:
+        """Only a commit makes a file a part of the table, and it has metadata of another name."""
+        copy = Copy(C2, AWAY, "0", metadata=f"{AWAY}/metadata/5.json")
+        hms.add(table({**placed(copy), "metadata_location": f"{HOME}/metadata/5.json"}))
+        write(view[C1], paths=[f"{HOME}/data"])
+        assert fresh(hms)
+        write(view[C1], REF)
+        assert not fresh(hms)
+
     def test_of_a_second_table_on_the_folder_end_the_first_ones(self, hms, view) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         alias = table(placed())
