@@ -26,7 +26,7 @@ from pipeline.spark.spark_files import SparkFiles
 from tests.class_archive import class_path
 from tests.pipeline.hudi.conftest import RowTable
 from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server, running_s3
-from tests.pipeline.spark.test_hdfs import C2, DATA, DeltaDesk, Desk, T
+from tests.pipeline.spark.test_hdfs import C2, DATA, DeltaDesk, Desk, IcebergDesk, T
 from tests.pipeline.spark.test_s3a import s3a_jars
 
 
@@ -98,6 +98,15 @@ def test_a_copy_of_a_delta_table_is_continued(
     away, here = f"s3a://{BUCKET}/{tmp_path.name}", f"file://{tmp_path}"
     source, target = (away, here) if there == "file" else (here, away)
     DeltaDesk(source, files).check_continued_copies(f"{target}/copies")
+
+
+@pytest.mark.parametrize("there", ["file", "s3a"])
+def test_a_copy_of_an_iceberg_table_is_continued(
+    s3: S3Server, files: SparkFiles, tmp_path: Path, there: str
+) -> None:
+    away, here = f"s3a://{BUCKET}/{tmp_path.name}", f"file://{tmp_path}"
+    source, target = (away, here) if there == "file" else (here, away)
+    IcebergDesk(source, files).check_continued_copies(f"{target}/copies")
 
 
 def test_a_copy_that_was_killed_continues_within_the_store(

@@ -23,6 +23,7 @@ from pipeline.replication.run import read_replication, run_replication
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
+from tests.pipeline.iceberg.iceberg_files import document, entry, manifest, manifest_list
 from tests.pipeline.spark.minihdfs import running_hdfs
 
 pytestmark = pytest.mark.slow
@@ -123,6 +124,49 @@ class DeltaDesk(Desk):
         assert len(locations) == 1
 
 
+class IcebergDesk(Desk):
+    """The table is one of Iceberg. Each commit adds a data file and its manifest."""
+
+    def __post_init__(self) -> None:
+        self.metastore = FakeMetastore(Effects())
+        self.objects = ObjectCatalog(self.metastore, C1)
+        self.home = f"{self.root}/t"
+        self.metastore.add_table(Table.make(T, (("a", "int"),), location=self.home))
+        self.manifests: dict[str, int] = {}
+        self.commit(0)
+
+    def put(self, path: str, data: bytes) -> str:
+        self.files.write_file(f"{self.home}/{path}", data)
+        return f"{self.home}/{path}"
+
+    def commit(self, version: int) -> None:
+        data = self.put(f"data/p=a b/{version}", b"data")
+        body = manifest(entry(data, 4))
+        self.manifests[self.put(f"metadata/m{version}", body)] = len(body)
+        named = self.put(f"metadata/snap{version}", manifest_list(self.manifests))
+        metadata = self.put(f"metadata/{version}.json", document(self.home, {version: named}))
+        table = self.metastore.get_table(T)
+        named_in = {"table_type": "ICEBERG", "metadata_location": metadata}
+        table.parameters = {**table.parameters, **named_in}
+        self.metastore.alter_table(T, table)
+
+    def check_continued_copies(self, root: str) -> None:
+        """Each copy sends a data file, a manifest, the list, and the metadata file."""
+        locations = set()
+        for version in range(1, 4):
+            report = self.copy(root)
+            assert (report.files_sent, report.files_kept) == (4, 2 * (version - 1))
+            table = self.objects.table(T)
+            [copy] = table.placement.copies
+            assert table.placement.is_fresh(copy)
+            [there] = self.objects.objects(table, [""])
+            checked = verify_copies(self.files, self.objects, table, [there], C2, CopyOptions())
+            assert (checked.compared, checked.findings) == (1, ())
+            locations.add(copy.location)
+            self.commit(version)
+        assert len(locations) == 1
+
+
 @pytest.fixture(scope="module")
 def files() -> SparkFiles:
     return SparkFiles(open_session("local[2]"))
@@ -174,6 +218,11 @@ def test_files_of_a_dead_run_are_not_sent_again(
 def test_a_copy_of_a_delta_table_is_continued(ends: tuple[str, str], files: SparkFiles) -> None:
     source, target = ends
     DeltaDesk(source, files).check_continued_copies(f"{target}/copies")
+
+
+def test_a_copy_of_an_iceberg_table_is_continued(ends: tuple[str, str], files: SparkFiles) -> None:
+    source, target = ends
+    IcebergDesk(source, files).check_continued_copies(f"{target}/copies")
 
 
 def test_a_replication_follows_its_source(ends: tuple[str, str], files: SparkFiles) -> None:

@@ -211,6 +211,10 @@ def test_notes_moves_and_deletes(files: SparkFiles, tmp_path: Path) -> None:
     files.write_marker(place, "ünï\ncode")
     files.write_marker(place, "twice")
     assert files.read_marker(place) == "twice"
+    data = bytes(range(256)) * 1000
+    files.write_file(uri(tmp_path / "new" / "file"), data)
+    assert files.read_file(uri(tmp_path / "new" / "file")) == data
+    assert os.listdir(tmp_path / "new") == ["file"]
     assert files.children(uri(tmp_path / "a")) == ("b",)
     there, to = uri(tmp_path / "a" / "b"), uri(tmp_path / "c" / "d")
     assert files.move({there: to, uri(tmp_path / "no"): uri(tmp_path / "x")}) == {there}
