@@ -129,6 +129,22 @@ def test_the_functions_of_all_its_statements() -> None:
     assert {"d.f", "e.g"} <= found.permanent
 
 
+def test_what_its_functions_read_counts_as_read() -> None:
+    texts = {"d.f": ViewText("SELECT max(x) FROM e.a", db="")}
+    sql = "BEGIN DECLARE n INT; SET n = f(); SELECT n; END"
+    assert written(analyze(sql, Namespace("d", functions=texts), TestCatalog())) == (
+        "script; reads e.a"
+    )
+
+
+def test_many_variables_are_too_much_work() -> None:
+    names = ", ".join(f"v{number}" for number in range(10_000))
+    selects = "EXECUTE IMMEDIATE 'SELECT 1'; " * 900
+    found = analyze(f"BEGIN DECLARE {names} INT; {selects} END", NAMESPACE, TestCatalog())
+    assert isinstance(found, Unknown)
+    assert "too much work" in found.why
+
+
 def test_its_parts_have_the_kinds_of_their_writes() -> None:
     found = answer("BEGIN DELETE FROM a; INSERT INTO b SELECT * FROM a; END")
     assert isinstance(found, Known)
