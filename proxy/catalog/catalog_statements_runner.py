@@ -78,17 +78,20 @@ class CatalogStatements:
     ) -> Table | None:
         """The whole result of the statement in that cluster; None: the cluster has to say."""
         try:
-            asker = await self._asker(cluster, session)
+            asker = await self._asker(command, cluster, session)
             table = None if asker is None else await self._answer(command, asker)
         except (CausewayError, Rejected):
             return None
         return table
 
-    async def _asker(self, cluster: ClusterName, session: UserSession) -> _Asker | None:
+    async def _asker(
+        self, command: CatalogCommand, cluster: ClusterName, session: UserSession
+    ) -> _Asker | None:
         """None for a session that Spark answers in another way, or that may have other views."""
         upstream = await session.upstream(cluster)
         facts = await self._facts.of(upstream, session.state)
-        if not facts.usual or not upstream.replay.understood:
+        usual = facts.lists if _is_list(command) else facts.usual
+        if not usual or not upstream.replay.understood:
             return None
         return _Asker(session, cluster, facts.zone or "")
 
@@ -173,6 +176,12 @@ class CatalogStatements:
             return None
         size = len(tables) * _ROWS_A_TABLE
         return await _made(size, descriptions.tables_extended, tables, asker.zone)
+
+
+def _is_list(command: CatalogCommand) -> bool:
+    """Whether its rows are names alone."""
+    is_table = isinstance(command, ShowTables) and not command.extended
+    return is_table or isinstance(command, ShowDatabases | ShowViews)
 
 
 async def _made(size: int, make: Callable[..., Table | None], *args: object) -> Table | None:

@@ -15,6 +15,7 @@ from proxy.protocol.cluster_calls import get_info_call
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.session import SessionState
 
+_ALSO_LISTS = "4.3."  # the version of Spark 4 that was compared
 _ONE_SESSION = "spark.sql.hive.thriftserver.singlesession"
 _ZONE = "spark.sql.session.timezone"
 
@@ -24,12 +25,14 @@ class SessionFacts:
     """A session in a cluster while the user's session has changed its settings `changes` times.
 
     `usual`: its Spark answers as is known here, and others' temporary views are not its own.
-    `zone` is the time zone of Spark's JVM; None if it is not known.
+    `lists`: that is so of SHOW DATABASES, SHOW TABLES and SHOW VIEWS, by Spark 4 too. `zone` is the
+    time zone of Spark's JVM; None if it is not known.
     """
 
     changes: int
     usual: bool
     zone: str | None = None
+    lists: bool = False
 
 
 class ClusterFacts:
@@ -49,11 +52,13 @@ class ClusterFacts:
 
 async def _learn(upstream: ClusterSession, protocol: int, changes: int) -> SessionFacts:
     info = await upstream.call("GetInfo", get_info_call(upstream.session, DBMS_VERSION))
-    if not replies.info_text(info).startswith(VERSION):
+    version = replies.info_text(info)
+    if not version.startswith((VERSION, _ALSO_LISTS)):
         return SessionFacts(changes, usual=False)
     found = await session_settings(upstream, protocol)
     settings = {key.lower(): text for key, text in found.items()}
     is_alone = settings.get(_ONE_SESSION, "false").lower() == "false"
     # A session that has no time zone of its own has its JVM's.
     zone = None if _ZONE in settings else upstream.zone
-    return SessionFacts(changes, is_alone and shows_usually(settings), zone)
+    lists = is_alone and shows_usually(settings)
+    return SessionFacts(changes, lists and version.startswith(VERSION), zone, lists)

@@ -1,7 +1,8 @@
 """SHOW and DESCRIBE by the proxy and by the Thrift Server directly: the same replies, byte by byte.
 
 Each statement is asked in a session of either, and the replies to GetResultSetMetadata and to four
-FetchResults are compared. What the proxy answered from memory is counted by its own metrics.
+FetchResults are compared. What the proxy answered from memory is counted by its own metrics: of
+Spark 4, which describes tables in other words, only lists of names.
 """
 
 import os
@@ -19,6 +20,7 @@ from conf.names import ClusterName, TableRef
 from metastore.catalog.spark_columns import spark_fields
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
+from pipeline.spark.jar import SPARK_MAJOR
 from proxy.protocol.cluster_calls import RemoteSession, open_session_call, operation_call
 from proxy.protocol.replies import opened_session
 from proxy.protocol.types import NEWEST_PROTOCOL, Orientation
@@ -27,6 +29,7 @@ from thriftcodec.values import Struct
 
 pytestmark = pytest.mark.e2e
 
+_NAMES = re.compile("SHOW (DATABASES|SCHEMAS|NAMESPACES|TABLES|VIEWS)")
 DB = f"shown_{os.getpid()}"
 OTHER = f"{DB}b"
 TABLES = (
@@ -250,6 +253,11 @@ def compare(stack: Stack, direct: Client, proxied: Client, statements: list[str]
     return remembered
 
 
+def remembered_of(statements: list[str]) -> list[str]:
+    """Those that the proxy answers from memory."""
+    return [each for each in statements if SPARK_MAJOR < 4 or _NAMES.match(each)]
+
+
 def filled(statements: tuple[str, ...]) -> list[str]:
     return [each.format(db=DB, DB=DB.upper(), other=OTHER) for each in statements]
 
@@ -296,7 +304,7 @@ def test_descriptions_are_those_of_the_thrift_server(stack: Stack, names: list[s
             form: len(compare(stack, direct, proxied, [f"{form} {name}" for name in names]))
             for form in OF_A_TABLE
         }
-    assert remembered == OF_A_TABLE
+    assert remembered == (OF_A_TABLE if SPARK_MAJOR < 4 else dict.fromkeys(OF_A_TABLE, 0))
 
 
 def test_columns_are_those_of_the_thrift_server(stack: Stack, names: list[str]) -> None:
@@ -315,6 +323,9 @@ def test_columns_are_those_of_the_thrift_server(stack: Stack, names: list[str]) 
     ]
     with pair(stack) as (direct, proxied):
         remembered = compare(stack, direct, proxied, statements)
+    if SPARK_MAJOR >= 4:
+        assert not remembered
+        return
     assert len(remembered) > 75
     asked = set(statements) - set(remembered)
     assert {sql.split("`")[1] for sql in asked} == ASKED_COLUMNS
@@ -323,7 +334,7 @@ def test_columns_are_those_of_the_thrift_server(stack: Stack, names: list[str]) 
 def test_lists_are_those_of_the_thrift_server(stack: Stack, names: list[str]) -> None:
     statements = filled(LISTS)
     with pair(stack) as (direct, proxied):
-        assert compare(stack, direct, proxied, statements) == statements
+        assert compare(stack, direct, proxied, statements) == remembered_of(statements)
 
 
 def test_what_is_not_certain_is_asked_of_the_cluster(stack: Stack, names: list[str]) -> None:
@@ -340,4 +351,4 @@ def test_they_are_equal_in_older_versions_of_the_protocol(
         *filled(("DESCRIBE {db}.txt", "SHOW PARTITIONS {db}.txt", "SHOW TBLPROPERTIES {db}.v4")),
     ]
     with pair(stack, version) as (direct, proxied):
-        assert compare(stack, direct, proxied, statements) == statements
+        assert compare(stack, direct, proxied, statements) == remembered_of(statements)

@@ -16,6 +16,7 @@ from TCLIService import ttypes as t
 
 from cli.stack.stack import Stack
 from conf.names import ClusterName
+from pipeline.spark.jar import SPARK_MAJOR
 from tests.e2e.conftest import C1, C2, Sql, server
 
 pytestmark = pytest.mark.e2e
@@ -274,6 +275,7 @@ def test_what_another_cluster_changed_a_moment_ago_is_there(
         assert names() == set()
 
 
+@pytest.mark.skipif(SPARK_MAJOR >= 4, reason="the metadata of Spark 4 is asked of the cluster")
 def test_they_come_from_memory(stack: Stack, tables: str) -> None:
     """The Thrift Server reads every table from the metastore; the proxy none, the second time."""
 

@@ -85,7 +85,9 @@ def test_a_session_takes_to_the_other_version_what_that_knows(mixed: Stack) -> N
 
 
 def test_the_language_of_one_version_is_a_parse_error_in_the_other(mixed: Stack) -> None:
-    for statement in ("DECLARE x = 1", "EXECUTE IMMEDIATE 'SELECT 1'", "FROM first |> LIMIT 1"):
+    of_spark_4 = ("DECLARE x = 1", "EXECUTE IMMEDIATE 'SELECT 1'", "FROM first |> LIMIT 1")
+    for statement in (*of_spark_4, "BEGIN SELECT * FROM first; END"):
         with pytest.raises(OperationalError, match="PARSE_SYNTAX_ERROR"):
             run_sql(mixed, pinned(C1), f"USE {DB}", statement)
     assert len(run_sql(mixed, pinned(C2), f"USE {DB}", "FROM second |> LIMIT 1")) == 1
+    assert len(run_sql(mixed, f"USE {DB}", "BEGIN SELECT * FROM second LIMIT 1; END")) == 1

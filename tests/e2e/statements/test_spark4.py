@@ -63,6 +63,7 @@ def made(stack: Stack) -> None:
         f"CREATE TABLE {DB}.t (id INT, name STRING) USING parquet",
         f"INSERT INTO {DB}.t VALUES (1, 'one'), (2, 'two'), (3, 'three')",
         f"CREATE TABLE {DB}.provoked_t USING parquet AS SELECT 7 AS id",
+        f"CREATE VIEW {DB}.seen AS SELECT id FROM {DB}.t",
     )
     functions = (
         "area(w INT, h INT) RETURNS INT RETURN w * h",
@@ -91,6 +92,23 @@ def test_statements_give_what_the_thrift_server_gives(connect: Connect, statemen
     through, direct = connect(), connect(C1)
     for each in (through, direct):
         rows(each.cursor(), "SET TIME ZONE 'Asia/Tokyo'")
+    assert outcome(through, statement) == outcome(direct, statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SHOW DATABASES",
+        "SHOW NAMESPACES LIKE 'sp*|def*'",
+        f"SHOW TABLES IN {DB}",
+        f"SHOW TABLES FROM {DB} LIKE 'T*'",
+        f"SHOW TABLES IN {DB} 'nothing'",
+        f"SHOW VIEWS IN {DB}",
+        f"DESCRIBE EXTENDED {DB}.t id",
+    ],
+)
+def test_lists_are_those_of_the_thrift_server(connect: Connect, statement: str) -> None:
+    through, direct = connect(), connect(C1)
     assert outcome(through, statement) == outcome(direct, statement)
 
 

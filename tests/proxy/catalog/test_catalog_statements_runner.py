@@ -163,6 +163,20 @@ def test_an_unusual_session_asks_its_cluster(make: Callable[[World], None]) -> N
     play(scenario)
 
 
+def test_a_cluster_with_spark_4_is_asked_for_all_but_lists_of_names() -> None:
+    names = (ShowDatabases(None), ShowTables("mem", None), ShowViews("mem", "v*"))
+
+    async def scenario(world: World) -> None:
+        world.upstream.version = "4.3.0"
+        for command in ALL:
+            assert (await world.ask(command) is not None) == (command in names), command
+        world.upstream.settings["spark.sql.legacy.anything"] = "true"
+        world.state.apply(SetVariable("spark.sql.legacy.anything", "true"), "", None, 1)
+        assert await world.ask(ShowDatabases(None)) is None
+
+    play(scenario)
+
+
 def test_lists_are_asked_for_in_a_session_with_temporary_views() -> None:
     async def scenario(world: World) -> None:
         view = ViewText("SELECT 1", "default")
