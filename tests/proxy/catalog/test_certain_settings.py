@@ -14,6 +14,8 @@ HIVE = {"spark.sql.catalogimplementation": "hive"}
         ("spark.sql.adaptive.enabled", "true", True),
         ("spark.sql.extensions", "causeway.guard.Guard", True),
         ("spark.executor.memory", "1g", True),
+        ("spark.sql.artifact.isolation.enabled", "false", True),  # in each Thrift Server of Spark 4
+        ("spark.sql.binaryoutputstyle", "UTF-8", True),  # there after the first statement
         ("spark.sql.casesensitive", "true", False),
         ("spark.sql.timestamptype", "TIMESTAMP_NTZ", False),
         ("spark.sql.globaltempdatabase", "x", False),
