@@ -12,7 +12,6 @@ share of the processors on all ways.
 import argparse
 import resource
 import statistics
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -57,22 +56,27 @@ def opened(endpoint: Endpoint, sessions: int) -> Iterator[list[tuple[RawClient, 
 
 
 def ask_all(found: Sequence[tuple[RawClient, RemoteSession]], seconds: float) -> Window:
-    """Runs statements in all of the sessions for so long."""
-    together = threading.Barrier(len(found))
+    """Runs statements in all of the sessions. The time begins when each session has ended one, since
+    the first ones, which begin at the same time, also end at the same time."""
+    first: list[float] = []  # the ends of the sessions' first statements
 
-    def one(way: tuple[RawClient, RemoteSession]) -> list[float]:
-        together.wait()
-        times: list[float] = []
-        end = time.perf_counter() + seconds
-        while True:
+    def is_over() -> bool:
+        return len(first) == len(found) and time.perf_counter() > max(first) + seconds
+
+    def one(way: tuple[RawClient, RemoteSession]) -> list[tuple[float, float]]:
+        times = []
+        while not is_over():
             began = time.perf_counter()
             _ask(*way)
-            if (ended := time.perf_counter()) > end:
-                return times
-            times.append(ended - began)
+            times.append((began, time.perf_counter()))
+            if len(times) == 1:
+                first.append(times[0][1])
+        return times
 
     with ThreadPoolExecutor(len(found)) as pool:
-        times = sorted(each for mine in pool.map(one, found) for each in mine)
+        every = [each for mine in pool.map(one, found) for each in mine]
+    start = max(first)
+    times = sorted(end - began for began, end in every if start < end <= start + seconds)
     return Window(len(times) / seconds, times[int(len(times) * 0.99)])
 
 
