@@ -56,8 +56,8 @@ def opened(endpoint: Endpoint, sessions: int) -> Iterator[list[tuple[RawClient, 
 
 
 def ask_all(found: Sequence[tuple[RawClient, RemoteSession]], seconds: float) -> Window:
-    """Runs statements in all of the sessions. The time begins when each session has ended one, since
-    the first ones, which begin at the same time, also end at the same time."""
+    """Runs statements in all of the sessions. The time begins when each session has ended one: the
+    first ones, which begin at the same time, also end at the same time."""
     first: list[float] = []  # the ends of the sessions' first statements
 
     def is_over() -> bool:
