@@ -49,7 +49,7 @@ SAME = (
 REFUSED = {
     "EXECUTE IMMEDIATE 'SELECT ' || version()": "EXECUTE IMMEDIATE of a text that is not known",
     f"EXPLAIN EXECUTE IMMEDIATE 'DROP TABLE {DB}.t'": "EXPLAIN of EXECUTE IMMEDIATE",
-    "BEGIN SELECT 1; END": "a script",
+    f"BEGIN CREATE VIEW {DB}.v AS SELECT 1; END": "CREATE of a view in a script",
     f"FROM {DB}.t |> SELECT id": "select",
     f"SELECT IDENTIFIER('{DB}.' || lower('TOTAL'))()": "the name of a function is computed",
 }
