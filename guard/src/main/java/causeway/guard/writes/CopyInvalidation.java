@@ -52,6 +52,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
      */
     private static final class Running {
         private final List<RunningWrite> writes = new ArrayList<>();
+        private final long thread = Thread.currentThread().getId();
 
         synchronized void add(RunningWrite write) {
             writes.add(write);
@@ -191,7 +192,9 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         try {
             if (runs) {
                 Running running = running(write.node);
-                running.add(RunningWrite.begin(view, report, running, batchOf(write.node)));
+                RunningWrite begun = RunningWrite.begin(view, report, running, batchOf(write.node));
+                running.add(begun);
+                addToOuter(StatementWrites.outerPlan(), begun);
             } else {
                 view.report(report);
             }
@@ -206,6 +209,26 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         } catch (IOException error) {
             throw new CopiesNotEndedException("[CW354] The copies of " + write.target.describe()
                     + " cannot be ended before it is written: " + error + ".");
+        }
+    }
+
+    /**
+     * Adds a write to the commands of {@code outer} that run it in this thread, as CREATE TABLE AS does.
+     * Spark plans no fetch for the inner command, so its end would be reported by the listener alone:
+     * for some moments after the client has the result the table would still be marked.
+     *
+     * <p>What another thread writes for a command may end after it, so it ends by itself.
+     */
+    private static void addToOuter(LogicalPlan outer, RunningWrite write) {
+        if (outer == null) {
+            return;
+        }
+        Option<Running> running = outer.getTagValue(RUNNING);
+        if (running.isDefined() && running.get().thread == Thread.currentThread().getId()) {
+            running.get().add(write);
+        }
+        for (Iterator<LogicalPlan> each = outer.children().iterator(); each.hasNext(); ) {
+            addToOuter(each.next(), write);
         }
     }
 

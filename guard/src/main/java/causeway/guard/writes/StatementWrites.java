@@ -14,6 +14,7 @@ import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import scala.Option;
@@ -68,13 +69,23 @@ public final class StatementWrites {
 
     private static boolean cover(String[] executions, Location file) {
         for (String execution : executions) {
-            QueryExecution query = execution == null || execution.isEmpty()
-                    ? null : SQLExecution.getQueryExecution(Long.parseLong(execution));
-            if (query != null && CopyInvalidation.covers(query.analyzed(), file)) {
+            LogicalPlan plan = plan(execution);
+            if (plan != null && CopyInvalidation.covers(plan, file)) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** Returns the plan of the command that this thread of the driver runs; null for none. */
+    static LogicalPlan outerPlan() {
+        return isDriver() ? plan(executions()[0]) : null;
+    }
+
+    private static LogicalPlan plan(String execution) {
+        QueryExecution query = execution == null || execution.isEmpty()
+                ? null : SQLExecution.getQueryExecution(Long.parseLong(execution));
+        return query == null ? null : query.analyzed();
     }
 
     /** Asks the driver once a stage: a command does not end before its tasks. */
