@@ -343,6 +343,16 @@ def test_a_copy_that_follows_a_command_at_once_stays_fresh(
     assert copies.fresh(days, "ds=a")
 
 
+def test_create_table_as_ends_its_write_before_its_result(
+    db: str, copies: Copies, job: SparkJob
+) -> None:
+    """Spark's listener learns too late of the command that writes the table within the other."""
+    job("slow_listeners", seconds=2)
+    job("sql", text=f"CREATE TABLE {db}.made STORED AS textfile AS SELECT 1 AS a")
+    assert copies.marks(f"{db}.made") == []
+    job("slow_listeners", seconds=0)
+
+
 CLUSTER = "local-cluster[1,1,512]"  # a worker whose executor is a process of its own
 UNCHECKED = {"spark.driver.extraJavaOptions": "-Dcauseway=unchecked"}  # a driver without the agent
 

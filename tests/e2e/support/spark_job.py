@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -80,12 +81,30 @@ class SparkJob:
         os.close(self._log)
 
 
+class _SlowListener:
+    """A listener in Spark's queue of all listeners, which calls one after the other."""
+
+    seconds = 0.0
+
+    def onOtherEvent(self, event: object) -> None:
+        time.sleep(self.seconds)
+
+    def __getattr__(self, name: str) -> Callable[[object], None]:
+        if name.startswith("on"):
+            return lambda event: None
+        raise AttributeError(name)
+
+    class Java:
+        implements = ("org.apache.spark.scheduler.SparkListenerInterface",)
+
+
 class _Answers:
     def __init__(self, spark: Any, scratch: str) -> None:
         self._spark = spark
         self._scratch = scratch
         self._streams = 0
         self._stream: Any = None
+        self._listener: _SlowListener | None = None
 
     def sql(self, text: str) -> list[list[Any]]:
         return [list(row) for row in self._spark.sql(text).collect()]
@@ -111,6 +130,16 @@ class _Answers:
         self._spark.sparkContext.parallelize([("1", "1")], 1).saveAsNewAPIHadoopFile(
             path, "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
         )
+
+    def slow_listeners(self, seconds: float) -> None:
+        """From now on Spark's listeners learn so much later of the ends of commands."""
+        if self._listener is None:
+            from pyspark.java_gateway import ensure_callback_server_started
+
+            ensure_callback_server_started(self._spark.sparkContext._gateway)
+            self._listener = _SlowListener()
+            self._spark.sparkContext._jsc.sc().addSparkListener(self._listener)
+        self._listener.seconds = seconds
 
     def create(self, path: str) -> None:
         """Opens a new file, which `close` closes."""
