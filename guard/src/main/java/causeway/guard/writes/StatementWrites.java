@@ -14,6 +14,7 @@ import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
@@ -82,10 +83,16 @@ public final class StatementWrites {
         return isDriver() ? plan(executions()[0]) : null;
     }
 
+    /**
+     * Returns the plan of an execution; null if it has none yet. Spark 4 analyses a command within its
+     * own execution: to ask for the plan would analyse it once more, without end.
+     */
     private static LogicalPlan plan(String execution) {
         QueryExecution query = execution == null || execution.isEmpty()
                 ? null : SQLExecution.getQueryExecution(Long.parseLong(execution));
-        return query == null ? null : query.analyzed();
+        boolean isAnalysed =
+                query != null && query.tracker().phases().contains(QueryPlanningTracker.ANALYSIS());
+        return isAnalysed ? query.analyzed() : null;
     }
 
     /** Asks the driver once a stage: a command does not end before its tasks. */
