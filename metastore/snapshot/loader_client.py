@@ -11,10 +11,9 @@ are read again only if their table shows that they may have changed.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import time
-from typing import TypeVar
 
 from conf.catalog.listing import ListedTable
 from conf.catalog.spark_table import SparkDatabase, SparkTable
@@ -40,9 +39,6 @@ from metastore.snapshot.partitions_client import PartitionLoader
 from metastore.snapshot.slices import Selector
 from metastore.snapshot.snapshot import Snapshot
 from metastore.snapshot.table_loads import TableLoads
-
-K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
 
 ATTEMPTS = 5
 CLOSE_PAUSES = (0.2, 1.0, 3.0)  # seconds before the end of a write is tried again

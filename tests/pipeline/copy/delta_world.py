@@ -2,8 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from conf.placement import Copy
 from metastore.client.types import Table
@@ -34,17 +33,6 @@ class DeltaWorld(World):
         with self.writing():
             self.files.delete([f"{PRIMARY}/{each}" for each in self.files.read(PRIMARY)])
             self.commit({"metaData": {"id": str(uuid.uuid4()), "configuration": {}}})
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """A statement that the proxy runs. It dies with none of the copies' effects."""
-        effects = self.effects.before, self.effects.watch, self.effects.kill_at
-        self.effects.before, self.effects.watch = lambda name: None, lambda: None
-        self.effects.kill_at = None
-        self.open_write("w")
-        yield
-        self.close_write("w")
-        self.effects.before, self.effects.watch, self.effects.kill_at = effects
 
     def commit(self, *actions: Mapping[str, object]) -> None:
         """Writes a commit. Commits of different tables have the same lengths."""

@@ -7,7 +7,6 @@ import io
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import pyarrow.parquet
@@ -44,17 +43,6 @@ class IcebergWorld(World):
         with self.writing():
             self.files.delete([f"{PRIMARY}/{each}" for each in self.files.read(PRIMARY)])
             self.commit({})
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """A statement that the proxy runs. It dies with none of the copies' effects."""
-        effects = self.effects.before, self.effects.watch, self.effects.kill_at
-        self.effects.before, self.effects.watch = lambda name: None, lambda: None
-        self.effects.kill_at = None
-        self.open_write("w")
-        yield
-        self.close_write("w")
-        self.effects.before, self.effects.watch, self.effects.kill_at = effects
 
     def put_file(self, folder: str, data: bytes) -> str:
         path = f"{PRIMARY}/{folder}/{uuid.uuid4()}"

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -69,6 +70,17 @@ class World:
 
     def open_write(self, write_id: str, *names: str) -> None:
         self.facts.open_write(T, write_id, names or None, 0, "test")
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """A statement that the proxy runs. It dies with none of the copies' effects."""
+        effects = self.effects.before, self.effects.watch, self.effects.kill_at
+        self.effects.before, self.effects.watch = lambda name: None, lambda: None
+        self.effects.kill_at = None
+        self.open_write("w")
+        yield
+        self.close_write("w")
+        self.effects.before, self.effects.watch, self.effects.kill_at = effects
 
     def close_write(self, write_id: str, *names: str) -> None:
         self.facts.close_write(T, write_id, names or None)

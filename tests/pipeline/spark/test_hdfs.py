@@ -77,6 +77,16 @@ class Desk:
         plan = plan_copy(table, found, C2, staging_of(root, T))
         return run_copy(plan, self.objects, self.context, CopyOptions(), CopyLimits())
 
+    def verified(self) -> str:
+        """Where the table's only copy is, which is fresh and has been compared with the table."""
+        table = self.objects.table(T)
+        [copy] = table.placement.copies
+        assert table.placement.is_fresh(copy)
+        [there] = self.objects.objects(table, [""])
+        checked = verify_copies(self.files, self.objects, table, [there], C2, CopyOptions())
+        assert (checked.compared, checked.findings) == (1, ())
+        return copy.location
+
     def replicate(self, location: str) -> CopyReport:
         request = ReplicationRequest(T, REPLICA, location=location)
         plan = read_replication(request, self.metastore, self.metastore, self.files)
@@ -112,14 +122,9 @@ class DeltaDesk(Desk):
         for version in range(1, 5):
             report = self.copy(root)
             assert (report.files_sent, report.files_kept) == (3, 2 * (version - 1))
-            table = self.objects.table(T)
-            [copy] = table.placement.copies
-            assert table.placement.is_fresh(copy)
-            assert self.read(copy.location) == self.read(f"{self.root}/t")
-            [there] = self.objects.objects(table, [""])
-            checked = verify_copies(self.files, self.objects, table, [there], C2, CopyOptions())
-            assert (checked.compared, checked.findings) == (1, ())
-            locations.add(copy.location)
+            location = self.verified()
+            assert self.read(location) == self.read(f"{self.root}/t")
+            locations.add(location)
             self.commit(version)
         assert len(locations) == 1
 
@@ -156,13 +161,7 @@ class IcebergDesk(Desk):
         for version in range(1, 4):
             report = self.copy(root)
             assert (report.files_sent, report.files_kept) == (4, 2 * (version - 1))
-            table = self.objects.table(T)
-            [copy] = table.placement.copies
-            assert table.placement.is_fresh(copy)
-            [there] = self.objects.objects(table, [""])
-            checked = verify_copies(self.files, self.objects, table, [there], C2, CopyOptions())
-            assert (checked.compared, checked.findings) == (1, ())
-            locations.add(copy.location)
+            locations.add(self.verified())
             self.commit(version)
         assert len(locations) == 1
 
