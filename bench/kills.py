@@ -11,7 +11,6 @@ again, for a proxy from the moment at which it is started.
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import signal
@@ -201,13 +200,16 @@ def site() -> Iterator[Site]:
 
         def start(name: str, listen: Endpoint) -> Process:
             conf = folder / f"{name}.toml"
-            text = settings_of(listen, servers[0].port, metastores[0].port, ports[2:])
-            text = text.replace(str(servers[0].port), ",".join(str(each.port) for each in servers))
-            uris = ",".join(f"thrift://{each.port}" for each in metastores)
-            text = text.replace(f"thrift://{metastores[0].port}", uris)
-            text = text.replace("proxy.workers = 1", "proxy.workers = 2")
-            text = text.replace('"views"', '"any"')
-            text += f"proxy.writes.folder = {json.dumps(str(folder / name))}\n"
+            more = {
+                "hive.metastore.uris": ",".join(f"thrift://{each.port}" for each in metastores),
+                "proxy.workers": 2,
+                "proxy.writes.folder": str(folder / name),
+                "snapshot.writers": "any",
+            }
+            first, second = (each.port for each in servers)
+            text = settings_of(
+                listen, first, metastores[0].port, ports[2:], more=more, servers=(second,)
+            )
             conf.write_text(text)
             return Process(exits.enter_context(started(conf, "serve")), listen)
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -27,6 +27,7 @@ from statistics import median
 
 from bench.proxy import RawClient, read_and_close
 from bench.support.dashboard import DATABASE, DAYS, LITERAL, QUESTIONS, Question
+from bench.support.embedded import NO_SETTINGS
 from cli.stack.stack import free_ports
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
@@ -146,17 +147,25 @@ def site() -> Iterator[Site]:
 
 
 def settings_of(
-    listen: Endpoint, cluster: Endpoint, metastore: Endpoint, views: Sequence[Endpoint]
+    listen: Endpoint,
+    cluster: Endpoint,
+    metastore: Endpoint,
+    views: Sequence[Endpoint],
+    *,
+    more: Mapping[str, object] = NO_SETTINGS,
+    servers: Sequence[Endpoint] = (),
 ) -> str:
+    """The settings file; `more` are settings that are added or replaced, `servers` the cluster's
+    other Thrift Servers."""
     clusters = {
         name: {
             "FileSystem": f"{_FOLDER}/{name}",
-            "JobTracker": str(cluster),
+            "JobTracker": ",".join(map(str, (cluster, *servers))),
             "MetastoreView": str(view),
         }
         for name, view in zip((EAST, WEST), views, strict=True)
     }
-    settings = {
+    settings: dict[str, object] = {
         "hive.metastore.uris": f"thrift://{metastore}",
         "hive.default.cluster.name": EAST,
         "hive.server2.thrift.bind.host": listen.host,
@@ -164,6 +173,7 @@ def settings_of(
         "snapshot.writers": "views",
         "proxy.workers": 1,
         "hive.cluster.properties": json.dumps(clusters),
+        **more,
     }
     return "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
 
