@@ -19,7 +19,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A running write of the files of one folder. It begins with the first change of one of them and ends
- * when no call, no stream and no committer's job has used it for some seconds.
+ * when no call, no stream and no committer's job has used it for some seconds. A lease that an SQL
+ * command of this process has used and nothing uses now ends with the command: a copy that is made
+ * next would not be fresh.
  */
 final class FolderLease {
     private static final Logger LOG = LoggerFactory.getLogger(FolderLease.class);
@@ -32,6 +34,7 @@ final class FolderLease {
     }
 
     private final String key;
+    private final Runnable atCommandEnd = () -> endIfIdle(0);
     private RunningWrite write; // null where the metastore is no view
     private volatile boolean begun; // this and the next two change under the lease's lock
     private volatile int users;
@@ -52,6 +55,7 @@ final class FolderLease {
         while (true) {
             FolderLease lease = ALL.computeIfAbsent(key, FolderLease::new);
             if (lease.use(paths, storage)) {
+                StatementWrites.onEnd(lease.atCommandEnd);
                 return lease;
             }
         }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.WeakHashMap;
@@ -17,6 +18,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -52,10 +54,15 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
      */
     private static final class Running {
         private final List<RunningWrite> writes = new ArrayList<>();
+        private final Set<Runnable> ends = new HashSet<>();
         private final long thread = Thread.currentThread().getId();
 
         synchronized void add(RunningWrite write) {
             writes.add(write);
+        }
+
+        synchronized void onEnd(Runnable end) {
+            ends.add(end);
         }
 
         synchronized boolean covers(Location file) {
@@ -70,6 +77,10 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
                     write.end();
                 }
             }
+            if (!failed) {
+                ends.forEach(Runnable::run);
+                ends.clear();
+            }
         }
     }
 
@@ -79,13 +90,19 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
 
         @Override
         public LogicalPlan apply(LogicalPlan plan) {
-            if (WriteTargets.isWriter(plan) && plan.getTagValue(RUNNING).isEmpty()) {
-                plan.setTagValue(RUNNING, new Running());
-            }
-            for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
-                apply(each.next());
-            }
+            tagCommands(plan);
             return plan;
+        }
+    }
+
+    /** A command that no rule knows as a writer may write files, too, such as a table's log. */
+    private static void tagCommands(LogicalPlan plan) {
+        boolean mayWrite = plan instanceof Command || WriteTargets.isWriter(plan);
+        if (mayWrite && plan.getTagValue(RUNNING).isEmpty()) {
+            plan.setTagValue(RUNNING, new Running());
+        }
+        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+            tagCommands(each.next());
         }
     }
 
@@ -93,6 +110,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
     @Override
     public BoxedUnit apply(LogicalPlan plan) {
         if (!cluster.isEmpty()) {
+            tagCommands(plan); // commands that were replaced since then
             List<WriteTargets.Write> writes = WriteTargets.of(plan, session);
             if (!writes.isEmpty()) {
                 ExecutionEnds.listenTo(session.sparkContext());
@@ -154,6 +172,24 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
             if (covers(each.next(), file)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Runs {@code end} when the command {@code plan} has ended without a failure. Returns false if the
+     * plan has no command.
+     */
+    static boolean onEnd(LogicalPlan plan, Runnable end) {
+        Option<Running> running = plan.getTagValue(RUNNING);
+        if (running.isDefined()) {
+            running.get().onEnd(end);
+            return true;
+        }
+        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+            if (onEnd(each.next(), end)) {
                 return true;
             }
         }

@@ -84,6 +84,21 @@ public final class StatementWrites {
     }
 
     /**
+     * Runs {@code end} when the outermost SQL command that this thread of the driver works for has ended,
+     * before its client has the result. Nothing runs it after a failure, or where there is no command.
+     */
+    public static void onEnd(Runnable end) {
+        if (isDriver()) {
+            String[] executions = executions();
+            LogicalPlan outermost = plan(executions[1]);
+            LogicalPlan own = plan(executions[0]);
+            if ((outermost == null || !CopyInvalidation.onEnd(outermost, end)) && own != null) {
+                CopyInvalidation.onEnd(own, end);
+            }
+        }
+    }
+
+    /**
      * Returns the plan of an execution; null if it has none yet. Spark 4 analyses a command within its
      * own execution: to ask for the plan would analyse it once more, without end.
      */
