@@ -18,7 +18,8 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`linger` is how long a cancelled write may still be changing files over there.
+    """`thread_wait` is how long a statement may wait for a thread of a busy Thrift Server.
+    `linger` is how long a cancelled write may still be changing files over there.
 
     `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs, and
     `openings` are the sessions that all workers open at an endpoint at the same time. The
@@ -55,6 +56,7 @@ class Limits:
     result_bytes: int = 32 << 30
     statement_time: float = 2 * _DAY
     write_wait: float = _DAY / 24
+    thread_wait: float = _DAY / 24
     idle_result: float = _DAY / 6
     idle_session: float = 7 * _DAY
     idle_session_check: bool = True

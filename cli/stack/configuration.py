@@ -81,7 +81,6 @@ def _cluster_site(
         "hive.metastore.client.connect.retry.delay": "1s",
         "hive.server2.thrift.bind.host": ports.hs2[cluster].host,
         "hive.server2.thrift.port": str(ports.hs2[cluster].port),
-        "hive.server2.long.polling.timeout": "100ms",
         "hive.exec.scratchdir": hadoop_uri(layout.scratch(cluster) / "hive"),
         "hive.exec.local.scratchdir": str(layout.scratch(cluster) / "hive-local"),
         "hive.server2.logging.operation.log.location": str(layout.scratch(cluster) / "operations"),

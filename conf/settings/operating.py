@@ -173,6 +173,9 @@ class Operating:
     write_wait: float = setting("proxy.limit.write.wait", DURATION, "3600s", LIVE,
         "How long a statement may wait for earlier writes of its table (CW225), with"
         " `router.writes = serialize`.")
+    thread_wait: float = setting("proxy.limit.thread.wait", DURATION_OR_NEVER, "3600s", LIVE,
+        "How long a statement may wait for a thread of its Thrift Server, which runs too many; then"
+        " its client gets the server's refusal. `0`: at once.")
     result_rows: int = setting("proxy.limit.result.rows", COUNT, "100000000", LIVE,
         "Rows that may be read of one result; then it is closed (CW222). `0`: no limit.")
     result_bytes: int = setting("proxy.limit.result.bytes", SIZE, "32g", LIVE,

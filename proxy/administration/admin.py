@@ -185,6 +185,7 @@ class Admin:
             ("causeway_catalog_total", ("loaded",), server.router.analysis.loaded),
             (QUEUE, ("write",), server.services.places.waiting),
             (QUEUE, ("statement",), len(server.statements.queue)),
+            (QUEUE, ("server",), server.pool.busy.waiting),
             (QUEUE, ("analysis",), server.router.analysis.waiting),
         ]
         records = {

@@ -72,8 +72,9 @@ FAMILIES: dict[str, Family] = {
     QUEUE: Family(
         "gauge",
         "Statements that wait for earlier writes of their tables (write), for others of their user"
-        " (statement) or for a process that analyses them (analysis), and records that wait to be"
-        " written (audit, history) or sent (telemetry).",
+        " (statement), for a thread of a busy Thrift Server (server) or for a process that analyses"
+        " them (analysis), and records that wait to be written (audit, history) or sent"
+        " (telemetry).",
         ("queue",),
     ),
     LAG: Family(

@@ -19,6 +19,7 @@ _METASTORE_LOST = re.compile(
     r"|Could not connect to meta store using any of the URIs provided"
 )
 _STOPPED = re.compile(r"SparkContext (?:was shut down|has been shutdown)|on a stopped SparkContext")
+_BUSY = "The background threadpool cannot accept new task for execution"
 NO_SESSION = "Invalid SessionHandle"  # begins the error for a handle that a server does not know
 _STATEMENT_CLASSES = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
 
@@ -37,6 +38,11 @@ def is_metastore_lost(failure: Failure) -> bool:
 def is_cluster_stopped(failure: Failure) -> bool:
     """Whether a statement failed in Spark because its server ends."""
     return _STOPPED.search(failure.message) is not None
+
+
+def is_server_busy(failure: Failure) -> bool:
+    """Whether a Thrift Server refused an asynchronous statement, for which it has no thread."""
+    return failure.message.startswith(_BUSY)
 
 
 def metastore_lost(cluster: ClusterName, failure: Failure) -> ClusterWithoutMetastore:

@@ -9,7 +9,7 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import LostReads
 from dialect.statement import Known
-from proxy.errors import Rejected, SessionGone, TableBusy
+from proxy.errors import Rejected, SessionGone
 from proxy.limits import DEFAULT, Limits
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
@@ -21,6 +21,7 @@ from proxy.session.operation import Operation, Repeatable, close_remote, nothing
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.replay.server_caches import caches_rows
 from proxy.session.user_session import UserSession
+from proxy.statement.awaited_turns import AwaitedTurns
 from proxy.statement.copies.awaited_copies import AwaitedCopies
 from proxy.statement.copies.copier import CopyOrder
 from proxy.statement.dry_run import explain
@@ -32,7 +33,6 @@ from proxy.statement.machine.events import Event, WriteToken
 from proxy.statement.machine.machine import StatementMachine
 from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
-from proxy.statement.write_queue.queue_client import WritePlace
 from proxy.upstream.cluster_load import RunningStatement
 from proxy.upstream.remote_result import RemoteResult
 from router.cures import CopyNeeded
@@ -60,7 +60,7 @@ class StatementRunner:
         self._services = services
         self._router = services.router
         self._limits = limits
-        self._place: WritePlace | None = None
+        self._turns = AwaitedTurns(services.places, limits, request.timeout, operation.tell)
         self._upstream: ClusterSession | None = None
         self._cached: Mapping[TableRef, object] | None = None  # what it caches in the cluster
         self._remote: RemoteResult | None = None
@@ -100,7 +100,7 @@ class StatementRunner:
             await self._report()
         finally:
             self._operation.stop = nothing_runs  # leaves no cycle
-            self._leave_queue()
+            self._turns.leave()
             if self._running is not None:
                 self._running.leave()
             if self._cached is not None:
@@ -164,6 +164,8 @@ class StatementRunner:
                 return ev.SyntaxChecked(failure)
             case cmd.AwaitTurn(tables):
                 return await self._await_turn(tables)
+            case cmd.AwaitThread(refused):
+                return await self._await_thread(refused)
             case cmd.EnterCluster():
                 return await self._enter(command)
             case cmd.OpenWrite(writes):
@@ -221,29 +223,15 @@ class StatementRunner:
 
     async def _await_turn(self, tables: Collection[TableRef]) -> Event:
         """Raises TableBusy, WorkerFailed."""
-        self._leave_queue()
-        names = sorted(map(str, tables))
-        self._place = place = await self._services.places.take(names)
-        if self._operation.cancelled:
-            place.leave()
-        elif place.ahead:
-            written, wait = ", ".join(names), self._limits.write_wait
-            _log.info("a statement waits for %d earlier writes of %s", place.ahead, written)
-            self._services.places.waiting += 1
-            try:
-                async with asyncio.timeout(wait):
-                    await place.turn()
-            except TimeoutError:
-                text = f"Earlier writes of {written} did not end within {wait:g} s."
-                raise TableBusy(text) from None
-            finally:
-                self._services.places.waiting -= 1
+        waited = await self._turns.write(tables, lambda: self._operation.cancelled)
         self._operation.record.mark("queue")
-        return ev.TurnCame(waited=place.ahead > 0)
+        return ev.TurnCame(waited)
 
-    def _leave_queue(self) -> None:
-        if self._place is not None:
-            self._place.leave()
+    async def _await_thread(self, refused: Rejected) -> Event:
+        """Raises the refusal when it has waited for so long."""
+        await self._turns.thread(self._entered, refused)
+        self._operation.record.mark("queue")
+        return ev.ThreadFreed()
 
     async def _enter(self, command: cmd.EnterCluster) -> Event:
         self._operation.record.cluster = command.cluster
@@ -297,6 +285,7 @@ class StatementRunner:
             self._ended(True)
         else:
             started = await upstream.execute(request.statement, overlay, request.timeout)
+        self._turns.accepted()
         self._remote = RemoteResult.of(upstream, started, self._session.through is None)
         self._operation.result = self._remote
         return ev.Ended(Status(OperationState.FINISHED)) if command.at_once else ev.Accepted()
@@ -344,7 +333,7 @@ class StatementRunner:
                 close_remote(operation)
                 operation.result = None
             case cmd.LeaveQueue():
-                self._leave_queue()
+                self._turns.leave()
             case cmd.CancelCopies():
                 self._copies.cancel()
             case cmd.CancelInCluster():

@@ -21,6 +21,7 @@ from proxy.counters import Counters, LocalCounters
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
+from proxy.upstream.busy_servers import BusyServers
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth
 from proxy.upstream.opening_queue import OpeningQueue
@@ -59,6 +60,7 @@ class UpstreamPool:
     ) -> None:
         self.limits = limits
         self.health = health or EndpointHealth()
+        self.busy = BusyServers()
         self.credentials = credentials or CredentialsByCluster({})
         self._counters = LocalCounters() if counters is None else counters
         self._counts: Counter[Endpoint] = Counter()

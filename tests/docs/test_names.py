@@ -11,7 +11,7 @@ from tests.docs.pages import PAGES, ROOT, name, spans
 ROOMS = "bench|cli|conf|dialect|docs|guard|metastore|pipeline|proxy|router|tests"
 # Settings whose names begin like ours and that belong to Hive, Hudi, or a family of names.
 _OTHERS = re.compile(
-    r"hive\.(exec|async|hmshandler|cbo|optimize|server2\.(long|proxy\.user))|hive\.metastore\.(?!uris)"
+    r"hive\.(exec|async|hmshandler|cbo|optimize|server2\.(async|long|proxy\.user))|hive\.metastore\.(?!uris)"
 )
 _SETTING = re.compile(r"\"?((?:proxy|snapshot|router|view|log|hive)(?:\.\w+)+)\"?")
 

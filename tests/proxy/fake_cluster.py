@@ -41,6 +41,9 @@ def _failed(message: str, sqlstate: str | None = None) -> Any:
     )
 
 
+BUSY = "The background threadpool cannot accept new task for execution, please retry the operation"
+
+
 @dataclass
 class FakeOperation:
     """A statement that was executed. `changed` is set when it has ended."""
@@ -91,6 +94,7 @@ class FakeCluster:
         self.opens: asyncio.Event | None = None  # until it is set OpenSession is not answered
         self.opening = 0  # sessions for which OpenSession is not answered yet
         self.most_opening = 0  # the largest number of these at the same time
+        self.threads: int | None = None  # asynchronous statements that run at the same time
         self.refuses = ""  # the error with which it refuses new sessions
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
@@ -303,6 +307,8 @@ class FakeCluster:
         session = request.sessionHandle.sessionId.guid
         if session not in self.sessions:
             return response(_failed("Invalid SessionHandle: SessionHandle [x]"))
+        if getattr(request, "runAsync", False) and self._is_busy():
+            return response(_failed(BUSY))
         identifier = _identifier()
         operation = FakeOperation(sql)
         claim = self.claims[-1][1] if self.claims else None
@@ -321,6 +327,10 @@ class FakeCluster:
             self.end(operation)
         kind = ttypes.TOperationType.EXECUTE_STATEMENT
         return response(_succeeded(), ttypes.TOperationHandle(identifier, kind, True))
+
+    def _is_busy(self) -> bool:
+        running = [each for each in self.operations.values() if not each.changed.is_set()]
+        return self.threads is not None and len(running) >= self.threads
 
     def _fail(self, operation: FakeOperation, message: str, sqlstate: str) -> None:
         operation.state = ttypes.TOperationState.ERROR_STATE

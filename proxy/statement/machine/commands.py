@@ -11,7 +11,7 @@ from conf.names import ClusterName, TableRef
 from dialect.catalog_commands import CatalogCommand
 from dialect.grammar.cluster_statements import CopyTable, ExplainCluster, ShowCopies
 from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
-from proxy.errors import Failure
+from proxy.errors import Failure, Rejected
 from proxy.protocol.results import Table
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import WriteToken
@@ -91,6 +91,14 @@ class AwaitTurn:
     place in the queue. -> TurnCame"""
 
     tables: frozenset[TableRef]
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitThread:
+    """Wait until the Thrift Server that refused the statement may have a thread for it; until the
+    cluster accepts it the statement keeps its place. -> ThreadFreed"""
+
+    refused: Rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +297,7 @@ Call = (
     | ListCopies
     | Route
     | AwaitTurn
+    | AwaitThread
     | Recall
     | CheckSyntax
     | EnterCluster

@@ -115,6 +115,11 @@ class TurnCame:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadFreed:
+    """Another statement has ended in the Thrift Server, or some time has passed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled:
     """The statement's result from memory; None when the cluster has to be asked."""
 
@@ -212,6 +217,7 @@ Event = (
     | Listed
     | Routed
     | TurnCame
+    | ThreadFreed
     | Recalled
     | SyntaxChecked
     | Entered

@@ -12,7 +12,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown, UseDatabase
-from proxy.errors import ClusterDown, ClusterLost, Rejected, Unsettled, refusal
+from proxy.errors import ClusterLost, Rejected, Unsettled, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of, is_cluster_stopped
@@ -130,6 +130,8 @@ class StatementMachine:
                 return self._decided(event)
             case ev.TurnCame(waited):
                 return [self._route()] if waited and not self._stopped else self._enter()
+            case ev.ThreadFreed():
+                return self._enter() if self._stopped or self._through else [self._route()]
             case ev.Recalled(table):
                 return self._not_recalled() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
@@ -156,7 +158,7 @@ class StatementMachine:
 
     def _stop(self) -> list[Command]:
         match self.step:
-            case Step.QUEUEING:
+            case Step.QUEUEING | Step.WAITING:
                 return [cmd.LeaveQueue()]
             case Step.COPYING | Step.FETCHING:
                 return [cmd.CancelCopies()]
@@ -344,17 +346,15 @@ class StatementMachine:
             if sent and attempt.at_once and isinstance(error, Rejected):
                 return self._send_again(attempt)
             effects = attempt.cut_off(error if sent else None)
+            if sent and not self._stopped and self._retries.waits_for_thread(error):
+                return [*effects, cmd.AwaitThread(error)]
         if self._retries.may_repeat(self.step, error):
             return effects + self._enter()
         if isinstance(error, ClusterLost) and self._may_move():
             return effects + self._move(error)
-        if isinstance(error, ClusterDown) and self._may_decide_without(error):
+        if self.step is Step.ENTERING and self._retries.opened_none(self._routed.cluster, error):
             return [*effects, self._route(self._routed.statement)]
         return effects + self._fail(error)
-
-    def _may_decide_without(self, error: ClusterDown) -> bool:
-        """Whether another cluster may run the statement, since this one opened no session."""
-        return self.step is Step.ENTERING and self._retries.opened_none(self._routed.cluster, error)
 
     def _may_move(self) -> bool:
         """Whether a read whose cluster was lost may run in another one: its client has no row."""

@@ -4,6 +4,7 @@ its claim: by newer facts, or by all partitions of its tables.
 """
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
@@ -11,6 +12,7 @@ from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known
 from proxy.errors import ClusterDown, ClusterLost, Rejected, SessionGone
 from proxy.protocol.replies import Status
+from proxy.protocol.status import is_server_busy
 from proxy.session.session import SessionState
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.attempt import Attempt
@@ -63,8 +65,11 @@ class Retries:
         """Whether the statement may be decided again."""
         return self.decisions < _DECISIONS
 
-    def opened_none(self, cluster: ClusterName, error: ClusterDown) -> bool:
-        """Whether the statement may be decided again, now that this cluster counts as down."""
+    def opened_none(self, cluster: ClusterName, error: Exception) -> bool:
+        """Whether the statement may be decided again, since this cluster, which counts as down now,
+        opened no session."""
+        if not isinstance(error, ClusterDown):
+            return False
         self.down = cluster, error
         return self.is_routed and self.may_decide
 
@@ -80,6 +85,14 @@ class Retries:
             self.whole = True
             return []
         return None
+
+    def waits_for_thread(self, error: Exception) -> TypeGuard[Rejected]:
+        """Whether the statement is sent again, since the server had no thread for it: it did not
+        start. What is decided after that is not one decision more."""
+        waits = isinstance(error, Rejected) and is_server_busy(error.failure)
+        if waits:
+            self.decisions = 0
+        return waits
 
     def may_repeat(self, step: Step, error: Exception) -> bool:
         """Whether another attempt in the same cluster may follow this failure."""

@@ -19,6 +19,7 @@ and MARKING, too.
    session did elsewhere. MARKING writes into the metastore that a write runs, before the cluster
    gets it. SENDING sends the statement with its claim. RUNNING waits for its end. ZONING reads the
    time zone that a SET left to the server.
+   Where the server has no thread for it, WAITING waits for one, and it is routed again.
 4. After its end the mark goes, if the write certainly ended, and the session's journal gets the
    effect, if it certainly happened. CLAIMING makes the cluster the primary of new tables. Then the
    client gets the outcome, and operators its record.
@@ -65,6 +66,7 @@ class Step(IntEnum):
     ENTERING = auto()
     MARKING = auto()
     SENDING = auto()
+    WAITING = auto()
     RUNNING = auto()
     ZONING = auto()
     CLAIMING = auto()
@@ -89,6 +91,7 @@ STEP_OF_CALL: dict[type[Command], Step] = {
     cmd.EnterCluster: Step.ENTERING,
     cmd.OpenWrite: Step.MARKING,
     cmd.Execute: Step.SENDING,
+    cmd.AwaitThread: Step.WAITING,
     cmd.WaitForEnd: Step.RUNNING,
     cmd.ReadZone: Step.ZONING,
     cmd.ClaimTables: Step.CLAIMING,
@@ -126,8 +129,9 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.SENDING: {
         ev.Accepted: frozenset({Step.RUNNING}),
         ev.Ended: _OVER,
-        ev.Failed: _ATTEMPT | {Step.SENDING, Step.ROUTING},
+        ev.Failed: _ATTEMPT | {Step.SENDING, Step.WAITING, Step.ROUTING},
     },
+    Step.WAITING: {ev.ThreadFreed: _ATTEMPT | {Step.ROUTING}, ev.Failed: _OVER},
     Step.RUNNING: {
         ev.Ended: _OVER | {Step.ZONING, Step.ROUTING, Step.CLAIMING, Step.LINGERING},
         ev.Failed: _OVER | {Step.LEARNING, Step.ROUTING},

@@ -553,7 +553,7 @@ def test_the_lengths_of_queues_are_metrics(tmp_path: Path) -> None:
         await until(lambda: waiting in site.admin.samples())
         samples = site.admin.samples()
         queues = {labels[0] for name, labels, _ in samples if name == "causeway_queue"}
-        assert queues == {"write", "statement", "analysis", "audit", "history"}
+        assert queues == {"write", "statement", "server", "analysis", "audit", "history"}
         opening = [value for name, _, value in samples if name == "causeway_endpoint_opening"]
         assert opening == [0, 0, 0]
 

@@ -68,6 +68,7 @@ from proxy.statement.machine.events import (
     Stopped,
     SyntaxChecked,
     TablesClaimed,
+    ThreadFreed,
     TurnCame,
     WriteOpened,
     ZoneRead,
@@ -77,6 +78,7 @@ from proxy.statement.machine.steps import TRANSITIONS, Step
 from router.claim import KEY
 from router.cures import CopyNeeded
 from router.decision import Answer, Refuse, RunIn
+from tests.proxy.fake_cluster import BUSY
 from tests.proxy.statement.playbook import (
     CREATE,
     EAST,
@@ -902,6 +904,7 @@ def an_event(
             *([routed(what, in_turn=TURN)] if what is WRITE else []),
         ],
         TurnCame: [TurnCame(True), TurnCame(False)],
+        ThreadFreed: [ThreadFreed()],
         Recalled: [Recalled(DATABASES), Recalled(None)],
         SyntaxChecked: [SyntaxChecked(None)],
         Entered: [Entered(True), Entered(False), Entered(False, lacks=True)],
@@ -914,7 +917,8 @@ def an_event(
         Lingered: [Lingered()],
         Started: [Started()],
         Failed: [
-            Failed(each) for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))
+            *(Failed(each) for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))),
+            Failed(Rejected(Failure(BUSY))),
         ],
     }
     return dice.choice(events[kind])

@@ -1,0 +1,82 @@
+"""What a statement waits for before it runs: earlier writes of its tables, a thread of a server."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Collection
+
+from conf.names import TableRef
+from proxy.errors import Rejected, TableBusy
+from proxy.limits import Limits
+from proxy.statement.write_queue.queue_client import WritePlace, WritePlaces
+from proxy.upstream.busy_servers import LinePlace
+from proxy.upstream.upstream_session import UpstreamSession
+
+_log = logging.getLogger(__name__)
+
+
+class AwaitedTurns:
+    """`timeout` is the client's for its statement, in seconds; 0: none. `tell` writes to the log
+    that the client reads."""
+
+    def __init__(
+        self, places: WritePlaces, limits: Limits, timeout: int, tell: Callable[[str], None]
+    ) -> None:
+        self._places = places
+        self._limits = limits
+        self._timeout = timeout
+        self._tell = tell
+        self._write: WritePlace | None = None
+        self._thread: LinePlace | None = None
+
+    async def write(self, tables: Collection[TableRef], is_stopped: Callable[[], bool]) -> bool:
+        """The turn to write the tables, which lasts until `leave`. Returns whether earlier writes
+        were waited for. Raises TableBusy, WorkerFailed."""
+        self._leave_write()
+        names = sorted(map(str, tables))
+        self._write = place = await self._places.take(names)
+        if is_stopped():
+            place.leave()
+        elif place.ahead:
+            written, wait = ", ".join(names), self._limits.write_wait
+            _log.info("a statement waits for %d earlier writes of %s", place.ahead, written)
+            self._places.waiting += 1
+            try:
+                async with asyncio.timeout(wait):
+                    await place.turn()
+            except TimeoutError:
+                text = f"Earlier writes of {written} did not end within {wait:g} s."
+                raise TableBusy(text) from None
+            finally:
+                self._places.waiting -= 1
+        return place.ahead > 0
+
+    async def thread(self, server: UpstreamSession, refused: Rejected) -> None:
+        """Returns when `server`, which refused the statement, may have a thread for it. Raises
+        `refused` when it has been waited for too long."""
+        if self._thread is None or self._thread.endpoint != server.endpoint:
+            self.accepted()
+            self._thread = server.wait_for_thread()
+            cluster, ahead = server.cluster, self._thread.ahead
+            _log.info("a statement waits for a thread of %s, after %d others", cluster, ahead)
+            self._tell(f"Cluster {cluster} has no free thread. Statements that wait: {ahead + 1}.")
+        seconds = min(self._limits.thread_wait, self._timeout or math.inf)
+        try:
+            await self._thread.turn(seconds)
+        except TimeoutError:
+            raise refused from None
+
+    def accepted(self) -> None:
+        """The server has a thread for the statement, or it goes elsewhere."""
+        if self._thread is not None:
+            self._thread.leave()
+            self._thread = None
+
+    def leave(self) -> None:
+        """The statement has ended, or was stopped: it waits for nothing."""
+        self._leave_write()
+        self.accepted()
+
+    def _leave_write(self) -> None:
+        if self._write is not None:
+            self._write.leave()

@@ -1,0 +1,85 @@
+"""A Thrift Server without a thread for a statement: it waits, is decided again, and sent again."""
+
+from conf.names import TableRef
+from proxy.errors import Failure, Rejected
+from proxy.protocol.types import OperationState
+from proxy.statement.machine import commands as cmd
+from proxy.statement.machine.events import (
+    Accepted,
+    Entered,
+    Failed,
+    Started,
+    Stopped,
+    ThreadFreed,
+    WriteOpened,
+)
+from proxy.statement.machine.machine import StatementMachine
+from tests.proxy.fake_cluster import BUSY
+from tests.proxy.statement.playbook import (
+    EAST,
+    READ,
+    RUNNING,
+    TABLE,
+    WEST,
+    WRITE,
+    Playbook,
+    Token,
+    decided,
+    routed,
+    session,
+)
+
+REFUSED = Rejected(Failure(BUSY))
+WAITS = cmd.AwaitThread(REFUSED)
+TOKEN = Token("t")
+AGAIN = cmd.Route(None, None, False)
+
+
+def refused() -> Playbook:
+    return decided(READ) >> Entered(checked=False) << cmd.Execute() >> Failed(REFUSED)
+
+
+def test_a_query_is_decided_and_sent_again_as_often_as_it_is_refused() -> None:
+    book = refused()
+    for _ in range(5):  # more often than tables may change during a decision
+        book = book << WAITS >> ThreadFreed() << AGAIN >> routed(READ)
+        book = book << cmd.EnterCluster(EAST, READ, {TABLE: 1}) >> Entered(checked=False)
+        book = book << cmd.Execute() >> Failed(REFUSED)
+    book = book << WAITS >> ThreadFreed() << AGAIN >> routed(READ)
+    book = book << cmd.EnterCluster(EAST, READ, {TABLE: 1}) >> Entered(checked=False)
+    assert not (book << cmd.Execute() >> Accepted() << RUNNING << cmd.WaitForEnd()).is_over
+
+
+def test_a_write_that_waits_has_no_mark() -> None:
+    book = decided(WRITE) >> Entered(checked=False) << cmd.OpenWrite(WRITE.writes)
+    book = book >> WriteOpened((TABLE,), TOKEN) << cmd.Execute() >> Failed(REFUSED)
+    book = book << cmd.CloseWrite(TOKEN) << cmd.ForgetFacts((TABLE,)) << WAITS
+    turn: frozenset[TableRef] = frozenset()
+    book = book >> ThreadFreed() << AGAIN >> routed(WRITE, in_turn=turn)
+    book = book << cmd.EnterCluster(EAST, WRITE, {}) >> Entered(checked=False)
+    assert not (book << cmd.OpenWrite(WRITE.writes)).is_over
+
+
+def test_without_clusters_it_is_sent_again_as_it_is() -> None:
+    book = Playbook(StatementMachine("TEXT", session(), WEST)) >> Started()
+    entered = book.due
+    book.due = []
+    book = book >> Entered(checked=False) << cmd.Execute() >> Failed(REFUSED)
+    book = book << WAITS >> ThreadFreed()
+    assert book.due == entered
+
+
+def test_a_statement_that_is_stopped_leaves_the_line() -> None:
+    book = refused() << WAITS >> Stopped() << cmd.LeaveQueue() >> ThreadFreed()
+    assert (book << cmd.Report()).is_over
+
+
+def test_after_too_long_its_client_gets_the_servers_own_error() -> None:
+    book = refused() << WAITS >> Failed(REFUSED)
+    assert (book << cmd.Become(OperationState.ERROR, REFUSED.failure) << cmd.Report()).is_over
+
+
+def test_another_refusal_is_the_clients() -> None:
+    wrong = Failure("no such column", "42703")
+    book = decided(READ) >> Entered(checked=False) << cmd.Execute() >> Failed(Rejected(wrong))
+    assert (book << cmd.Become(OperationState.ERROR, wrong) << cmd.Report()).is_over

@@ -1,0 +1,110 @@
+"""Statements for which a Thrift Server has no thread wait for their turn, in order."""
+
+import asyncio
+
+from conf.topology import Endpoint
+from proxy.limits import Limits
+from proxy.protocol.types import OperationState
+from proxy.upstream.busy_servers import BusyServers
+from tests.proxy.fake_cluster import BUSY, FakeOperation
+from tests.proxy.fakes import World, error_of, play, until
+
+HERE, THERE = Endpoint("here", 1), Endpoint("there", 1)
+LONG, SECOND, THIRD = (f"SELECT {each} FROM e" for each in ("1", "2", "3"))
+
+
+def test_whoever_was_refused_first_is_called_first_and_once() -> None:
+    async def run(group: asyncio.TaskGroup) -> None:
+        servers = BusyServers()
+        first, second, other = servers.take(HERE), servers.take(HERE), servers.take(THERE)
+        assert [each.ahead for each in (first, second, other)] == [0, 1, 0]
+        turns = [group.create_task(each.turn(60)) for each in (second, first, other)]
+        await asyncio.sleep(0)
+        servers.ended(HERE)
+        servers.ended(HERE)
+        await asyncio.gather(*turns[:2])
+        assert not turns[2].done()
+        again = group.create_task(first.turn(60))  # refused once more, it keeps its place
+        late = group.create_task(second.turn(60))
+        await asyncio.sleep(0)
+        servers.ended(HERE)
+        await again
+        assert not late.done()
+        second.leave()
+        await late
+        first.leave()
+        first.leave()
+        assert servers.waiting == 1
+        other.leave()
+        await turns[2]
+        assert servers.waiting == 0
+
+    async def grouped() -> None:
+        async with asyncio.TaskGroup() as group:
+            await run(group)
+
+    asyncio.run(grouped())
+
+
+def test_a_thread_may_be_freed_by_others() -> None:
+    async def run() -> None:
+        servers = BusyServers()
+        place = servers.take(HERE)
+        await place.turn(60)
+        await place.turn(60)
+        place.leave()
+
+    asyncio.run(run())
+
+
+def running(world: World) -> dict[str, FakeOperation]:
+    """The statements that run in east."""
+    return {each.sql: each for each in world.east.operations.values() if not each.changed.is_set()}
+
+
+def test_a_synchronous_client_never_learns_that_its_server_was_busy() -> None:
+    async def scenario(world: World) -> None:
+        world.east.threads = 1
+        world.east.sleeping |= {LONG, SECOND, THIRD}
+        async with asyncio.TaskGroup() as group:
+            asked = []
+            for sql in (LONG, SECOND, THIRD):
+                client = await world.client()
+                asked.append(group.create_task(client.execute(sql)))
+                await until(lambda sql=sql: sql in world.east.statements)
+            for sql in (LONG, SECOND, THIRD):
+                await until(lambda sql=sql: sql in running(world))
+                world.east.end(running(world)[sql])
+        assert [error_of(each.result()) for each in asked] == [None] * 3
+
+    play(scenario)
+
+
+def test_a_client_that_polls_sees_that_its_statement_waits_and_may_cancel_it() -> None:
+    async def scenario(world: World) -> None:
+        world.east.threads = 1
+        world.east.sleeping.add(LONG)
+        client, other = await world.client(), await world.client()
+        await client.operation(LONG, run_async=True)
+        await until(lambda: LONG in world.east.statements)
+        operation = await other.operation(SECOND, run_async=True)
+        await until(lambda: SECOND in world.east.statements)
+        status = await other.on("GetOperationStatus", operation)
+        assert status.get(2) == OperationState.RUNNING
+        await other.on("CancelOperation", operation)
+        world.east.end(running(world)[LONG])
+        assert await client.rows(THIRD) == 1
+        assert world.east.statements.count(SECOND) == 1
+
+    play(scenario)
+
+
+def test_after_its_time_the_client_gets_the_error_of_the_server() -> None:
+    async def scenario(world: World) -> None:
+        world.east.threads = 0
+        client = await world.client()
+        failure = error_of(await client.execute(LONG))
+        assert failure is not None
+        assert failure.message == BUSY
+
+    play(scenario, Limits(thread_wait=0.3))
