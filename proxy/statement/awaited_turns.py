@@ -51,12 +51,20 @@ class AwaitedTurns:
                 self._places.waiting -= 1
         return place.ahead > 0
 
+    def check_thread(self, server: UpstreamSession) -> None:
+        """Raises the refusal of others that wait for a thread of `server`."""
+        if self._thread is not None and self._thread.endpoint != server.endpoint:
+            self._leave_thread()
+        refused = server.busy.refusal(server.endpoint, self._thread)
+        if refused is not None:
+            raise refused
+
     async def thread(self, server: UpstreamSession, refused: Rejected) -> None:
         """Returns when `server`, which refused the statement, may have a thread for it. Raises
         `refused` when it has been waited for too long."""
         if self._thread is None or self._thread.endpoint != server.endpoint:
-            self.accepted()
-            self._thread = server.wait_for_thread()
+            self._leave_thread()
+            self._thread = server.busy.take(server.endpoint, refused)
             cluster, ahead = server.cluster, self._thread.ahead
             _log.info("a statement waits for a thread of %s, after %d others", cluster, ahead)
             self._tell(f"Cluster {cluster} has no free thread. Statements that wait: {ahead + 1}.")
@@ -67,15 +75,20 @@ class AwaitedTurns:
             raise refused from None
 
     def accepted(self) -> None:
-        """The server has a thread for the statement, or it goes elsewhere."""
+        """The server has a thread for the statement."""
         if self._thread is not None:
-            self._thread.leave()
+            self._thread.accepted()
             self._thread = None
 
     def leave(self) -> None:
         """The statement has ended, or was stopped: it waits for nothing."""
         self._leave_write()
-        self.accepted()
+        self._leave_thread()
+
+    def _leave_thread(self) -> None:
+        if self._thread is not None:
+            self._thread.leave()
+            self._thread = None
 
     def _leave_write(self) -> None:
         if self._write is not None:

@@ -284,6 +284,7 @@ class StatementRunner:
             self._operation.record.mark("execute")
             self._ended(True)
         else:
+            self._turns.check_thread(upstream)
             started = await upstream.execute(request.statement, overlay, request.timeout)
         self._turns.accepted()
         self._remote = RemoteResult.of(upstream, started, self._session.through is None)

@@ -4,7 +4,8 @@ A Thrift Server runs statements of asynchronous calls in a pool of 100 threads w
 more (`hive.server2.async.exec.threads`, `.wait.queue.size`), and refuses what does not fit. All
 statements of Causeway are such calls, also those of clients that would never be refused directly,
 since they ask synchronously. So a refused statement waits here, and is sent again when another one
-has ended there: those that were refused first are sent first.
+has ended there. Statements that come meanwhile wait behind it, without asking: each refusal costs
+the server an exception with its stack in the log.
 """
 
 import asyncio
@@ -12,8 +13,9 @@ from collections import defaultdict
 from time import monotonic
 
 from conf.topology import Endpoint
+from proxy.errors import Rejected
 
-_PAUSE = 1.0  # seconds after which the next one tries, since others than this worker end, too
+_PAUSE = 1.0  # seconds after which the first one tries, since others than this worker end, too
 
 
 class BusyServers:
@@ -28,32 +30,41 @@ class BusyServers:
         """Statements."""
         return sum(map(len, self._lines.values()))
 
-    def take(self, endpoint: Endpoint) -> "LinePlace":
-        """The last place in the endpoint's line."""
-        place = LinePlace(self, endpoint, len(self._lines[endpoint]))
+    def refusal(self, endpoint: Endpoint, place: "LinePlace | None") -> Rejected | None:
+        """The server's last refusal while statements wait for it; None for one that may be sent:
+        nobody waits, or its `place` was called."""
+        line = self._lines.get(endpoint)
+        return line[-1].refused if line and not (place and place.is_called) else None
+
+    def take(self, endpoint: Endpoint, refused: Rejected) -> "LinePlace":
+        """The last place in the endpoint's line, after this refusal."""
+        place = LinePlace(self, endpoint, refused, len(self._lines[endpoint]))
         self._lines[endpoint].append(place)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._try_all)
         return place
 
-    def leave(self, place: "LinePlace") -> None:
-        """Nothing happens if it has left before."""
+    def leave(self, place: "LinePlace") -> bool:
+        """Returns whether it was in its line."""
         line = self._lines.get(place.endpoint, [])
-        if place in line:
+        was_there = place in line
+        if was_there:
             line.remove(place)
         if not line:
             self._lines.pop(place.endpoint, None)
+        return was_there
 
-    def ended(self, endpoint: Endpoint) -> None:
-        """A statement has ended there: the first one that still waits is sent."""
+    def ended(self, endpoint: Endpoint, is_trial: bool = False) -> None:
+        """A statement has ended there, or it is tried whether one has: the first one that still
+        waits is sent."""
         for place in self._lines.get(endpoint, ()):
-            if place.call():
+            if place.call(is_trial):
                 return
 
     def _try_all(self) -> None:
         self._timer = None
         for endpoint in list(self._lines):
-            self.ended(endpoint)
+            self.ended(endpoint, is_trial=True)
         if self._lines:
             self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._try_all)
 
@@ -62,30 +73,46 @@ class LinePlace:
     """A statement's place in the line before `endpoint`, from the first refusal on until it leaves.
     `ahead` counts those that were there before it, `since` is in seconds of the monotonic clock."""
 
-    def __init__(self, servers: BusyServers, endpoint: Endpoint, ahead: int) -> None:
+    def __init__(
+        self, servers: BusyServers, endpoint: Endpoint, refused: Rejected, ahead: int
+    ) -> None:
         self.endpoint = endpoint
+        self.refused = refused
         self.ahead = ahead
         self.since = monotonic()
+        self.is_called = False  # it may be sent
+        self._is_trial = False
         self._servers = servers
-        self._called: asyncio.Future[None] | None = None
+        self._call: asyncio.Future[None] | None = None
 
     async def turn(self, seconds: float) -> None:
         """Returns when the statement is to be sent again. Raises TimeoutError when so many seconds
         have passed since the place was taken."""
-        self._called = asyncio.get_running_loop().create_future()
+        self.is_called = False
+        self._call = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(self.since + seconds - monotonic()):
-                await self._called
+                await self._call
         finally:
-            self._called = None
+            self._call = None
 
-    def call(self) -> bool:
+    def call(self, is_trial: bool) -> bool:
         """Whether the statement was waiting for its turn, which comes now."""
-        if self._called is None or self._called.done():
+        if self._call is None or self._call.done():
             return False
-        self._called.set_result(None)
+        self.is_called, self._is_trial = True, is_trial
+        self._call.set_result(None)
         return True
 
+    def accepted(self) -> None:
+        """The server has a thread for the statement. After a trial the next one is tried."""
+        if self._servers.leave(self) and self._is_trial:
+            self._servers.ended(self.endpoint, is_trial=True)
+
     def leave(self) -> None:
-        self._servers.leave(self)
-        self.call()
+        """The statement is not sent there: the next one has its turn. Nothing happens if it has
+        left before."""
+        if self._servers.leave(self) and self.is_called:
+            self._servers.ended(self.endpoint, self._is_trial)
+        elif self._call is not None and not self._call.done():
+            self._call.set_result(None)

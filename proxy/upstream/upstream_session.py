@@ -47,7 +47,7 @@ from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import rows_in
 from proxy.protocol.status import NO_SESSION, is_cluster_stopped
 from proxy.protocol.types import ENDS, OperationState, Orientation
-from proxy.upstream.busy_servers import LinePlace
+from proxy.upstream.busy_servers import BusyServers
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
 from router import claim
@@ -294,9 +294,10 @@ class UpstreamSession:
             raise self._refusal(started)
         return started
 
-    def wait_for_thread(self) -> LinePlace:
-        """A place in the line before the server, which has no thread for a statement."""
-        return self._pool.busy.take(self.endpoint)
+    @property
+    def busy(self) -> BusyServers:
+        """The lines of statements for which their servers have no thread."""
+        return self._pool.busy
 
     async def poll(self, operation: RemoteOperation) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""

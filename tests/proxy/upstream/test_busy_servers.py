@@ -2,13 +2,17 @@
 
 import asyncio
 
+import pytest
+
 from conf.topology import Endpoint
+from proxy.errors import Failure, Rejected
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
 from proxy.upstream.busy_servers import BusyServers
 from tests.proxy.fake_cluster import BUSY, FakeOperation
 from tests.proxy.fakes import World, error_of, play, until
 
+REFUSED = Rejected(Failure(BUSY))
 HERE, THERE = Endpoint("here", 1), Endpoint("there", 1)
 LONG, SECOND, THIRD = (f"SELECT {each} FROM e" for each in ("1", "2", "3"))
 
@@ -16,7 +20,8 @@ LONG, SECOND, THIRD = (f"SELECT {each} FROM e" for each in ("1", "2", "3"))
 def test_whoever_was_refused_first_is_called_first_and_once() -> None:
     async def run(group: asyncio.TaskGroup) -> None:
         servers = BusyServers()
-        first, second, other = servers.take(HERE), servers.take(HERE), servers.take(THERE)
+        first, second = servers.take(HERE, REFUSED), servers.take(HERE, REFUSED)
+        other = servers.take(THERE, REFUSED)
         assert [each.ahead for each in (first, second, other)] == [0, 1, 0]
         turns = [group.create_task(each.turn(60)) for each in (second, first, other)]
         await asyncio.sleep(0)
@@ -46,10 +51,47 @@ def test_whoever_was_refused_first_is_called_first_and_once() -> None:
     asyncio.run(grouped())
 
 
+def test_while_others_wait_only_the_one_that_was_called_is_sent() -> None:
+    async def run() -> None:
+        servers = BusyServers()
+        assert servers.refusal(HERE, None) is None
+        place = servers.take(HERE, REFUSED)
+        assert servers.refusal(HERE, None) is servers.refusal(HERE, place) is REFUSED
+        assert servers.refusal(THERE, None) is None
+        async with asyncio.TaskGroup() as group:
+            group.create_task(place.turn(60))
+            await asyncio.sleep(0)
+            servers.ended(HERE)
+        assert servers.refusal(HERE, place) is None
+        assert servers.refusal(HERE, None) is REFUSED
+        place.accepted()
+        assert servers.refusal(HERE, None) is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_trial_that_the_server_accepts_is_followed_by_the_next(is_accepted: bool) -> None:
+    async def run() -> None:
+        servers = BusyServers()
+        first, second = servers.take(HERE, REFUSED), servers.take(HERE, REFUSED)
+        async with asyncio.TaskGroup() as group:
+            late = group.create_task(second.turn(60))
+            await first.turn(60)  # the first trial, after a second
+            assert not late.done()
+            if is_accepted:
+                first.accepted()
+            else:
+                first.leave()  # what called it is the next one's
+        assert second.is_called
+
+    asyncio.run(run())
+
+
 def test_a_thread_may_be_freed_by_others() -> None:
     async def run() -> None:
         servers = BusyServers()
-        place = servers.take(HERE)
+        place = servers.take(HERE, REFUSED)
         await place.turn(60)
         await place.turn(60)
         place.leave()
@@ -66,15 +108,17 @@ def test_a_synchronous_client_never_learns_that_its_server_was_busy() -> None:
     async def scenario(world: World) -> None:
         world.east.threads = 1
         world.east.sleeping |= {LONG, SECOND, THIRD}
+        clients = [await world.client() for _ in range(3)]
         async with asyncio.TaskGroup() as group:
             asked = []
-            for sql in (LONG, SECOND, THIRD):
-                client = await world.client()
+            for client, sql in zip(clients, (LONG, SECOND, THIRD), strict=True):
                 asked.append(group.create_task(client.execute(sql)))
-                await until(lambda sql=sql: sql in world.east.statements)
+                if sql != THIRD:
+                    await until(lambda sql=sql: sql in world.east.statements)
             for sql in (LONG, SECOND, THIRD):
                 await until(lambda sql=sql: sql in running(world))
                 world.east.end(running(world)[sql])
+        assert world.east.statements.count(THIRD) == 1  # it waited without being refused
         assert [error_of(each.result()) for each in asked] == [None] * 3
 
     play(scenario)
