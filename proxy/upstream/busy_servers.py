@@ -32,7 +32,7 @@ class BusyServers:
 
     def refusal(self, endpoint: Endpoint, place: "LinePlace | None") -> Rejected | None:
         """The server's last refusal while statements wait for it; None for one that may be sent:
-        nobody waits, or its `place` was called."""
+        no other waits, or its `place` was called."""
         line = self._lines.get(endpoint)
         return line[-1].refused if line and not (place and place.is_called) else None
 
