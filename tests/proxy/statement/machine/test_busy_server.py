@@ -15,6 +15,7 @@ from proxy.statement.machine.events import (
 )
 from proxy.statement.machine.machine import StatementMachine
 from tests.proxy.fake_cluster import BUSY
+from tests.proxy.statement.outcomes import TOKEN
 from tests.proxy.statement.playbook import (
     EAST,
     READ,
@@ -23,7 +24,6 @@ from tests.proxy.statement.playbook import (
     WEST,
     WRITE,
     Playbook,
-    Token,
     decided,
     routed,
     session,
@@ -31,7 +31,6 @@ from tests.proxy.statement.playbook import (
 
 REFUSED = Rejected(Failure(BUSY))
 WAITS = cmd.AwaitThread(REFUSED)
-TOKEN = Token("t")
 AGAIN = cmd.Route(None, None, False)
 
 

@@ -1,0 +1,45 @@
+"""Statements about the catalog, answered from memory or by the cluster."""
+
+from dataclasses import replace
+
+from dialect.catalog_commands import ShowDatabases
+from proxy.statement.machine import commands as cmd
+from proxy.statement.machine.events import (
+    Failed,
+    Recalled,
+)
+from proxy.statement.machine.steps import Step
+from tests.proxy.statement.outcomes import (
+    DATABASES,
+    DONE,
+    LOST,
+    SHOW,
+)
+from tests.proxy.statement.playbook import (
+    EAST,
+    analysed,
+    routed,
+)
+
+RECALL, ENTER_SHOW = cmd.Recall(ShowDatabases(None), EAST), cmd.EnterCluster(EAST, SHOW, {})
+
+
+def test_a_question_about_the_catalog_is_answered_from_memory() -> None:
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Recalled(DATABASES)
+    assert (book << cmd.Answer(DATABASES) << DONE << cmd.Report()).is_over
+
+
+def test_a_question_that_memory_cannot_answer_goes_to_the_cluster() -> None:
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Recalled(None)
+    assert (book << ENTER_SHOW).machine.step is Step.ENTERING
+
+
+def test_a_failure_of_memory_is_not_the_statements() -> None:
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Failed(LOST)
+    assert (book << ENTER_SHOW).machine.step is Step.ENTERING
+
+
+def test_an_explained_question_goes_to_the_cluster() -> None:
+    explained = replace(SHOW, explain=True)
+    book = analysed(explained) << cmd.Route(explained) >> routed(explained)
+    assert (book << cmd.EnterCluster(EAST, explained, {})).machine.step is Step.ENTERING

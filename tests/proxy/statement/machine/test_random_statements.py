@@ -1,0 +1,205 @@
+"""Random events at each step: a statement ends once, and no row of the table is unused."""
+
+import random
+
+import pytest
+
+from dialect.grammar.cluster_statements import (
+    ExplainCluster,
+    ShowCopies,
+    ShowStatements,
+    UseCluster,
+)
+from dialect.statement import (
+    Known,
+    ResetVariables,
+    SetVariable,
+    Unknown,
+    UseDatabase,
+)
+from metastore.errors import MetastoreDown
+from proxy.errors import (
+    Failure,
+    Rejected,
+)
+from proxy.protocol.replies import Status
+from proxy.protocol.types import OperationState
+from proxy.session.states import BadTransition
+from proxy.statement.machine import commands as cmd
+from proxy.statement.machine.events import (
+    Accepted,
+    Analysed,
+    CommandRead,
+    Copied,
+    DatabaseChecked,
+    Ended,
+    Entered,
+    Event,
+    Failed,
+    Fetched,
+    Interrupted,
+    Lingered,
+    Listed,
+    OutcomeLearned,
+    Recalled,
+    Routed,
+    Started,
+    Stopped,
+    SyntaxChecked,
+    TablesClaimed,
+    ThreadFreed,
+    TurnCame,
+    WriteOpened,
+    ZoneRead,
+)
+from proxy.statement.machine.machine import StatementMachine
+from proxy.statement.machine.steps import TRANSITIONS, Step
+from tests.proxy.fake_cluster import BUSY
+from tests.proxy.statement.outcomes import (
+    CANCELED,
+    COPY,
+    CURABLE,
+    DATABASES,
+    DOWN,
+    FAILED,
+    FINISHED,
+    GONE,
+    LOST,
+    REFUSE,
+    SET,
+    SHOW,
+    TOKEN,
+    TURN,
+    WRONG,
+)
+from tests.proxy.statement.playbook import (
+    CREATE,
+    READ,
+    RUNNING,
+    TABLE,
+    UNKNOWN,
+    WEST,
+    WRITE,
+    routed,
+    session,
+    statement,
+)
+
+
+def test_an_event_that_cannot_come_is_a_defect() -> None:
+    with pytest.raises(BadTransition, match="Accepted at NEW"):
+        statement() >> Accepted()
+
+
+STATEMENTS = (
+    READ,
+    WRITE,
+    CREATE,
+    UNKNOWN,
+    SET,
+    Known("select", constant=True),
+    Known("set", effect=ResetVariables(None)),
+    Known("use", effect=UseDatabase("sales")),
+    Known("set", effect=SetVariable("hive.use.default.cluster", "true")),
+    SHOW,
+)
+EXPLAIN_EXTENDED = ExplainCluster("X", extended=True)
+OWN_COMMANDS = (
+    *(ExplainCluster("X"), EXPLAIN_EXTENDED, ShowCopies(), ShowStatements()),
+    *(COPY, UseCluster("west")),
+)
+COMMANDS = (*(None,) * 9, *OWN_COMMANDS)
+
+
+def an_event(
+    dice: random.Random, machine: StatementMachine, what: Known | Unknown, done: list[cmd.Command]
+) -> Event:
+    """One that may come at the machine's step."""
+    kinds = [each for each in TRANSITIONS[machine.step] if each is not Failed]
+    if machine.step is Step.SENDING:
+        kinds = [Ended if getattr(done[-1], "at_once", False) else Accepted]
+    may_fail = Failed in TRANSITIONS[machine.step]
+    late = machine.step is Step.QUEUEING or machine.step.value > Step.MARKING.value
+    fails = may_fail and dice.random() < (0.3 if late else 0.05)
+    kind = Failed if fails else dice.choice(kinds)
+    stale = Status(OperationState.ERROR, Failure("[CW363] Table t was written."))
+    ends = (*(each.status for each in (FINISHED, FAILED, CANCELED)), stale)
+    events: dict[type[Event], list[Event]] = {
+        CommandRead: [CommandRead(each) for each in COMMANDS],
+        Analysed: [Analysed(what)],
+        DatabaseChecked: [DatabaseChecked(True), DatabaseChecked(False)],
+        Copied: [Copied("made")],
+        Fetched: [Fetched()],
+        Listed: [Listed(DATABASES)],
+        Routed: [
+            *(routed(what), routed(what), routed(what, REFUSE)),
+            *([routed(what, CURABLE)] if what is READ else []),
+            *([routed(what, in_turn=TURN)] if what is WRITE else []),
+        ],
+        TurnCame: [TurnCame(True), TurnCame(False)],
+        ThreadFreed: [ThreadFreed()],
+        Recalled: [Recalled(DATABASES), Recalled(None)],
+        SyntaxChecked: [SyntaxChecked(None)],
+        Entered: [Entered(True), Entered(False), Entered(False, lacks=True)],
+        WriteOpened: [WriteOpened((TABLE,), TOKEN), WriteOpened((), None)],
+        Accepted: [Accepted()],
+        Ended: [FINISHED] if machine.step is Step.SENDING else [Ended(each) for each in ends],
+        ZoneRead: [ZoneRead("UTC"), ZoneRead(None)],
+        TablesClaimed: [TablesClaimed()],
+        OutcomeLearned: [OutcomeLearned(True), OutcomeLearned(False)],
+        Lingered: [Lingered()],
+        Started: [Started()],
+        Failed: [
+            *(Failed(each) for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))),
+            Failed(Rejected(Failure(BUSY))),
+        ],
+    }
+    return dice.choice(events[kind])
+
+
+def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> None:
+    taken: set[tuple[Step, type[Event], Step]] = set()
+    for seed in range(4000):
+        dice = random.Random(seed)
+        what = dice.choice(STATEMENTS)
+        through = WEST if dice.random() < 0.1 else None
+        machine = StatementMachine("TEXT", session(), through, can_copy=True)
+        done: list[cmd.Command] = []
+        for _ in range(60):
+            if machine.step is Step.OVER:
+                break
+            if dice.random() < (0.3 if machine.step is Step.QUEUEING else 0.06):
+                done += machine.receive(Stopped() if dice.random() < 0.7 else Interrupted())
+                continue
+            step, event = machine.step, an_event(dice, machine, what, done)
+            commands = machine.receive(event)
+            assert all(not isinstance(each, cmd.Call) for each in commands[:-1]), seed
+            assert machine.step is Step.OVER or isinstance(commands[-1], cmd.Call), seed
+            taken.add((step, type(event), machine.step))
+            done += commands
+        assert machine.step is Step.OVER, seed
+        check(done, seed)
+    table = {
+        (step, kind, after)
+        for step, events in TRANSITIONS.items()
+        for kind, steps in events.items()
+        for after in steps
+    }
+    assert table == taken  # no row that nothing uses
+
+
+def check(done: list[cmd.Command], seed: int) -> None:
+    """One report, the client's state before it and nothing of it after; a mark for each write that
+    is sent, and each mark closed or kept."""
+    at = [i for i, each in enumerate(done) if isinstance(each, cmd.Report)]
+    assert len(at) == 1, seed
+    states = [i for i, each in enumerate(done) if isinstance(each, cmd.Become)]
+    assert all(each < at[0] for each in states), seed
+    ends = [done[i] for i in states if done[i] != RUNNING]
+    assert len(ends) <= 1, seed  # none of a statement that was stopped before it was sent
+    assert sum(each == RUNNING for each in done) <= 1, seed
+    assert sum(isinstance(each, cmd.Apply) for each in done) <= 1, seed
+    opened = sum(isinstance(each, cmd.OpenWrite) for each in done)
+    closed = sum(isinstance(each, cmd.CloseWrite | cmd.KeepMark) for each in done)
+    learnt = sum(isinstance(each, cmd.LearnOutcome) for each in done)
+    assert closed <= opened + learnt, seed
