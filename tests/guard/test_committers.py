@@ -18,7 +18,7 @@ from conf.placement import Copy
 from conf.topology import Endpoint
 from metastore.client.types import Table
 from tests.guard.test_file_writes import program
-from tests.metastore.view.server.test_view_server import AWAY, REF, placed
+from tests.metastore.view.server.view_calls import AWAY, REF, placed
 from tests.metastore.view.spark_writes.test_running_writes import now, other_process, published
 from tests.metastore.view.spark_writes.test_spark_writes import fresh
 from tests.metastore.writable import C1, C2, WritableMetastore, views

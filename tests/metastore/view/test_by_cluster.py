@@ -17,7 +17,7 @@ from metastore.client.object_spans import Path as Place
 from metastore.client.types import Database, Partition
 from metastore.errors import MetastoreRefused
 from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, Act, MethodSpec, methods
-from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
+from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct, strings
 

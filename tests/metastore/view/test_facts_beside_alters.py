@@ -19,7 +19,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, MetastoreDown
 from metastore.placement.placement_store import PlacementStore
-from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
+from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore
 
 MOMENT = 0.5  # seconds in which a writer that does not wait is certainly done

@@ -14,7 +14,7 @@ from proxy.statement.change_sizes import ChangeSize, ChangeSizes, FilesRead
 from proxy.statement.dry_run import explain
 from proxy.statement.statement_router import StatementRouter
 from router.claim import ChangeRange
-from tests.metastore.view.server.test_view_server import KEYS, table
+from tests.metastore.view.server.view_calls import KEYS, table
 from tests.metastore.writable import TOPOLOGY, WritableMetastore
 
 HUDI = {"spark.sql.sources.provider": "hudi"}

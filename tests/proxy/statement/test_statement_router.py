@@ -19,7 +19,7 @@ from proxy.statement.other_tables import lacking
 from proxy.statement.statement_router import StatementRouter
 from router.decision import Decision, Refuse, RunIn
 from tests.metastore.catalog.test_sql_functions import blob, function
-from tests.metastore.view.server.test_view_server import AWAY, KEYS, table
+from tests.metastore.view.server.view_calls import AWAY, KEYS, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore
 
 _FIRST = Placement(C1, table_write=NEVER_WRITTEN)

@@ -21,7 +21,7 @@ from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from metastore.view.server.shared import Shared
 from tests.metastore.view.locks.test_view_locks import free
-from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
+from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
 from thriftcodec.values import STRING, STRUCT, Struct
 

@@ -13,7 +13,7 @@ from metastore.client.changes.notifying_client import NotifyingClient, notifying
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import MetastoreDown, NoSuchObject
-from tests.metastore.view.server.test_view_server import KEYS, REF, table
+from tests.metastore.view.server.view_calls import KEYS, REF, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
 
 

@@ -11,7 +11,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreRefused, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
-from tests.metastore.view.server.test_view_server import (
+from tests.metastore.view.server.view_calls import (
     AWAY,
     HOME,
     KEYS,

@@ -16,7 +16,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
-from tests.metastore.view.server.test_view_server import AWAY, REF, placed, table
+from tests.metastore.view.server.view_calls import AWAY, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 
 ALTER = "alter_table_with_environment_context"

@@ -18,7 +18,7 @@ from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore
 from metastore.view.spark_writes import running_writes
 from metastore.view.spark_writes.running_writes import RunningWrites
-from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
+from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.view.spark_writes.test_spark_writes import days, fresh
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from thriftcodec.values import BOOL, LIST, MAP, STRING, Struct, string_map, strings

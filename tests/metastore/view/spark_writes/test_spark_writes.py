@@ -13,7 +13,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
-from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
+from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
 from thriftcodec.values import LIST, MAP, STRING, Struct, string_map, strings
 

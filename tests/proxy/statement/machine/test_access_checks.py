@@ -29,7 +29,7 @@ from router.access.restrictions import UNRESTRICTED
 from router.access.user_access import Access
 from router.claim import KEY
 from router.decision import Refuse, RunIn
-from tests.metastore.view.server.test_view_server import KEYS, table
+from tests.metastore.view.server.view_calls import KEYS, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore
 from tests.proxy.statement.playbook import (
     EAST,
