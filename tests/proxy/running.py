@@ -148,3 +148,9 @@ def play(
             await scenario(there)
 
     uvloop.run(main())
+
+
+async def refusal(client: Client, sql: str = "SELECT 1") -> str:
+    """The error that the statement gets; empty if it gets none."""
+    failure = error_of(await client.execute(sql))
+    return failure.message if failure is not None else ""
