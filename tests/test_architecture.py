@@ -49,7 +49,7 @@ LOOKED_AT = {
     "metastore/view/inbound/test_hive4_compat.py: _newer",
     "pipeline/hudi/test_s3.py: _timeline_folder",
     "pipeline/scheduler/test_alert_sender.py: _database",
-    "proxy/administration/test_admin.py: _limiter",
+    "proxy/administration/test_finish.py: _limiter",
     "proxy/operations/history/test_history_runner.py: _server",
     "proxy/statement/analysis/test_analyzer_pool.py: _in_loop",
     "proxy/statement/analysis/test_analyzer_pool.py: _in_processes",
