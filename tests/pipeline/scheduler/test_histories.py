@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.instances.states import Event, State
 from tests.pipeline.falcon.documents import FEED
-from tests.pipeline.scheduler.actions.test_cluster_actions import SOURCE, Site
+from tests.pipeline.scheduler.actions.site import SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
 
 HOUR = timedelta(hours=1)

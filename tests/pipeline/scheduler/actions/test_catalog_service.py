@@ -22,7 +22,7 @@ from pipeline.scheduler.errors import BadCatalogService
 from pipeline.scheduler.instances.states import State
 from tests.conf.settings.reading import settings_from
 from tests.pipeline.copy.fakes import FakeMetastore
-from tests.pipeline.scheduler.actions.test_cluster_actions import SOURCE, Site
+from tests.pipeline.scheduler.actions.site import SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule
 
 NAME = f"{__name__}:OtherCatalogs"

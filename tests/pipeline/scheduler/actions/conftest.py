@@ -1,0 +1,15 @@
+"""The site of most tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.scheduler.actions.site import Site
+from tests.pipeline.scheduler.worlds import FEED_KEY, schedule
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    made = Site(tmp_path, monkeypatch)
+    schedule(made.store, FEED_KEY)
+    return made
