@@ -29,6 +29,7 @@ from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
 from proxy.statement.write_queue.queue import WriteQueue
 from proxy.statement.write_queue.queue_client import LocalPlaces
+from proxy.upstream.busy_servers import BusyServers
 from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names
@@ -67,6 +68,7 @@ class FakeUpstream:
     def __init__(self, cluster: Cluster, spark: SparkSession) -> None:
         self.cluster = cluster.name
         self.endpoint = cluster.hs2[0]
+        self.busy = BusyServers()
         self.alive, self.checked = True, False
         self.rows: Rows = ()
         self.failure: Failure | None = None
