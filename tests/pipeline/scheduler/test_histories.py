@@ -60,7 +60,7 @@ def test_every_row_is_at_the_target_in_the_end(
         '<sla slaLow="hours(2)" slaHigh="hours(3)"/>', ""
     )
     path: Path = tmp_path_factory.mktemp("history")
-    monkeypatch.setattr("tests.pipeline.scheduler.actions.test_cluster_actions.FEED", feed)
+    monkeypatch.setattr("tests.pipeline.scheduler.actions.site.FEED", feed)
     site = Site(path, monkeypatch)
     schedule(site.store, FEED_KEY)
     truth: dict[int, dict[str, bytes]] = {}
