@@ -9,7 +9,7 @@ from conf.names import TableRef
 from proxy.errors import Rejected, TableBusy
 from proxy.limits import Limits
 from proxy.statement.write_queue.queue_client import WritePlace, WritePlaces
-from proxy.upstream.busy_servers import LinePlace
+from proxy.upstream.busy_servers import ThreadPlace
 from proxy.upstream.upstream_session import UpstreamSession
 
 _log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class AwaitedTurns:
         self._timeout = timeout
         self._tell = tell
         self._write: WritePlace | None = None
-        self._thread: LinePlace | None = None
+        self._thread: ThreadPlace | None = None
 
     async def write(self, tables: Collection[TableRef], is_stopped: Callable[[], bool]) -> bool:
         """The turn to write the tables, which lasts until `leave`. Returns whether earlier writes
@@ -52,7 +52,8 @@ class AwaitedTurns:
         return place.ahead > 0
 
     def check_thread(self, server: UpstreamSession) -> None:
-        """Raises the refusal of others that wait for a thread of `server`."""
+        """Before the statement is sent to `server`: raises the refusal of others that wait for a
+        thread there. A place in the queue of another server is given back."""
         if self._thread is not None and self._thread.endpoint != server.endpoint:
             self._leave_thread()
         refused = server.busy.refusal(server.endpoint, self._thread)
@@ -62,8 +63,7 @@ class AwaitedTurns:
     async def thread(self, server: UpstreamSession, refused: Rejected) -> None:
         """Returns when `server`, which refused the statement, may have a thread for it. Raises
         `refused` when it has been waited for too long."""
-        if self._thread is None or self._thread.endpoint != server.endpoint:
-            self._leave_thread()
+        if self._thread is None:
             self._thread = server.busy.take(server.endpoint, refused)
             cluster, ahead = server.cluster, self._thread.ahead
             _log.info("a statement waits for a thread of %s, after %d others", cluster, ahead)

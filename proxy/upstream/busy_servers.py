@@ -19,58 +19,58 @@ _PAUSE = 1.0  # seconds after which the first one tries, since others than this 
 
 
 class BusyServers:
-    """The lines before all Thrift Servers, of one worker. Belongs to one event loop."""
+    """The queues before all Thrift Servers, of one worker. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._lines = defaultdict[Endpoint, list[LinePlace]](list)
+        self._queues = defaultdict[Endpoint, list[ThreadPlace]](list)
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> int:
         """Statements."""
-        return sum(map(len, self._lines.values()))
+        return sum(map(len, self._queues.values()))
 
-    def refusal(self, endpoint: Endpoint, place: "LinePlace | None") -> Rejected | None:
+    def refusal(self, endpoint: Endpoint, place: "ThreadPlace | None") -> Rejected | None:
         """The server's last refusal while statements wait for it; None for one that may be sent:
         no other waits, or its `place` was called."""
-        line = self._lines.get(endpoint)
-        return line[-1].refused if line and not (place and place.is_called) else None
+        queue = self._queues.get(endpoint)
+        return queue[-1].refused if queue and not (place and place.is_called) else None
 
-    def take(self, endpoint: Endpoint, refused: Rejected) -> "LinePlace":
-        """The last place in the endpoint's line, after this refusal."""
-        place = LinePlace(self, endpoint, refused, len(self._lines[endpoint]))
-        self._lines[endpoint].append(place)
+    def take(self, endpoint: Endpoint, refused: Rejected) -> "ThreadPlace":
+        """The last place in the endpoint's queue, after this refusal."""
+        place = ThreadPlace(self, endpoint, refused, len(self._queues[endpoint]))
+        self._queues[endpoint].append(place)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._try_all)
         return place
 
-    def leave(self, place: "LinePlace") -> bool:
-        """Returns whether it was in its line."""
-        line = self._lines.get(place.endpoint, [])
-        was_there = place in line
+    def leave(self, place: "ThreadPlace") -> bool:
+        """Returns whether it was in its queue."""
+        queue = self._queues.get(place.endpoint, [])
+        was_there = place in queue
         if was_there:
-            line.remove(place)
-        if not line:
-            self._lines.pop(place.endpoint, None)
+            queue.remove(place)
+        if not queue:
+            self._queues.pop(place.endpoint, None)
         return was_there
 
     def ended(self, endpoint: Endpoint, is_trial: bool = False) -> None:
         """A statement has ended there, or it is tried whether one has: the first one that still
         waits is sent."""
-        for place in self._lines.get(endpoint, ()):
+        for place in self._queues.get(endpoint, ()):
             if place.call(is_trial):
                 return
 
     def _try_all(self) -> None:
         self._timer = None
-        for endpoint in list(self._lines):
+        for endpoint in list(self._queues):
             self.ended(endpoint, is_trial=True)
-        if self._lines:
+        if self._queues:
             self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._try_all)
 
 
-class LinePlace:
-    """A statement's place in the line before `endpoint`, from the first refusal on until it leaves.
+class ThreadPlace:
+    """A statement's place in the queue before `endpoint`, from its first refusal to its end there.
     `ahead` counts those that were there before it, `since` is in seconds of the monotonic clock."""
 
     def __init__(

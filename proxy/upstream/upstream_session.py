@@ -296,7 +296,7 @@ class UpstreamSession:
 
     @property
     def busy(self) -> BusyServers:
-        """The lines of statements for which their servers have no thread."""
+        """The queues of statements for which their servers have no thread."""
         return self._pool.busy
 
     async def poll(self, operation: RemoteOperation) -> Status:

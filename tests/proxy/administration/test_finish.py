@@ -1,4 +1,4 @@
-"""The end of a proxy: what it waits for, and what its clients are told."""
+"""The end of a proxy: what it waits for, and which errors its clients get."""
 
 import asyncio
 

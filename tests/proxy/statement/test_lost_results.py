@@ -1,4 +1,4 @@
-"""Reads whose cluster dies while it runs them, or before their first row is fetched."""
+"""Reads in a cluster that dies while it runs them, or before their first row is fetched."""
 
 import asyncio
 import itertools

@@ -13,7 +13,7 @@ from thriftcodec.values import Struct
 
 
 async def writing(world: World, number: int) -> tuple[Client, Struct]:
-    """A client whose INSERT runs or waits, as its state says; the cluster runs it until `end`."""
+    """A client and its INSERT, which runs or waits, as its state says; it runs until `end`."""
     sql = f"INSERT INTO w SELECT {number}"
     world.west.sleeping.add(sql)
     client = await world.client()

@@ -1,4 +1,4 @@
-"""Two clusters whose feeds are copied and evicted, over metastores and files in memory."""
+"""Two clusters with a feed that is copied and evicted, over metastores and files in memory."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

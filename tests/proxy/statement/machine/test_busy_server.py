@@ -68,7 +68,7 @@ def test_without_clusters_it_is_sent_again_as_it_is() -> None:
     assert book.due == entered
 
 
-def test_a_statement_that_is_stopped_leaves_the_line() -> None:
+def test_a_statement_that_is_stopped_leaves_the_queue() -> None:
     book = refused() << WAITS >> Stopped() << cmd.LeaveQueue() >> ThreadFreed()
     assert (book << cmd.Report()).is_over
 
