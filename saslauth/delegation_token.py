@@ -4,11 +4,12 @@ A file of tokens is `HDTS`, the version 0, a number of tokens, and each with its
 numbers are Hadoop's VInts. The text of one token is URL-safe Base64 of the same fields.
 """
 
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from dataclasses import dataclass, field
 
 from saslauth.errors import SaslFailed
+from saslauth.writables import WritableReader, counted
 
 METASTORE_KIND = "HIVE_DELEGATION_TOKEN"
 _MAGIC = b"HDTS"
@@ -32,8 +33,8 @@ def token_of_text(text: str) -> DelegationToken:
         data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (NotBase64, ValueError):
         raise SaslFailed("not the text of a delegation token") from None
-    reader = _Reader(data)
-    token = reader.token()
+    reader = WritableReader(data)
+    token = _read(reader)
     if not reader.at_end:
         raise SaslFailed("not the text of a delegation token")
     return token
@@ -48,48 +49,24 @@ def token_of_file(data: bytes, kind: str = METASTORE_KIND) -> DelegationToken:
         return token_of_text(data.decode("ascii", "replace").strip())
     if data[len(_MAGIC) : len(_MAGIC) + 1] != bytes((_WRITABLE,)):
         raise SaslFailed("a file of tokens in another format than Hadoop's 'java' (dtutil -format)")
-    reader = _Reader(data, len(_MAGIC) + 1)
+    reader = WritableReader(data, len(_MAGIC) + 1)
     for _ in range(min(reader.number(), _MOST)):
         reader.counted()  # its alias
-        token = reader.token()
+        token = _read(reader)
         if token.kind == kind:
             return token
     raise SaslFailed(f"no token of the kind {kind} in the file")
 
 
-class _Reader:
-    """Reads Hadoop's Writables. Every method raises SaslFailed."""
+def text_of_token(token: DelegationToken) -> str:
+    """The text of which `token_of_text` makes the token."""
+    texts = (each.encode() for each in (token.kind, token.service))
+    fields = b"".join(counted(each) for each in (token.identifier, token.password, *texts))
+    return urlsafe_b64encode(fields).decode().rstrip("=")
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
-        self._data = data
-        self._at = at
 
-    @property
-    def at_end(self) -> bool:
-        return self._at == len(self._data)
-
-    def token(self) -> DelegationToken:
-        identifier, password, kind, service = (self.counted() for _ in range(4))
-        texts = (each.decode(errors="replace") for each in (kind, service))
-        return DelegationToken(identifier, password, *texts)
-
-    def counted(self) -> bytes:
-        return self._take(self.number())
-
-    def number(self) -> int:
-        """A VInt. Lengths are never negative."""
-        first = int.from_bytes(self._take(1), "big", signed=True)
-        if first >= -112:
-            number = first
-        else:
-            number = int.from_bytes(self._take(-112 - first), "big") if first >= -120 else -1
-        if number < 0:
-            raise SaslFailed("not a delegation token")
-        return number
-
-    def _take(self, size: int) -> bytes:
-        taken = self._data[self._at : self._at + size]
-        if len(taken) < size:
-            raise SaslFailed("not a delegation token")
-        self._at += size
-        return taken
+def _read(reader: WritableReader) -> DelegationToken:
+    """Raises SaslFailed."""
+    identifier, password, kind, service = (reader.counted() for _ in range(4))
+    texts = (each.decode(errors="replace") for each in (kind, service))
+    return DelegationToken(identifier, password, *texts)

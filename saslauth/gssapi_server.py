@@ -7,7 +7,7 @@ from conf.errors import BadSetting
 from conf.settings.security.authentication import KerberosService, Qop
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from saslauth.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
-from saslauth.negotiation import GssapiContext
+from saslauth.negotiation import ServerContext
 from saslauth.security_layer import SecurityLayer
 
 NameOf = Callable[[str], str]
@@ -48,10 +48,10 @@ class GssapiServer:
                 f"{service.keytab} has no keys of {own_name(service.principal)}: {error}."
             ) from error
 
-    def sasl(self) -> GssapiContext:
+    def sasl(self) -> ServerContext:
         return _SaslContext(self._gssapi, self._sasl, self._name_of, self._offered)
 
-    def spnego(self) -> GssapiContext:
+    def spnego(self) -> ServerContext:
         """Accepts tickets for both of our services, as HiveServer2 does: hive-jdbc asks for a
         ticket of the binary transport's service over HTTP too."""
         services = [each for each in (self._spnego, self._any_mechanism) if each is not None]

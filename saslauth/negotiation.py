@@ -40,8 +40,8 @@ class Mechanism(Protocol):
         ...
 
 
-class GssapiContext(Protocol):
-    """A server's side of GSSAPI."""
+class ServerContext(Protocol):
+    """A server's side of a mechanism."""
 
     @property
     def layer(self) -> SecurityLayer | None:
@@ -49,7 +49,7 @@ class GssapiContext(Protocol):
         ...
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
-        """The next token for the client, and the user's name once it is proved. May block.
+        """The next token for the client, and the client's name once it is proved. May block.
 
         Raises BadCredentials, AuthBackendUnavailable.
         """

@@ -18,7 +18,7 @@ from proxy.auth.thread_pool import DaemonThreads
 from proxy.auth.user_names import throttle_key
 from proxy.errors import AuthRejected
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
-from saslauth.negotiation import GssapiContext
+from saslauth.negotiation import ServerContext
 from saslauth.security_layer import SecurityLayer
 
 _THREADS = 16
@@ -51,9 +51,9 @@ class TokenBackend(Protocol):
 
 
 class GssapiBackend(Protocol):
-    def sasl(self) -> GssapiContext: ...
+    def sasl(self) -> ServerContext: ...
 
-    def spnego(self) -> GssapiContext: ...
+    def spnego(self) -> ServerContext: ...
 
 
 class ThrottledAuthenticator:
@@ -95,7 +95,7 @@ class ThrottledAuthenticator:
     def spnego(self, peer: str) -> Acceptor:
         return self._acceptor(self._gssapi.spnego if self._gssapi is not None else None, peer)
 
-    def _acceptor(self, make_context: Callable[[], GssapiContext] | None, peer: str) -> Acceptor:
+    def _acceptor(self, make_context: Callable[[], ServerContext] | None, peer: str) -> Acceptor:
         if make_context is None:
             raise AuthRejected
         return _ThrottledAcceptor(self, make_context(), peer)
@@ -159,7 +159,7 @@ class ThrottledAuthenticator:
 
 class _ThrottledAcceptor:
     def __init__(
-        self, authenticator: ThrottledAuthenticator, context: GssapiContext, peer: str
+        self, authenticator: ThrottledAuthenticator, context: ServerContext, peer: str
     ) -> None:
         self._authenticator = authenticator
         self._context = context

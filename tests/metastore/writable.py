@@ -165,6 +165,7 @@ def views(
     access: ViewAccess | None = None,
     rules: AuthToLocal | None = None,
     tls: ViewTls | None = None,
+    identity: Identity | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -189,7 +190,7 @@ def views(
             metastore_login=login or MetastoreLogin(),
             view_access=access or ViewAccess(),
             view_tls=tls or ViewTls(),
-            identity=Identity(auth_to_local=rules or AuthToLocal()),
+            identity=identity or Identity(auth_to_local=rules or AuthToLocal()),
         )
         where = listen or {name: Endpoint("127.0.0.1", 0) for name in names}
         await ViewServer(settings, leftovers, cache, grace).run(where, announce, stop)

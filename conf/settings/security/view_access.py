@@ -5,8 +5,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from conf.kinds import SECRET_FILE, Kind, choice, comma_separated
+from conf.kinds import DURATION, SECRET_FILE, Kind, choice, comma_separated
 from conf.names import ClusterName
+from conf.secrets import SecretFile
 from conf.settings.rows import RESTART, Reader, Setting, made_of
 from conf.settings.security.authentication import (
     SERVICE_PRINCIPAL,
@@ -16,6 +17,7 @@ from conf.settings.security.authentication import (
 )
 
 EVERY_CLUSTER = "*"
+_SHORTEST_LIFETIME = 2 * 3600.0  # seconds: Spark's executors ask for a new token each hour
 _PATTERN = re.compile(r"[^/@\s]+(/[^/@\s]+)?@[^/@\s*]+")
 
 
@@ -66,6 +68,13 @@ _CALLERS: Setting[tuple[Callers, ...]] = Setting("view.callers",
     "Who may speak for which cluster, as `PRINCIPAL=CLUSTER`, separated by commas:"
     " `spark-west/*@EXAMPLE.COM=west`. `*` is any text of a component, and the cluster `*` is every"
     " cluster: so for Causeway's own principal, `causeway/*@EXAMPLE.COM=*`.", needed=_NEEDED)
+_TOKEN_KEYS: Setting[SecretFile | None] = Setting("view.token.key.file", SECRET_FILE, "", RESTART,
+    "A file with keys, one a line of at least 32 characters, the same for all processes of the"
+    " views. With it they issue delegation tokens to clients with a ticket, and take them"
+    " ([tokens](../guide/kerberos.md#delegation-tokens)). New tokens have the first key; those of"
+    " the others stay good.")
+_TOKEN_LIFETIME = Setting("view.token.lifetime", DURATION, "168h", RESTART,
+    "How long a delegation token of the views is good; at least two hours.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,10 @@ class ViewAccess:
     kerberos: KerberosService | None = made_of(METHOD, _PRINCIPAL, _KEYTAB, factory=lambda: None)
     qop: Qop = made_of(_QOP, factory=lambda: Qop.AUTH)
     callers: tuple[Callers, ...] = made_of(_CALLERS, factory=tuple)
+    token_keys: SecretFile | None = made_of(_TOKEN_KEYS, factory=lambda: None)
+    token_lifetime: float = made_of(
+        _TOKEN_LIFETIME, factory=lambda: _TOKEN_LIFETIME.default_value
+    )
 
     def clusters_of(self, principal: str) -> frozenset[str]:
         """The clusters for which a principal may speak; EVERY_CLUSTER is one of them for all."""
@@ -85,7 +98,7 @@ class ViewAccess:
 def read(reader: Reader, clusters: Collection[ClusterName]) -> ViewAccess:
     """Settings of Kerberos are read only with it."""
     if reader.read(METHOD) is not ViewAuthentication.KERBEROS:
-        for row in (_PRINCIPAL, _KEYTAB, _QOP, _CALLERS):
+        for row in (_PRINCIPAL, _KEYTAB, _QOP, _CALLERS, _TOKEN_KEYS, _TOKEN_LIFETIME):
             if reader.is_set(row) and reader.values[row.name].strip() != row.default:
                 reader.report(row, f"it goes with {METHOD.name} = KERBEROS")
         return ViewAccess()
@@ -96,4 +109,10 @@ def read(reader: Reader, clusters: Collection[ClusterName]) -> ViewAccess:
             reader.report(_CALLERS, f"{each.cluster!r} is not one of {known}")
     if not clusters:
         reader.report(METHOD, "it needs hive.cluster.properties")
-    return ViewAccess(service(reader, _PRINCIPAL, _KEYTAB), reader.read(_QOP), callers)
+    kerberos, qop = service(reader, _PRINCIPAL, _KEYTAB), reader.read(_QOP)
+    keys, lifetime = reader.read(_TOKEN_KEYS), reader.read(_TOKEN_LIFETIME)
+    if lifetime < _SHORTEST_LIFETIME:
+        reader.report(_TOKEN_LIFETIME, "less than two hours")
+    if keys is not None and qop is Qop.AUTH_CONF:
+        reader.report(_TOKEN_KEYS, f"with {_QOP.name} = auth-conf, tokens cannot be used")
+    return ViewAccess(kerberos, qop, callers, keys, lifetime)

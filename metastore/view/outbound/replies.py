@@ -47,6 +47,11 @@ def one_text(name: str, sequence: int, text: str) -> bytes:
     return _message(REPLY, name, sequence, Struct({0: (STRING, text)}))
 
 
+def one_number(name: str, sequence: int, number: int) -> bytes:
+    """The result of a call that returns an i64."""
+    return _message(REPLY, name, sequence, Struct({0: (I64, number)}))
+
+
 def changes(name: str, sequence: int, changes: Changes) -> bytes:
     """The result of causeway_changes."""
     fields = {

@@ -19,10 +19,12 @@ from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.locks.peers import Peer
 from metastore.view.server.clients.caller_login import CallerLogin
+from metastore.view.server.clients.caller_tokens import CallerTokens
 from metastore.view.server.clients.callers import Caller
 from metastore.view.server.clients.client_connection import ClientConnection
 from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
 from metastore.view.server.clients.requests import Requests
+from metastore.view.server.clients.token_calls import TokenCalls
 from metastore.view.server.clients.upstream_connection import (
     Upstream,
     UpstreamSlots,
@@ -64,7 +66,12 @@ class ViewServer:
         limits = settings.view_limits
         self._streams = UserStreams(settings.metastore_login)
         access, rules = settings.view_access, settings.identity.auth_to_local
-        self._login = CallerLogin(access, rules) if access.kerberos is not None else None
+        self._tokens = (
+            CallerTokens(access.token_keys, access.token_lifetime) if access.token_keys else None
+        )
+        self._login = (
+            CallerLogin(access, rules, self._tokens) if access.kerberos is not None else None
+        )
         self._clients: set[asyncio.Task[None]] = set()
         self._client_limits = ClientLimits(limits)
         self._slots = UpstreamSlots(limits.upstream)
@@ -221,7 +228,11 @@ class ViewServer:
             caller, streams = await self._login.log_in(
                 reader, writer, view.cluster, limits.first_call
             )
-        user = caller.user if caller is not None else None
+        user, token_calls = None, None
+        if caller is not None:
+            address = str(writer.get_extra_info("peername", ("",))[0])
+            token_calls = TokenCalls(self._tokens, self._settings.identity, caller, address)
+            user = caller.user
         upstream = Upstream(metastores, self._slots, self._streams, user)
         try:
             if view is None:
@@ -229,7 +240,7 @@ class ViewServer:
             else:
                 requests = Requests(streams[0], limits, slot, upstream)
                 client = ClientConnection(
-                    view, self._shared, requests, streams[1], upstream, caller
+                    view, self._shared, requests, streams[1], upstream, caller, token_calls
                 )
                 await client.serve()
         finally:

@@ -1,19 +1,16 @@
 """Checks impersonation against the host's name services: addresses of hosts, groups of users."""
 
 import asyncio
-import grp
 import logging
-import os
-import pwd
-import socket
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 
 from conf.errors import Blame
+from conf.impersonation import may_impersonate
 from conf.logs.log_fields import extra
 from conf.settings.security.authentication import Identity
 from proxy.auth.impersonation.requested_user import requested_user
-from proxy.auth.impersonation.rules import may_impersonate
 from proxy.errors import NotYourself
+from saslauth.name_services import addresses_of, groups_of
 
 _TIMEOUT = 10.0  # seconds for the name services
 _log = logging.getLogger(__name__)
@@ -34,7 +31,7 @@ async def impersonated_user(
         try:
             async with asyncio.timeout(_TIMEOUT):
                 allowed = await asyncio.to_thread(
-                    may_impersonate, identity, user, other, peer, _addresses, _groups
+                    may_impersonate, identity, user, other, peer, addresses_of, groups_of
                 )
         except TimeoutError:
             fields = extra(user=user, blame=Blame.DIRECTORY.value)
@@ -46,26 +43,3 @@ async def impersonated_user(
         _log.warning("%r may not act as %r", user, other, extra=fields)
         raise NotYourself(f"{user} may not act as {other!r}.")
     return other
-
-
-def _addresses(host: str) -> Set[str]:
-    try:
-        return {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
-    except (OSError, UnicodeError):
-        return frozenset()
-
-
-def _groups(user: str) -> Set[str]:
-    """The user's groups on this host, which Hadoop uses by default."""
-    try:
-        entry = pwd.getpwnam(user)
-        numbers = os.getgrouplist(user, entry.pw_gid)
-    except (KeyError, OSError, ValueError):
-        return frozenset()
-    names = set()
-    for number in numbers:
-        try:
-            names.add(grp.getgrgid(number).gr_name)
-        except KeyError:
-            continue  # a group without a name
-    return names

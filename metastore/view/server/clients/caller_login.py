@@ -1,33 +1,40 @@
-"""The log-in of a client of the view: SASL GSSAPI, in Thrift's messages.
+"""The log-in of a client of the view, in Thrift's messages.
+
+SASL GSSAPI is for a ticket, DIGEST-MD5 for a delegation token of the views.
 
 Limits: one message has at most 64 KiB and a negotiation at most `_STEPS` of them, within the time
 that a client may be silent. A client that has not logged in counts as silent, so a newer one may
-take its slot. The reason why a ticket is not good is in the log alone; that a principal may not
-speak for the cluster is said to it, since by then it has proved who it is.
+take its slot. The reason why a ticket or token is not good is in the log alone; that a principal
+may not speak for the cluster is said to it, since by then it has proved who it is.
 """
 
 import asyncio
 import logging
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from conf.auth_to_local import AuthToLocal
 from conf.logs.log_fields import extra
 from conf.settings.security.authentication import Qop
 from conf.settings.security.view_access import ViewAccess
 from metastore.view.errors import CallerRefused
+from metastore.view.server.clients.caller_tokens import CallerTokens
 from metastore.view.server.clients.callers import Caller, caller_of
+from saslauth.digest_md5_server import DigestMd5Server
 from saslauth.errors import AuthBackendUnavailable, BadCredentials, SaslFailed
 from saslauth.framed_streams import FramedReader, FramedWriter
 from saslauth.gssapi_server import GssapiServer
 from saslauth.negotiation import (
     BAD,
     COMPLETE,
+    DIGEST_MD5,
     ERROR,
     GSSAPI,
     HEAD,
     OK,
     START,
-    GssapiContext,
+    ServerContext,
     read_head,
     sasl_message,
 )
@@ -42,13 +49,19 @@ _log = logging.getLogger("causeway.view")
 class CallerLogin:
     """The log-ins of a process's clients."""
 
-    def __init__(self, access: ViewAccess, rules: AuthToLocal) -> None:
-        """Raises BadSetting for a keytab without the keys of the principal."""
+    def __init__(
+        self, access: ViewAccess, rules: AuthToLocal, tokens: CallerTokens | None = None
+    ) -> None:
+        """`tokens`: None where none are taken. Raises BadSetting for a keytab without the keys of
+        the principal."""
         assert access.kerberos is not None
         self._access = access
         self._rules = rules
-        offered = tuple(Qop)[tuple(Qop).index(access.qop) :]
-        self._gssapi = GssapiServer(access.kerberos, None, offered, lambda principal: principal)
+        self._tokens = tokens
+        self._offered = tuple(Qop)[tuple(Qop).index(access.qop) :]
+        self._gssapi = GssapiServer(
+            access.kerberos, None, self._offered, lambda principal: principal
+        )
         # A step may wait for the disk, where libkrb5 notes the tickets that it has seen.
         self._threads = ThreadPoolExecutor(_THREADS, "view-login")
 
@@ -63,12 +76,12 @@ class CallerLogin:
 
         Raises SaslFailed, after the client got the reason; OSError, TimeoutError.
         """
-        context = self._gssapi.sasl()
         try:
             async with asyncio.timeout(patience):
-                principal, token = await self._negotiate(reader, writer, context)
+                context, by_token = await self._context(reader, writer)
+                name, token = await self._negotiate(reader, writer, context)
                 address = str(writer.get_extra_info("peername", ("",))[0])
-                caller = self._authorized(principal, cluster, address)
+                caller = self._authorized(name, by_token, cluster, address)
                 await _send(writer, COMPLETE, token)
         except (BadCredentials, AuthBackendUnavailable) as error:
             await _send(writer, BAD, _REFUSED)
@@ -81,28 +94,42 @@ class CallerLogin:
         layer = context.layer
         return caller, (FramedReader(reader, layer, _FRAME), FramedWriter(writer, layer))
 
-    async def _negotiate(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: GssapiContext
-    ) -> tuple[str, bytes]:
-        """The principal, and the last token for the client."""
+    async def _context(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[ServerContext, bool]:
+        """What the client asks for, and whether that is a log-in by token."""
         status, payload = await _receive(reader)
         if status in (BAD, ERROR):
             raise SaslFailed(f"the client gave up: {payload!r:.200}")
-        if status != START or payload != GSSAPI.encode():
-            await _send(writer, BAD, b"Unsupported mechanism type; offered: GSSAPI")
-            raise SaslFailed(f"the mechanism {payload!r:.40}")
+        if status == START and payload == GSSAPI.encode():
+            return self._gssapi.sasl(), False
+        if status == START and payload == DIGEST_MD5.encode() and self._tokens is not None:
+            return DigestMd5Server(self._tokens.password, self._offered), True
+        offered = GSSAPI if self._tokens is None else f"{GSSAPI}, {DIGEST_MD5}"
+        await _send(writer, BAD, f"Unsupported mechanism type; offered: {offered}".encode())
+        raise SaslFailed(f"the mechanism {payload!r:.40}")
+
+    async def _negotiate(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: ServerContext
+    ) -> tuple[str, bytes]:
+        """The name that was proved, and the last token for the client."""
         loop = asyncio.get_running_loop()
         for _ in range(_STEPS):
             status, payload = await _receive(reader)
             if status not in (OK, COMPLETE):
                 raise SaslFailed("the client gave up")
-            token, principal = await loop.run_in_executor(self._threads, context.step, payload)
-            if principal is not None:
-                return principal, token
+            token, name = await loop.run_in_executor(self._threads, context.step, payload)
+            if name is not None:
+                return name, token
             await _send(writer, OK, token)
         raise BadCredentials("too many steps")
 
-    def _authorized(self, principal: str, cluster: str, address: str) -> Caller:
+    def _authorized(self, name: str, by_token: bool, cluster: str, address: str) -> Caller:
+        """`name` is a principal, or a token's identifier in Base64."""
+        principal, owner = name, None
+        if by_token and self._tokens is not None:
+            token = self._tokens.read(b64decode(name))
+            principal, owner = token.real_user, token.owner
         try:
             caller = caller_of(principal, self._access, self._rules)
             caller.check(cluster)
@@ -110,7 +137,7 @@ class CallerLogin:
             fields = extra(user=principal, cluster=cluster, address=address)
             _log.warning("caller refused: %s", error, extra=fields)
             raise
-        return caller
+        return caller if owner is None else replace(caller, user=owner, by_token=True)
 
 
 async def _receive(reader: asyncio.StreamReader) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""Who a client of the view is: what its ticket proved, and for which clusters it may speak."""
+"""Who a client of the view is by its ticket or token, and for which clusters it may speak."""
 
 from dataclasses import dataclass, field
 
@@ -9,15 +9,8 @@ from metastore.view.errors import CallerRefused
 _OWN = frozenset(("causeway_lock", "causeway_unlock", "causeway_forget", "causeway_settle"))
 """Calls of Causeway's own programs alone: they keep writers of every cluster waiting."""
 _SECRETS = "The metastore's keys and tokens are not for its clients."
-_TOKENS = (
-    "The views take no delegation tokens, so they issue none: log in with a keytab"
-    " (docs/guide/kerberos.md)."
-)
 _FORBIDDEN = {
     "set_ugi": "The ticket says who calls.",
-    **dict.fromkeys(
-        ("get_delegation_token", "renew_delegation_token", "cancel_delegation_token"), _TOKENS
-    ),
     **dict.fromkeys(
         (
             *("add_master_key", "get_master_keys", "remove_master_key", "update_master_key"),
@@ -30,11 +23,13 @@ _FORBIDDEN = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`user` is the name of the principal by auth_to_local."""
+    """`user` is the name of the principal by auth_to_local, or the owner of the token that the
+    principal got and that the client logged in with (`by_token`)."""
 
     principal: str
     user: str
     clusters: frozenset[str] = field(default_factory=frozenset)
+    by_token: bool = False
 
     def check(self, cluster: str) -> None:
         """Raises CallerRefused if the caller may not speak for the cluster."""

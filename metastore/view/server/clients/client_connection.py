@@ -17,6 +17,8 @@ from metastore.view.server import own_methods
 from metastore.view.server.clients.callers import Caller
 from metastore.view.server.clients.client_view import ClientView
 from metastore.view.server.clients.requests import Requests
+from metastore.view.server.clients.token_calls import NAMES as TOKEN_CALLS
+from metastore.view.server.clients.token_calls import TokenCalls
 from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.mutation import Mutation
 from metastore.view.server.own_methods import OwnMethods
@@ -39,9 +41,11 @@ class ClientConnection:
         writer: Writer,
         upstream: Upstream,
         caller: Caller | None = None,
+        token_calls: TokenCalls | None = None,
     ) -> None:
-        """`caller`: None where clients do not authenticate."""
+        """`caller` and `token_calls`: None where clients do not authenticate."""
         self._caller = caller
+        self._token_calls = token_calls
         self._requests = requests
         self._shared = shared
         self._writer = writer
@@ -79,6 +83,9 @@ class ClientConnection:
     async def _reply(self, request: Request) -> AsyncIterator[bytes]:
         if self._caller is not None:
             self._caller.check_call(request.name)
+        if self._token_calls is not None and request.name in TOKEN_CALLS:
+            yield await self._token_calls.reply(request)
+            return
         if request.name in own_methods.NAMES:
             yield await self._own_methods.reply(request)
             return

@@ -16,15 +16,13 @@ from conf.auth_to_local import parse_rules
 from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.secrets import SecretFile
-from conf.settings.security.authentication import KerberosService, Qop
+from conf.settings.security.authentication import Qop
 from conf.settings.security.metastore_login import MetastoreLogin
-from conf.settings.security.view_access import Callers, ViewAccess
 from conf.settings.security.view_tls import ViewTls
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint
 from metastore.client.changes.feed_client import FeedClient
 from metastore.client.changes.view_sync import ViewSync
-from metastore.client.connecting import connect
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused
@@ -32,40 +30,26 @@ from metastore.view.errors import FactsUnavailable
 from metastore.view.locks.peers import Peer
 from metastore.view.methods import CLUSTER_FIELD
 from saslauth.negotiation import OK, START, sasl_message
+from tests.metastore.view.server.clients.secured_callers import (
+    EAST,
+    VIEW,
+    WEST,
+    access,
+    call,
+    client,
+    login,
+)
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from tests.proxy import certificates
 from tests.proxy import kdc as kdcs
 from tests.proxy.kdc import OURS, REALM, Kdc
-from thriftcodec.values import LIST, STRING, Struct, strings
+from thriftcodec.values import LIST, STRING, strings
 
 pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
 pytestmark = pytest.mark.slow
 
-VIEW = f"view/localhost@{REALM}"
-WEST, EAST = f"spark-west/localhost@{REALM}", f"spark-east/localhost@{REALM}"
 REF = TableRef("default", "t")
 HOME, AWAY = "hdfs://c1:8020/warehouse/t", "hdfs://c2:8020/copies/t"
-
-
-@pytest.fixture(scope="module")
-def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    folder = tmp_path_factory.mktemp("kdc")
-    with (
-        kdcs.running(folder, services=(VIEW, WEST, EAST)) as running,
-        pytest.MonkeyPatch.context() as to,
-    ):
-        for name, value in running.environment.items():
-            to.setenv(name, value)
-        yield running
-
-
-def access(realm: Kdc, qop: Qop = Qop.AUTH) -> ViewAccess:
-    callers = (
-        Callers(f"spark-west/*@{REALM}", "c1"),
-        Callers(f"spark-east/*@{REALM}", "c2"),
-        Callers(f"causeway/*@{REALM}", "*"),
-    )
-    return ViewAccess(KerberosService(VIEW, SecretFile(realm.keytab(VIEW))), qop, callers)
 
 
 @pytest.fixture(params=[Qop.AUTH, Qop.AUTH_CONF])
@@ -74,15 +58,6 @@ def view(
 ) -> Iterator[Mapping[str, Endpoint]]:
     with views(hms, access=access(realm, request.param)) as listening:
         yield {name: Endpoint("localhost", each.port) for name, each in listening.items()}
-
-
-def login(realm: Kdc, principal: str) -> MetastoreLogin:
-    server = VIEW.replace("localhost", "_HOST")
-    return MetastoreLogin(True, server, principal, SecretFile(realm.keytab(principal)))
-
-
-def client(realm: Kdc, endpoint: Endpoint, principal: str) -> HmsClient:
-    return HmsClient((endpoint,), 20.0, login=login(realm, principal))
 
 
 def test_tls_is_beneath_sasl(realm: Kdc, hms: WritableMetastore, tmp_path: Path) -> None:
@@ -137,14 +112,6 @@ def test_a_caller_of_another_cluster_is_refused_by_name(
     (record,) = [each for each in caplog.records if "caller refused" in each.message]
     fields = record.fields  # type: ignore[attr-defined]
     assert (fields["user"], fields["address"]) == (principal, "127.0.0.1")
-
-
-def call(realm: Kdc, where: Endpoint, principal: str, method: str, fields: dict[int, Any]) -> Any:
-    connection = connect(where, 20.0, login(realm, principal))
-    try:
-        return connection.call(method, Struct(fields), {1: "MetaException"}, 20.0)
-    finally:
-        connection.close()
 
 
 def test_a_caller_does_not_name_another_cluster(realm: Kdc, view) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Set
 
 import pytest
 
+from conf.impersonation import may_impersonate
 from conf.settings.security.authentication import Identity, ProxyRule
-from proxy.auth.impersonation.rules import may_impersonate
 
 ALL = frozenset("*")
 HOSTS: Mapping[str, Set[str]] = {"gateway": {"10.0.0.1", "fe80::1"}}

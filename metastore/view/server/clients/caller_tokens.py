@@ -1,0 +1,102 @@
+"""Delegation tokens of the views: for clients in places without a ticket, as Spark's executors.
+
+The password of a token is a MAC of its identifier by a key of `view.token.key.file`, which all
+processes of the views have. So each of them knows the tokens of all others, also after a restart.
+No token is stored, which is why none can be cancelled. When a token is used, `view.callers` says
+for which clusters the principal that got it may speak.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+from conf.errors import BadSetting
+from conf.secrets import SecretFile
+from saslauth.delegation_token import DelegationToken, text_of_token, token_of_text
+from saslauth.errors import BadCredentials, SaslFailed
+from saslauth.token_identifier import TokenIdentifier, read_identifier
+
+_SHORTEST_KEY = 32  # characters
+_NUMBER = (1 << 31) - 1  # Hadoop's numbers of keys and tokens are below
+_PURPOSE = b"a delegation token of Causeway's views\0"
+
+
+class CallerTokens:
+    """Issues tokens and knows them again. The file is read each time, so that keys can change."""
+
+    def __init__(
+        self, keys: SecretFile, lifetime: float, now: Callable[[], float] = time.time
+    ) -> None:
+        """`lifetime` in seconds. Raises BadSetting for a file without usable keys."""
+        self._file = keys
+        self._lifetime = lifetime
+        self._now = now
+        try:
+            self._keys()
+        except BadCredentials as error:
+            raise BadSetting(f"{error}.") from None
+
+    def issue(self, owner: str, renewer: str, principal: str) -> str:
+        """The text of a new token of `principal`, which names the user `owner`.
+
+        Raises BadCredentials for a file without usable keys.
+        """
+        number, key = next(iter(self._keys().items()))
+        now = round(self._now() * 1000)
+        ends = now + round(self._lifetime * 1000)
+        sequence = secrets.randbelow(_NUMBER)
+        made = TokenIdentifier(owner, renewer, principal, now, ends, sequence, number).encoded()
+        return text_of_token(DelegationToken(made, _password(key, made)))
+
+    def password(self, identifier: bytes) -> bytes:
+        """Raises BadCredentials for a token of another key."""
+        key = self._keys().get(_read(identifier).key)
+        if key is None:
+            raise BadCredentials("a token of a key that view.token.key.file does not have")
+        return _password(key, identifier)
+
+    def read(self, identifier: bytes) -> TokenIdentifier:
+        """What a token with a good password says. Raises BadCredentials if it has ended."""
+        found = _read(identifier)
+        if found.ends <= self._now() * 1000:
+            raise BadCredentials(f"the token of {found.owner} has ended")
+        return found
+
+    def check(self, text: str) -> TokenIdentifier:
+        """What the token with this text says. Raises BadCredentials unless it is ours and good."""
+        try:
+            token = token_of_text(text)
+        except SaslFailed as error:
+            raise BadCredentials(str(error)) from None
+        if not hmac.compare_digest(token.password, self.password(token.identifier)):
+            raise BadCredentials("the password of another token")
+        return self.read(token.identifier)
+
+    def _keys(self) -> Mapping[int, bytes]:
+        """The keys by their numbers; new tokens have the first."""
+        try:
+            lines = self._file.read_text().split()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadCredentials(f"{self._file}: {error}") from None
+        if not lines or any(len(line) < _SHORTEST_KEY for line in lines):
+            raise BadCredentials(
+                f"{self._file} needs lines of at least {_SHORTEST_KEY} characters, each a key"
+            )
+        return {_number(line.encode()): line.encode() for line in lines}
+
+
+def _number(key: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(_PURPOSE + key).digest()[:4], "big") & _NUMBER
+
+
+def _password(key: bytes, identifier: bytes) -> bytes:
+    return hmac.new(key, _PURPOSE + identifier, "sha256").digest()
+
+
+def _read(identifier: bytes) -> TokenIdentifier:
+    try:
+        return read_identifier(identifier)
+    except SaslFailed as error:
+        raise BadCredentials(str(error)) from None

@@ -1,0 +1,50 @@
+"""Hadoop's Writables, as far as delegation tokens consist of them."""
+
+from saslauth.errors import SaslFailed
+
+
+class WritableReader:
+    """Reads Hadoop's Writables. Every method raises SaslFailed."""
+
+    def __init__(self, data: bytes, at: int = 0) -> None:
+        self._data = data
+        self._at = at
+
+    @property
+    def at_end(self) -> bool:
+        return self._at == len(self._data)
+
+    def counted(self) -> bytes:
+        """Bytes after their number, as in a Text."""
+        return self.take(self.number())
+
+    def number(self) -> int:
+        """A VInt or VLong. Lengths and times are never negative."""
+        first = int.from_bytes(self.take(1), "big", signed=True)
+        if first >= -112:
+            number = first
+        else:
+            number = int.from_bytes(self.take(-112 - first), "big") if first >= -120 else -1
+        if number < 0:
+            raise SaslFailed("not a delegation token")
+        return number
+
+    def take(self, size: int) -> bytes:
+        taken = self._data[self._at : self._at + size]
+        if len(taken) < size:
+            raise SaslFailed("not a delegation token")
+        self._at += size
+        return taken
+
+
+def counted(data: bytes) -> bytes:
+    """Bytes after their number, as in a Text."""
+    return number(len(data)) + data
+
+
+def number(value: int) -> bytes:
+    """A VInt or VLong, which is not negative."""
+    if value <= 127:
+        return bytes((value,))
+    digits = value.to_bytes((value.bit_length() + 7) // 8, "big")
+    return (-112 - len(digits)).to_bytes(1, "big", signed=True) + digits
