@@ -160,3 +160,11 @@ class World:
 
 def whole() -> str:
     return TABLE_ITSELF
+
+
+def three() -> World:
+    """A table with three partitions, of two files each."""
+    world = World()
+    for day in ("1", "2", "3"):
+        world.add(day, a=f"a{day}", b=f"bb{day}")
+    return world
