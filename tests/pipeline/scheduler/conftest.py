@@ -1,10 +1,12 @@
-"""The databases that the store's tests run on."""
+"""The databases that the store's tests run on, and a store with entities."""
 
 from pathlib import Path
 
 import pytest
 
 from pipeline.scheduler.store.schema import TABLES
+from pipeline.scheduler.store.store import Store
+from tests.pipeline.scheduler.worlds import stocked
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -18,3 +20,13 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         for table in ("lifecycle_revision", *TABLES.tables):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
     return server
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lifecycle.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Store:
+    return stocked(path)

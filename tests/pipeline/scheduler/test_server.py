@@ -1,4 +1,4 @@
-"""Services run what is scheduled, once, whatever dies."""
+"""A server runs the instances of scheduled entities, retries them and records their ends."""
 
 import threading
 import time
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, AnotherCopyRuns, SparkLost
 from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entity_set import EntitySet
@@ -18,12 +17,12 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.instance import Action
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.store import store as store_module
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.falcon.documents import FEED, PROCESS
+from tests.pipeline.falcon.documents import FEED
+from tests.pipeline.scheduler.servers import FAST, HOUR, begin, settle, states, wait_for
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,
@@ -31,53 +30,7 @@ from tests.pipeline.scheduler.worlds import (
     FakeActions,
     schedule,
     stocked,
-    submit,
 )
-
-HOUR = timedelta(hours=1)
-FAST = Limits(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "lifecycle.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Store:
-    return stocked(path)
-
-
-class Unrenewing(Store):
-    """The store of a server that can renew no lease, as if its machine were gone."""
-
-    def renew(self, instance: Instance, server: str, seconds: float) -> bool:
-        raise StoreUnavailable("gone")
-
-
-def states(store: Store, action: str = "process") -> list[str]:
-    key = FEED_KEY if action != "process" else PROCESS_KEY
-    found = [each for each in store.instances(key) if each.key.schedule.action.value == action]
-    return [each.state.value for each in found]
-
-
-def settle(store: Store, actions: FakeActions, clock: SetClock, name: str = "one") -> None:
-    with SchedulerServer(store, actions, clock, name, FAST) as service:
-        service.until_idle(120)
-
-
-def wait_for(condition: object, seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "did not happen in time"
-        time.sleep(0.01)
-
-
-def begin(service: SchedulerServer, actions: FakeActions) -> None:
-    """Plan, find and claim, until the work has begun."""
-    for _ in range(3):
-        service.tick()
-    wait_for(lambda: actions.running)
 
 
 def test_a_feed_is_replicated_and_evicted(store: Store) -> None:
@@ -130,44 +83,6 @@ def test_one_run_copies_many_partitions_newest_first(tmp_path: Path) -> None:
     kinds = {e.nominal: e.state for e in store.instances(FEED_KEY) if e.key.schedule.source}
     assert kinds.pop(broken) is State.READY
     assert set(kinds.values()) == {State.SUCCEEDED}
-
-
-def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
-    """Two processes with one output take turns, also on two servers."""
-    second = PROCESS_KEY.__class__(PROCESS_KEY.kind, "other")
-    submit(store, PROCESS.replace('name="summary"', 'name="other"'))
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    schedule(store, second, first)
-    actions, clock = FakeActions(), SetClock(first)
-    actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
-    servers = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
-    for _ in range(4):
-        for each in servers:
-            each.tick()
-    wait_for(lambda: actions.running)
-    assert len(actions.running) == 1
-    actions.gate.set()
-    for each in servers:
-        each.until_idle(30)
-        each.close()
-    assert actions.most == 1
-    assert actions.count("process") == 2
-
-
-def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store, path: Path) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
-    actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
-    dead = SchedulerServer(Unrenewing(str(path)), actions, clock, "dead", Limits(lease=3.0))
-    begin(dead, actions)
-    healthy = FakeActions()
-    healthy.places = actions.places
-    settle(store, healthy, clock, "healthy")
-    assert healthy.count("process") == 1
-    actions.gate.set()
-    dead.close()
 
 
 def test_a_look_that_fails_fails_the_attempt_of_each_instance(
@@ -292,43 +207,6 @@ def test_what_kills_spark_each_time_fails_alone(tmp_path: Path) -> None:
     assert set(ends.values()) == {(State.SUCCEEDED, 2)}
 
 
-def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_module, "MAX_ENDED", 3)
-    store = stocked(tmp_path / "late.db", FEED.replace("hours(4)", "hours(40)"))
-    schedule(store, FEED_KEY)
-    clock = SetClock(START)
-    with SchedulerServer(store, FakeActions(), clock, "one", FAST) as service:
-        for _ in range(12):
-            service.until_idle(60)
-            ages = {
-                (clock.now() - each.nominal) // HOUR: each.checks
-                for each in store.instances(FEED_KEY, states=(State.SUCCEEDED,))
-                if each.key.schedule.action is Action.REPLICATE
-            }
-            looks = (1, 2, 4, 8)  # hours after the instance's time
-            assert ages == {age: sum(look <= age for look in looks) for age in ages}
-            clock.move(HOUR)
-    assert len(ages) == 12
-
-
-def test_late_data_runs_the_late_workflow(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
-    settle(store, actions, clock)
-    actions.looks[first] = "v2"
-    clock.move(HOUR)
-    settle(store, actions, clock)
-    one = store.instances(PROCESS_KEY)[0]
-    assert (one.state, one.run, one.late) == (State.SUCCEEDED, 1, "in")
-    before = actions.count("process")
-    clock.move(timedelta(minutes=1))
-    settle(store, actions, clock)
-    assert actions.count("process") == before
-
-
 def test_suspended_entities_start_nothing(store: Store) -> None:
     schedule(store, FEED_KEY)
     entity_service.suspend(store, FEED_KEY, "ann")
@@ -368,95 +246,6 @@ def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
         actions.gate.set()
     assert actions.done == []
     assert states(store) == ["KILLED"]
-
-
-def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None:
-    """The first stops renewing, as if its machine were gone; its late report is refused. One
-    round of `serve --once` is enough: it does not end while the dead one's lease still holds.
-    """
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    clock, stuck, healthy = SetClock(first), FakeActions(), FakeActions()
-    stuck.gate = threading.Event()
-    dead = SchedulerServer(Unrenewing(str(path)), stuck, clock, "dead", Limits(lease=5.0))
-    begin(dead, stuck)
-    with SchedulerServer(store, healthy, clock, "healthy", FAST) as service:
-        service.tick()
-        assert healthy.done == []  # the lease still holds
-        service.until_idle(120)
-    assert healthy.count("process") == 1
-    stuck.gate.set()
-    dead.close()
-    assert stuck.done == []  # check() stopped it
-    (one,) = store.instances(PROCESS_KEY)
-    assert (one.state, one.recoveries) == (State.SUCCEEDED, 1)
-
-
-def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    clock, actions = SetClock(first), FakeActions()
-    actions.gate = threading.Event()
-    with SchedulerServer(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
-        begin(busy, actions)
-        assert store.running_owners() == {"ann"}
-        with SchedulerServer(store, actions, clock, "bob's", Limits(user="bob")) as idle:
-            patience = threading.Thread(target=idle.until_idle, args=(600,), daemon=True)
-            patience.start()
-            patience.join(120)
-            assert not patience.is_alive()
-        actions.gate.set()
-    assert store.running_owners() == frozenset()
-
-
-def test_a_stopping_server_frees_its_instances(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    clock, actions = SetClock(first), FakeActions()
-    actions.gate = threading.Event()
-    service = SchedulerServer(store, actions, clock, "one", Limits(lease=3600))
-    begin(service, actions)
-    threading.Timer(0.2, actions.gate.set).start()
-    service.close(give_up=True)
-    (one,) = store.instances(PROCESS_KEY)
-    assert (one.state, one.attempt, one.recoveries) == (State.READY, 0, 0)
-    settle(store, FakeActions(), clock)
-    assert states(store) == ["SUCCEEDED"]
-
-
-@pytest.mark.slow
-def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
-    schedule(store, FEED_KEY)
-    actions, clock = FakeActions(), SetClock(START + 60 * HOUR)
-    services = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
-    threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for service in services:
-        service.close()
-    assert actions.overlaps == []
-    assert actions.count("replicate") == 61
-    assert len(set(actions.done)) == len(actions.done)
-    assert states(store, "replicate") == ["SUCCEEDED"] * 61
-    servers = {e.message.rpartition(" ")[2] for e in store.log(FEED_KEY) if e.what == "started"}
-    assert servers == {"s0", "s1"}
-
-
-def test_the_parallel_limit_holds_across_servers(store: Store) -> None:
-    schedule(store, FEED_KEY)
-    actions, clock = FakeActions(), SetClock(START + 9 * HOUR)
-    actions.gate = threading.Event()
-    services = [SchedulerServer(store, actions, clock, f"s{n}", Limits(lease=60)) for n in range(2)]
-    for _ in range(4):
-        for service in services:
-            service.tick()
-    running = store.instances(FEED_KEY, states=[State.RUNNING])
-    assert len([each for each in running if each.key.schedule.source]) == 2
-    actions.gate.set()
-    for service in services:
-        service.close()
 
 
 def test_a_missed_service_level_is_reported(store: Store) -> None:

@@ -1,0 +1,47 @@
+"""Servers with fast limits, and the calls of tests that run and await them."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from database.errors import StoreUnavailable
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.instances.instance import Instance
+from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.store.store import Store
+from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY, FakeActions
+
+HOUR = timedelta(hours=1)
+FAST = Limits(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
+
+
+class Unrenewing(Store):
+    """The store of a server that can renew no lease, as if its machine were gone."""
+
+    def renew(self, instance: Instance, server: str, seconds: float) -> bool:
+        raise StoreUnavailable("gone")
+
+
+def states(store: Store, action: str = "process") -> list[str]:
+    key = FEED_KEY if action != "process" else PROCESS_KEY
+    found = [each for each in store.instances(key) if each.key.schedule.action.value == action]
+    return [each.state.value for each in found]
+
+
+def settle(store: Store, actions: FakeActions, clock: SetClock, name: str = "one") -> None:
+    with SchedulerServer(store, actions, clock, name, FAST) as service:
+        service.until_idle(120)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.01)
+
+
+def begin(service: SchedulerServer, actions: FakeActions) -> None:
+    """Plan, find and claim, until the work has begun."""
+    for _ in range(3):
+        service.tick()
+    wait_for(lambda: actions.running)

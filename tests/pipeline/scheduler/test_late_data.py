@@ -1,0 +1,61 @@
+"""Late data: when servers look for it, and what they run then."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.falcon.calendar import parse_time
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.server import SchedulerServer
+from pipeline.scheduler.store import store as store_module
+from pipeline.scheduler.store.store import Store
+from tests.pipeline.falcon.documents import FEED
+from tests.pipeline.scheduler.servers import FAST, HOUR, settle
+from tests.pipeline.scheduler.worlds import (
+    FEED_KEY,
+    PROCESS_KEY,
+    START,
+    FakeActions,
+    schedule,
+    stocked,
+)
+
+
+def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "MAX_ENDED", 3)
+    store = stocked(tmp_path / "late.db", FEED.replace("hours(4)", "hours(40)"))
+    schedule(store, FEED_KEY)
+    clock = SetClock(START)
+    with SchedulerServer(store, FakeActions(), clock, "one", FAST) as service:
+        for _ in range(12):
+            service.until_idle(60)
+            ages = {
+                (clock.now() - each.nominal) // HOUR: each.checks
+                for each in store.instances(FEED_KEY, states=(State.SUCCEEDED,))
+                if each.key.schedule.action is Action.REPLICATE
+            }
+            looks = (1, 2, 4, 8)  # hours after the instance's time
+            assert ages == {age: sum(look <= age for look in looks) for age in ages}
+            clock.move(HOUR)
+    assert len(ages) == 12
+
+
+def test_late_data_runs_the_late_workflow(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    actions, clock = FakeActions(), SetClock(first)
+    settle(store, actions, clock)
+    actions.looks[first] = "v2"
+    clock.move(HOUR)
+    settle(store, actions, clock)
+    one = store.instances(PROCESS_KEY)[0]
+    assert (one.state, one.run, one.late) == (State.SUCCEEDED, 1, "in")
+    before = actions.count("process")
+    clock.move(timedelta(minutes=1))
+    settle(store, actions, clock)
+    assert actions.count("process") == before
