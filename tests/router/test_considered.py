@@ -12,7 +12,7 @@ from router.decision import Decision, Refuse, RunIn
 from router.obstacles import Considered, Kind, Obstacle, words
 from router.request import Bound, Request
 from router.route import route
-from tests.router.test_route import (
+from tests.router.cases import (
     C1,
     C2,
     C3,

@@ -10,7 +10,7 @@ from router.costs import Costs, Expected
 from router.decision import Decision, RunIn, chosen_from
 from router.obstacles import Kind, Obstacle
 from router.request import Bound
-from tests.router.test_route import (
+from tests.router.cases import (
     C1,
     C2,
     C3,

@@ -4,7 +4,7 @@ from conf.partitions import Replicas
 from conf.settings.settings import Coverage
 from dialect.statement import NONE, Action, Known, Read, Unknown, Write
 from router.table_states import Presence, TableState, table_states
-from tests.router.test_route import BOTH, C1, C2, C3, HOME, Where, partitioned, ref, table
+from tests.router.cases import BOTH, C1, C2, C3, HOME, Where, partitioned, ref, table
 
 CLUSTERS = (C1, C2, C3)
 STALE = Replicas(C1, frozenset(), frozenset({C2}))
