@@ -12,7 +12,7 @@ from pipeline.hudi.replicas.replica_plan import ORIGIN, PROPERTIES, plan_replica
 from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.table.table import open_table
 from tests.pipeline.copy.fakes import Killed
-from tests.pipeline.hudi.test_feeds import BASE, BUCKET, Site
+from tests.pipeline.hudi.feed_site import BASE, BUCKET, Site
 
 REPLICA = f"{BUCKET}/replica"
 _MIDST = 15  # the effects of a run until it has sent some files
