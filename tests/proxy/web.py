@@ -31,6 +31,10 @@ def basic(user: str, password: str = "pw") -> str:
     return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
 
+ANN = basic("ann")
+CALL_BYTES = encode_message(Message("GetInfo", CALL, 7, Struct({1: (STRUCT, Struct())})))
+
+
 def post(body: bytes, path: str = PATH, **headers: str) -> bytes:
     sent = {"Host": "localhost", "Content-Length": str(len(body))}
     sent |= {key.replace("_", "-"): value for key, value in headers.items()}
