@@ -4,12 +4,13 @@ Most of them parse. What they mean does not matter: Spark's parser resolves no c
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from tests.dialect.spark.client import SparkText
 from tests.dialect.spark.queries import QueryWriter, Words
 
+Makers = tuple[Callable[[], Words], ...]
 _WALKS = 500  # that are asked for at once
 
 
@@ -62,13 +63,22 @@ class Writer(QueryWriter):
             ")",
         ]
 
+    def _maybe_spec(self, probability: float) -> Words:
+        return self._spec() if self._may(probability) else []
+
+    def _if_exists(self, probability: float) -> Words:
+        return self._maybe(probability, "IF", "EXISTS")
+
+    def _if_not_exists(self, probability: float) -> Words:
+        return self._maybe(probability, "IF", "NOT", "EXISTS")
+
     def _target(self) -> Words:
         into = self._pick(("INTO", "INTO", "INTO TABLE", "OVERWRITE", "OVERWRITE TABLE")).split()
         words = ["INSERT", *into, *self._written()]
         if into[-1] != "x" and into[0] == "INTO" and self._may(0.06):
             return [*words, "REPLACE", "WHERE", *self._expression(1)]
-        words += self._spec() if self._may(0.2) else []
-        words += self._maybe(0.05, "IF", "NOT", "EXISTS")
+        words += self._maybe_spec(0.2)
+        words += self._if_not_exists(0.05)
         words += self._maybe(0.1, "(", "x", ",", "y", ")")
         return words + self._maybe(0.04, "BY", "NAME")
 
@@ -97,7 +107,7 @@ class Writer(QueryWriter):
         words = [
             *self._pick(("CREATE", "CREATE", "CREATE", "REPLACE", "CREATE OR REPLACE")).split()
         ]
-        words += [*self._maybe(0.05, "EXTERNAL"), "TABLE", *self._maybe(0.2, "IF", "NOT", "EXISTS")]
+        words += [*self._maybe(0.05, "EXTERNAL"), "TABLE", *self._if_not_exists(0.2)]
         words += self._made()
         if self._may(0.1):
             return [*words, "LIKE", *self._table(), *self._maybe(0.3, "LOCATION", self._path("x"))]
@@ -126,7 +136,7 @@ class Writer(QueryWriter):
             return ["ALTER", "VIEW", *self._written(), *self._maybe(0.9, "AS"), *self._query()]
         kind = self._pick(("", "", "TEMPORARY", "TEMP", "GLOBAL TEMPORARY")).split()
         words = ["CREATE", *self._maybe(0.3, "OR", "REPLACE"), *kind, "VIEW"]
-        words += self._maybe(0.1, "IF", "NOT", "EXISTS")
+        words += self._if_not_exists(0.1)
         words += self._one_of(self._names.temporary) if kind else self._made()
         if kind and self._may(0.1):
             return [*words, "USING", "parquet", "OPTIONS", "(", "path", self._path("x"), ")"]
@@ -139,7 +149,7 @@ class Writer(QueryWriter):
 
     def _drop(self) -> Words:
         kind = self._pick(("TABLE", "TABLE", "VIEW"))
-        words = ["DROP", kind, *self._maybe(0.4, "IF", "EXISTS"), *self._written()]
+        words = ["DROP", kind, *self._if_exists(0.4), *self._written()]
         return words + (self._maybe(0.2, "PURGE") if kind == "TABLE" else [])
 
     def _alter(self) -> Words:
@@ -147,130 +157,86 @@ class Writer(QueryWriter):
         return self._of(
             lambda: [*table, "RENAME", "TO", *self._made()],
             lambda: ["ALTER", "VIEW", *self._written(), "RENAME", "TO", *self._made()],
+            *self._alter_partitions(table),
+            *self._alter_properties(table),
+            *self._alter_columns(table),
+            lambda: [*table, "RECOVER", "PARTITIONS"],
+            lambda: [*table, "SET", "SERDE", "'a.b'"],
+        )
+
+    def _alter_partitions(self, table: Words) -> Makers:
+        return (
             lambda: [
-                *table,
-                "ADD",
-                *self._maybe(0.5, "IF", "NOT", "EXISTS"),
-                *self._spec(),
+                *(*table, "ADD", *self._if_not_exists(0.5), *self._spec()),
                 *self._maybe(0.3, "LOCATION", self._path("x")),
             ],
             lambda: [
-                *table,
-                "DROP",
-                *self._maybe(0.5, "IF", "EXISTS"),
-                *self._spec(),
+                *(*table, "DROP", *self._if_exists(0.5), *self._spec()),
                 *self._maybe(0.2, "PURGE"),
             ],
             lambda: [*table, *self._spec(), "RENAME", "TO", *self._spec()],
-            lambda: [
-                *table,
-                *(self._spec() if self._may(0.3) else []),
-                "SET",
-                "LOCATION",
-                self._path("x"),
-            ],
-            lambda: [*table, "SET", "TBLPROPERTIES", "(", "'a'", "=", "'b'", ")"],
-            lambda: [
-                "ALTER",
-                "VIEW",
-                *self._written(),
-                "SET",
-                "TBLPROPERTIES",
-                "(",
-                "'a'",
-                "=",
-                "'b'",
-                ")",
-            ],
-            lambda: [
-                *table,
-                "UNSET",
-                "TBLPROPERTIES",
-                *self._maybe(0.5, "IF", "EXISTS"),
-                "(",
-                "'a'",
-                ")",
-            ],
-            lambda: [
-                *table,
-                "ADD",
-                self._pick(("COLUMN", "COLUMNS")),
-                "(",
-                "z",
-                "INT",
-                "COMMENT",
-                "'c'",
-                ")",
-            ],
+            lambda: [*table, *self._maybe_spec(0.3), "SET", "LOCATION", self._path("x")],
+        )
+
+    def _alter_properties(self, table: Words) -> Makers:
+        put = ["SET", "TBLPROPERTIES", "(", "'a'", "=", "'b'", ")"]
+        return (
+            lambda: [*table, *put],
+            lambda: ["ALTER", "VIEW", *self._written(), *put],
+            lambda: [*table, "UNSET", "TBLPROPERTIES", *self._if_exists(0.5), "(", "'a'", ")"],
+        )
+
+    def _alter_columns(self, table: Words) -> Makers:
+        added = ["(", "z", "INT", "COMMENT", "'c'", ")"]
+        return (
+            lambda: [*table, "ADD", self._pick(("COLUMN", "COLUMNS")), *added],
             lambda: [*table, "RENAME", "COLUMN", "x", "TO", "z"],
-            lambda: [*table, "DROP", "COLUMN", *self._maybe(0.3, "IF", "EXISTS"), "x"],
+            lambda: [*table, "DROP", "COLUMN", *self._if_exists(0.3), "x"],
             lambda: [
-                *table,
-                self._pick(("ALTER", "CHANGE")),
-                "COLUMN",
-                "x",
+                *(*table, self._pick(("ALTER", "CHANGE")), "COLUMN", "x"),
                 self._pick(("TYPE BIGINT", "COMMENT 'c'", "DROP NOT NULL")),
             ],
             lambda: [*table, "REPLACE", "COLUMNS", "(", "z", "INT", ")"],
-            lambda: [*table, "RECOVER", "PARTITIONS"],
-            lambda: [*table, "SET", "SERDE", "'a.b'"],
         )
 
     def _about(self) -> Words:
         described = self._pick(("DESCRIBE", "DESC"))
         return self._of(
             lambda: [
-                "ANALYZE",
-                "TABLE",
-                *self._written(),
-                *(self._spec() if self._may(0.2) else []),
-                "COMPUTE",
-                "STATISTICS",
+                *("ANALYZE", "TABLE", *self._written(), *self._maybe_spec(0.2)),
+                *("COMPUTE", "STATISTICS"),
                 *self._maybe(0.3, self._pick(("NOSCAN", "FOR ALL COLUMNS", "FOR COLUMNS x, y"))),
             ],
             lambda: [
-                *self._maybe(0.5, "MSCK"),
-                "REPAIR",
-                "TABLE",
-                *self._written(),
+                *(*self._maybe(0.5, "MSCK"), "REPAIR", "TABLE", *self._written()),
                 *self._maybe(0.3, self._pick(("ADD", "DROP", "SYNC")), "PARTITIONS"),
             ],
-            lambda: [
-                "TRUNCATE",
-                "TABLE",
-                *self._written(),
-                *(self._spec() if self._may(0.2) else []),
-            ],
+            lambda: ["TRUNCATE", "TABLE", *self._written(), *self._maybe_spec(0.2)],
             lambda: ["COMMENT", "ON", "TABLE", *self._written(), "IS", self._pick(("'c'", "NULL"))],
             lambda: [
-                described,
-                *self._maybe(0.3, "TABLE"),
+                *(described, *self._maybe(0.3, "TABLE")),
                 *self._maybe(0.3, self._pick(("EXTENDED", "FORMATTED"))),
-                *self._table(),
-                *(self._spec() if self._may(0.1) else self._maybe(0.1, "x")),
+                *(*self._table(), *(self._spec() if self._may(0.1) else self._maybe(0.1, "x"))),
             ],
+            *self._show(),
+            lambda: [
+                *("LOAD", "DATA", *self._maybe(0.3, "LOCAL"), "INPATH", self._path("x")),
+                *(*self._maybe(0.3, "OVERWRITE"), "INTO", "TABLE", *self._written()),
+                *self._maybe_spec(0.3),
+            ],
+            lambda: ["REFRESH", *self._maybe(0.8, "TABLE"), *self._table()],
+        )
+
+    def _show(self) -> Makers:
+        return (
             lambda: ["SHOW", "CREATE", "TABLE", *self._table(), *self._maybe(0.2, "AS", "SERDE")],
             lambda: ["SHOW", "PARTITIONS", *self._table()],
             lambda: ["SHOW", "COLUMNS", self._pick(("FROM", "IN")), *self._table()],
             lambda: ["SHOW", "TBLPROPERTIES", *self._table(), *self._maybe(0.3, "(", "'a'", ")")],
             lambda: [
-                "SHOW",
-                self._pick(("TABLES", "VIEWS", "DATABASES", "FUNCTIONS", "SCHEMAS")),
+                *("SHOW", self._pick(("TABLES", "VIEWS", "DATABASES", "FUNCTIONS", "SCHEMAS"))),
                 *self._maybe(0.3, "LIKE", "'t*'"),
             ],
-            lambda: [
-                "LOAD",
-                "DATA",
-                *self._maybe(0.3, "LOCAL"),
-                "INPATH",
-                self._path("x"),
-                *self._maybe(0.3, "OVERWRITE"),
-                "INTO",
-                "TABLE",
-                *self._written(),
-                *(self._spec() if self._may(0.3) else []),
-            ],
-            lambda: ["REFRESH", *self._maybe(0.8, "TABLE"), *self._table()],
         )
 
     def _describe_query(self) -> Words:
@@ -319,7 +285,7 @@ class Writer(QueryWriter):
 
     def _cache(self) -> Words:
         if self._may(0.3):
-            return ["UNCACHE", "TABLE", *self._maybe(0.5, "IF", "EXISTS"), *self._table()]
+            return ["UNCACHE", "TABLE", *self._if_exists(0.5), *self._table()]
         words = ["CACHE", *self._maybe(0.3, "LAZY"), "TABLE", *self._table()]
         words += self._maybe(0.2, "OPTIONS", "(", "'storageLevel'", "'DISK_ONLY'", ")")
         return [*words, *self._maybe(0.8, "AS"), *self._query()] if self._may(0.5) else words
@@ -339,11 +305,7 @@ class Writer(QueryWriter):
             lambda: ["SET", *self._maybe(0.7, key)],
             lambda: ["SET", "-v"],
             lambda: ["RESET", *self._maybe(0.7, key)],
-            lambda: [
-                "USE",
-                *self._maybe(0.2, "DATABASE"),
-                self._pick(self._names.used),
-            ],
+            lambda: ["USE", *self._maybe(0.2, "DATABASE"), self._pick(self._names.used)],
             lambda: ["USE", *self._identifier()],
             lambda: [
                 "ADD",
@@ -360,17 +322,11 @@ class Writer(QueryWriter):
             lambda: [
                 "CREATE",
                 kind,
-                *self._maybe(0.5, "IF", "NOT", "EXISTS"),
+                *self._if_not_exists(0.5),
                 name,
                 *self._maybe(0.3, "COMMENT", "'c'"),
             ],
-            lambda: [
-                "DROP",
-                kind,
-                *self._maybe(0.5, "IF", "EXISTS"),
-                name,
-                *self._maybe(0.5, "CASCADE"),
-            ],
+            lambda: ["DROP", kind, *self._if_exists(0.5), name, *self._maybe(0.5, "CASCADE")],
             lambda: ["ALTER", kind, name, "SET", "DBPROPERTIES", "(", "'a'", "=", "'b'", ")"],
             lambda: ["COMMENT", "ON", kind, name, "IS", "'c'"],
             lambda: ["DESCRIBE", kind, name],
