@@ -53,6 +53,17 @@ _METASTORE_TIMEOUT = 600.0  # of one call; a batch of altered partitions takes i
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
+    _add_choice(parser)
+    _add_execution(parser)
+    _add_cleaning(parser)
+    add = parser.add_argument
+    add("--master", default="local[*]", help="Spark master (%(default)s)")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting")
+    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="Hadoop settings, *: others")
+
+
+def _add_choice(parser: argparse.ArgumentParser) -> None:
+    """What is copied, and where."""
     add = parser.add_argument
     add(
         "words",
@@ -71,6 +82,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="only the partitions in FILE, named as by SHOW PARTITIONS (-: standard input)",
     )
+
+
+def _add_execution(parser: argparse.ArgumentParser) -> None:
+    """How files are copied, and what is printed."""
+    add = parser.add_argument
     add("--plan", action="store_true", help="print the steps without executing them")
     add("--again", action="store_true", help="copy also what has a fresh copy")
     add(
@@ -84,13 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--parallelism", type=int, default=0, metavar="N", help="files at a time (0: Spark's cores)"
     )
-    add(
-        "--bandwidth",
-        type=size,
-        default=0,
-        metavar="BYTES",
-        help="limit per second, e.g. 100m",
-    )
+    add("--bandwidth", type=size, default=0, metavar="BYTES", help="limit per second, e.g. 100m")
     add("--attempts", type=int, default=3, metavar="N", help="attempts for each file and object")
     add(
         "--wait",
@@ -99,6 +109,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="wait for a running write to end",
     )
+
+
+def _add_cleaning(parser: argparse.ArgumentParser) -> None:
+    """How long copies and replaced files stay, and how much may be copied."""
+    add = parser.add_argument
     add(
         "--grace",
         type=float,
@@ -114,9 +129,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="sweeps take the copy away after this time (without: never)",
     )
     add("--leftovers", type=Path, metavar="FILE", help="sweep: the view's record of orphans")
-    add("--master", default="local[*]", help="Spark master (%(default)s)")
-    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting")
-    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="Hadoop settings, *: others")
 
 
 def run(args: argparse.Namespace) -> int:
