@@ -128,6 +128,11 @@ class StatementRunner:
         return None
 
     async def _call(self, command: cmd.Call) -> Event:
+        if isinstance(command, cmd.Preparation):
+            return await self._prepare(command)
+        return await self._run_in_cluster(command)
+
+    async def _prepare(self, command: cmd.Preparation) -> Event:
         state, record = self._session.state, self._operation.record
         match command:
             case cmd.ReadCommand(sql):
@@ -162,6 +167,9 @@ class StatementRunner:
                 sql = self._request.statement
                 failure = await spark_error(self._session, sql, unknown, self._router.health)
                 return ev.SyntaxChecked(failure)
+
+    async def _run_in_cluster(self, command: cmd.Execution) -> Event:
+        match command:
             case cmd.AwaitTurn(tables):
                 return await self._await_turn(tables)
             case cmd.AwaitThread(refused):
@@ -175,7 +183,7 @@ class StatementRunner:
                 return await self._execute(command)
             case cmd.WaitForEnd():
                 status = await self._entered.end_of(self._sent.operation)
-                record.mark("execute")
+                self._operation.record.mark("execute")
                 self._ended(status.state is OperationState.FINISHED)
                 return ev.Ended(status)
             case cmd.ReadZone():

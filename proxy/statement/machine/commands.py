@@ -286,7 +286,8 @@ class Report:
     """Count the outcome, write the audit log, and let go of the operation if it was closed."""
 
 
-Call = (
+# Before a cluster is entered
+Preparation = (
     ReadCommand
     | Analyse
     | CheckDatabase
@@ -296,10 +297,13 @@ Call = (
     | ListStatements
     | ListCopies
     | Route
-    | AwaitTurn
-    | AwaitThread
     | Recall
     | CheckSyntax
+)
+# In the cluster of the decision, or in the queue before it
+Execution = (
+    AwaitTurn
+    | AwaitThread
     | EnterCluster
     | OpenWrite
     | Execute
@@ -309,6 +313,7 @@ Call = (
     | LearnOutcome
     | Linger
 )
+Call = Preparation | Execution
 Effect = (
     Answer
     | Become
