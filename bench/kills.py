@@ -24,12 +24,7 @@ from pathlib import Path
 
 from bench.crowd import family
 from bench.proxy import RawClient, read_and_close
-from bench.statements.processor import (
-    fake_metastore,
-    serve_cluster,
-    settings_of,
-    started,
-)
+from bench.statements.processor import fake_metastore, serve_cluster, settings_of, started
 from bench.support.dashboard import POINT
 from cli.stack.stack import free_ports
 from conf.topology import Endpoint

@@ -21,12 +21,7 @@ from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key
-from proxy.administration.admin_server import (
-    HISTORY,
-    Answer,
-    Observed,
-    OperatorServer,
-)
+from proxy.administration.admin_server import HISTORY, Answer, Observed, OperatorServer
 from proxy.errors import NoSuchThing
 
 _ENTITY_ACTIONS = ("suspend", "resume")

@@ -6,16 +6,7 @@ from enum import Enum
 from urllib.parse import urlsplit
 
 from conf.errors import Problem
-from conf.kinds import (
-    DURATION,
-    ENDPOINTS,
-    FLAG,
-    PORT,
-    POSITIVE,
-    TEXT,
-    Kind,
-    choice,
-)
+from conf.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
 from conf.names import ClusterName
 from conf.secrets import Sharing
 from conf.settings import console, lifecycle, operating

@@ -21,24 +21,13 @@ from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction
 
 from pipeline.copy.endpoints import ANY
-from pipeline.hudi.errors import (
-    IncrementalError,
-    MissingPath,
-    NotAHudiTable,
-    StorageFault,
-)
+from pipeline.hudi.errors import IncrementalError, MissingPath, NotAHudiTable, StorageFault
 from pipeline.hudi.plan import Plan, RowFilter, plan
 from pipeline.hudi.read import COMMIT_TIME, check_readable, merge_slice, plain_rows, schema_of
 from pipeline.hudi.read import changed_rows as rows_of
 from pipeline.hudi.table.payloads import merge_options
 from pipeline.hudi.table.slices import FileSlice
-from pipeline.hudi.table.storage import (
-    FileInfo,
-    HudiStorage,
-    LocalStorage,
-    is_local,
-    local_path,
-)
+from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage, is_local, local_path
 from pipeline.hudi.table.table import open_table
 
 SMALL = 16 << 20  # bytes of files; tasks read larger changes

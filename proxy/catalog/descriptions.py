@@ -12,12 +12,7 @@ from conf.catalog.spark_table import SparkColumn, SparkDatabase, SparkStorage, S
 from conf.names import is_plain, quoted, quoted_if_needed
 from proxy.catalog import table_ddl
 from proxy.catalog.java_dates import java_date
-from proxy.catalog.spark_texts import (
-    RESERVED,
-    java_order,
-    own_properties,
-    redacted,
-)
+from proxy.catalog.spark_texts import RESERVED, java_order, own_properties, redacted
 from proxy.protocol.results import Cell, Table
 from thriftcodec.values import BOOL, STRING
 

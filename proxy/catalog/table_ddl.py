@@ -9,13 +9,7 @@ from collections.abc import Iterable
 
 from conf.catalog.spark_table import SparkColumn, SparkTable, SparkView
 from conf.names import is_plain, quoted_if_needed
-from proxy.catalog.spark_texts import (
-    RESERVED,
-    java_order,
-    literal,
-    own_properties,
-    redacted,
-)
+from proxy.catalog.spark_texts import RESERVED, java_order, literal, own_properties, redacted
 
 _CATALOG = "spark_catalog"
 _HIVE = "hive"

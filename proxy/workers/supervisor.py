@@ -21,13 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from conf.errors import CausewayError
-from proxy.administration.operator_requests import (
-    EXPLAIN,
-    HEALTH,
-    Ask,
-    Standing,
-    merged,
-)
+from proxy.administration.operator_requests import EXPLAIN, HEALTH, Ask, Standing, merged
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.login_throttle import LoginThrottle, empty_throttle
 from proxy.counters import SharedCounters, shared_size

@@ -213,9 +213,7 @@ def _registration(
     zookeeper = settings.operating.zookeeper
     if zookeeper is None or workers.number != 0:
         return None
-    from proxy.discovery.zookeeper_client import (
-        Registration,  # its library is a large one
-    )
+    from proxy.discovery.zookeeper_client import Registration  # its library is a large one
 
     entries = nodes(settings, addresses.binary, addresses.http, socket.getfqdn())
     return Registration(zookeeper, entries)

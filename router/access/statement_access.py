@@ -9,12 +9,7 @@ from collections.abc import Iterator
 from conf.access.rules import Effect, Right
 from conf.names import ClusterName, TableRef
 from conf.settings.security.restrictions import Code
-from dialect.catalog_commands import (
-    DescribeDatabase,
-    ShowDatabases,
-    ShowTables,
-    ShowViews,
-)
+from dialect.catalog_commands import DescribeDatabase, ShowDatabases, ShowTables, ShowViews
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import (
     Action,

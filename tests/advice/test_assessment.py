@@ -5,12 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from advice.assessment import (
-    advice_document,
-    assess,
-    command_of,
-    partition_filter,
-)
+from advice.assessment import advice_document, assess, command_of, partition_filter
 from advice.copies import Budgets, advice, candidates
 from advice.demand import Replayed, Tally, gathered
 from advice.pages.assessment_page import page

@@ -5,13 +5,7 @@ import pytest
 from advice.stock import TableStock
 from conf.catalog.tables import TableInfo, TableKind
 from conf.names import ClusterName, TableRef
-from conf.partitions import (
-    PartitionKey,
-    PartitionSet,
-    PlacedPartitions,
-    Replicas,
-    TableFacts,
-)
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 
 CLUSTERS = tuple(map(ClusterName, ("east", "west", "north")))
 EAST, WEST = (Replicas(each, frozenset()) for each in CLUSTERS[:2])

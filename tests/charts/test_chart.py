@@ -8,16 +8,7 @@ import pytest
 import yaml
 
 from conf.settings.catalog import NAMES
-from tests.charts.rendering import (
-    CHART,
-    GOLDEN,
-    VALUES,
-    digest,
-    golden,
-    headed,
-    helm,
-    rendered,
-)
+from tests.charts.rendering import CHART, GOLDEN, VALUES, digest, golden, headed, helm, rendered
 from tests.charts.values_schema import PASSWORDS
 
 WRITE = os.environ.get("CAUSEWAY_GOLDEN") == "write"

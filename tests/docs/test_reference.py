@@ -7,12 +7,7 @@ from typing import get_args
 from conf.topology import Topology
 from database.history import search
 from database.history.questions import QUESTIONS
-from database.history.work import (
-    CopyRecord,
-    InstanceRecord,
-    copy_document,
-    instance_document,
-)
+from database.history.work import CopyRecord, InstanceRecord, copy_document, instance_document
 from dialect.grammar.cluster_statements import ClusterCommand, parse
 from metastore.snapshot.snapshot import Snapshot
 from proxy.administration.admin_server import HISTORY, ROUTES

@@ -21,13 +21,7 @@ from proxy.protocol.framing import client_negotiation
 from proxy.server.listeners import ListenAddresses
 from proxy.workers.worker import serve
 from tests.proxy.fake_cluster import FakeCluster
-from tests.proxy.fakes import (
-    EAST,
-    WEST,
-    Client,
-    FakeMetastore,
-    error_of,
-)
+from tests.proxy.fakes import EAST, WEST, Client, FakeMetastore, error_of
 
 
 @dataclass

@@ -5,13 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.partitions import (
-    PartitionKey,
-    PartitionSet,
-    PlacedPartitions,
-    Replicas,
-    TableFacts,
-)
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from dialect.grammar.cluster_statements import CopyTable, parse
 from dialect.statement import Action, Known, Read, Write
 from router.cures import CopyNeeded, bytes_lacking, copies_needed, cure

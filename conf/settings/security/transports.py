@@ -4,16 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from conf.kinds import (
-    DURATION,
-    FLAG,
-    PORT,
-    SECRET_PATH,
-    TEXT,
-    Kind,
-    choice,
-    comma_separated_lower,
-)
+from conf.kinds import DURATION, FLAG, PORT, SECRET_PATH, TEXT, Kind, choice, comma_separated_lower
 from conf.secrets import SecretFile
 from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
 

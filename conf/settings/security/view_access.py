@@ -9,12 +9,7 @@ from conf.kinds import DURATION, SECRET_FILE, Kind, choice, comma_separated
 from conf.names import ClusterName
 from conf.secrets import SecretFile
 from conf.settings.rows import RESTART, Reader, Setting, made_of
-from conf.settings.security.authentication import (
-    SERVICE_PRINCIPAL,
-    KerberosService,
-    Qop,
-    service,
-)
+from conf.settings.security.authentication import SERVICE_PRINCIPAL, KerberosService, Qop, service
 
 EVERY_CLUSTER = "*"
 _SHORTEST_LIFETIME = 2 * 3600.0  # seconds: Spark's executors ask for a new token each hour

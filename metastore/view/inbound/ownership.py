@@ -8,13 +8,7 @@ from conf.placement import Placement
 from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView, moved
-from metastore.view.lookups import (
-    Asking,
-    PartitionNow,
-    TableNow,
-    partitions_named,
-    table_now,
-)
+from metastore.view.lookups import Asking, PartitionNow, TableNow, partitions_named, table_now
 
 
 @dataclass(frozen=True, slots=True)

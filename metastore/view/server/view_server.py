@@ -25,11 +25,7 @@ from metastore.view.server.clients.client_connection import ClientConnection
 from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
 from metastore.view.server.clients.requests import Requests
 from metastore.view.server.clients.token_calls import TokenCalls
-from metastore.view.server.clients.upstream_connection import (
-    Upstream,
-    UpstreamSlots,
-    check_answers,
-)
+from metastore.view.server.clients.upstream_connection import Upstream, UpstreamSlots, check_answers
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared

@@ -14,14 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conf.progress import Progress
-from pipeline.copy.files import (
-    CopyOptions,
-    FileCopy,
-    FileEntry,
-    FileResult,
-    Files,
-    FileStatus,
-)
+from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileResult, Files, FileStatus
 from pipeline.copy.sent_files import (
     NO_VERSION,
     Sent,

@@ -4,9 +4,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pipeline.copy.files import (
-    FileEntry,
-)
+from pipeline.copy.files import FileEntry
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep
 from pipeline.hudi.plan import Listings, snapshot
 from pipeline.hudi.replicas.trim import archive_change, retired, surplus_files, to_compare

@@ -20,12 +20,7 @@ from pipeline.hudi.table.metadata import (
 )
 from pipeline.hudi.table.schema import check_evolution, table_schema
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
-from pipeline.hudi.table.timeline import (
-    REPLACE_COMMIT,
-    Instant,
-    Timeline,
-    parse_timeline,
-)
+from pipeline.hudi.table.timeline import REPLACE_COMMIT, Instant, Timeline, parse_timeline
 
 HOODIE = ".hoodie"
 LOCKS = f"{HOODIE}/causeway.pulls"

@@ -26,13 +26,7 @@ from pipeline.copy.link_files import Links
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
 from pipeline.copy.runs.staging import staging_of
-from pipeline.errors import (
-    ActionFailed,
-    InputsGone,
-    NotCopyable,
-    SparkLost,
-    UnsafeSchemaChange,
-)
+from pipeline.errors import ActionFailed, InputsGone, NotCopyable, SparkLost, UnsafeSchemaChange
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entity_set import EntitySet

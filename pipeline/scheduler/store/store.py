@@ -12,10 +12,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Select,
-)
+from sqlalchemy import Connection, Select
 
 from database.database import open_database
 from pipeline.falcon.entities.identity import EntityKey

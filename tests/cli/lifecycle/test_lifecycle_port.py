@@ -35,11 +35,7 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from proxy.administration.admin_server import Answer
 from tests.cli.lifecycle.running_port import FIRST, Port, running_port
 from tests.docs.pages import ROOT
-from tests.pipeline.scheduler.worlds import (
-    PROCESS_KEY,
-    FakeActions,
-    stocked,
-)
+from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, stocked
 from tests.secret_files import private, readable
 
 

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from console.facts.instances import (
-    Agreement,
-    agreement_of,
-    hours_before,
-    rows_of_schedules,
-)
+from console.facts.instances import Agreement, agreement_of, hours_before, rows_of_schedules
 from console.pages.entities import days_of, list_parameters
 from console.sources import Sources, entity_reader
 from console.sources.entity_reader import EntityReader

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from conf.copies import sums
 from conf.names import ClusterName, partition_name
 from conf.partitions import PartitionKey, PartitionSet, Replicas
-from conf.placement import (
-    BadPlacement,
-    Copy,
-    Placement,
-    read_partition_placement,
-    write_placement,
-)
+from conf.placement import BadPlacement, Copy, Placement, read_partition_placement, write_placement
 from conf.write_ids import new_id, with_time
 from metastore.snapshot.partitions import PartitionSheet
 

@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.falcon.calendar import (
-    Calendar,
-    Frequency,
-    Unit,
-    format_time,
-    parse_time,
-    parse_zone,
-)
+from pipeline.falcon.calendar import Calendar, Frequency, Unit, format_time, parse_time, parse_zone
 from pipeline.falcon.errors import BadFrequency
 
 times = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)).map(

@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.falcon.entities.cluster import Cluster
-from pipeline.processes.commands import (
-    Programs,
-    find_spark_submit,
-    pig_command,
-    spark_command,
-)
+from pipeline.processes.commands import Programs, find_spark_submit, pig_command, spark_command
 from pipeline.processes.errors import CannotRun
 from tests.pipeline.falcon.documents import CLUSTER, PROCESS
 from tests.pipeline.processes.test_parameters import entity_set, process

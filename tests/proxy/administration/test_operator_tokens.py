@@ -6,11 +6,7 @@ import pytest
 
 from conf.roles import Role
 from conf.secrets import SecretFile
-from proxy.administration.operator_tokens import (
-    caller_of,
-    first_token,
-    read_tokens,
-)
+from proxy.administration.operator_tokens import caller_of, first_token, read_tokens
 from proxy.operations.audit.audit_events import Caller
 from tests.secret_files import private
 

@@ -4,31 +4,15 @@ from dataclasses import replace
 
 from conf.errors import CausewayError
 from dialect.catalog_commands import ShowDatabases
-from dialect.grammar.cluster_statements import (
-    CopyTable,
-)
-from dialect.statement import (
-    Known,
-    SetVariable,
-    Unknown,
-)
-from proxy.errors import (
-    ClusterDown,
-    ClusterLost,
-    Failure,
-    SessionGone,
-)
+from dialect.grammar.cluster_statements import CopyTable
+from dialect.statement import Known, SetVariable, Unknown
+from proxy.errors import ClusterDown, ClusterLost, Failure, SessionGone
 from proxy.protocol.replies import Status
 from proxy.protocol.results import Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
-from proxy.statement.machine.events import (
-    Accepted,
-    Ended,
-    Entered,
-    WriteOpened,
-)
+from proxy.statement.machine.events import Accepted, Ended, Entered, WriteOpened
 from router.cures import CopyNeeded
 from router.decision import Refuse
 from tests.proxy.statement.playbook import (

@@ -11,16 +11,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreRefused, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
-from tests.metastore.view.server.view_calls import (
-    AWAY,
-    HOME,
-    KEYS,
-    REF,
-    call,
-    named,
-    placed,
-    table,
-)
+from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, call, named, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from thriftcodec.values import LIST, STRING, STRUCT, Struct, strings
 

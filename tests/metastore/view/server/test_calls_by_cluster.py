@@ -21,15 +21,7 @@ from tests.metastore.view.server.view_calls import (
     table,
 )
 from tests.metastore.writable import C1, C2, C3
-from thriftcodec.values import (
-    BOOL,
-    LIST,
-    SET,
-    STRING,
-    STRUCT,
-    Items,
-    Struct,
-)
+from thriftcodec.values import BOOL, LIST, SET, STRING, STRUCT, Items, Struct
 
 
 class TestByCluster:

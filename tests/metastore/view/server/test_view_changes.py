@@ -24,17 +24,7 @@ from tests.metastore.view.server.view_calls import (
     table,
 )
 from tests.metastore.writable import C1, C2, C3
-from thriftcodec.values import (
-    BOOL,
-    LIST,
-    MAP,
-    STRING,
-    STRUCT,
-    Items,
-    Struct,
-    string_map,
-    strings,
-)
+from thriftcodec.values import BOOL, LIST, MAP, STRING, STRUCT, Items, Struct, string_map, strings
 
 
 class TestAlter:

@@ -35,14 +35,7 @@ from tests.metastore.view.server.view_calls import (
 )
 from tests.metastore.writable import C1, C2, C3, TOPOLOGY, WritableMetastore, views
 from tests.proxy.certificates import made
-from thriftcodec.values import (
-    I32,
-    LIST,
-    STRING,
-    STRUCT,
-    Items,
-    Struct,
-)
+from thriftcodec.values import I32, LIST, STRING, STRUCT, Items, Struct
 from thriftcodec.writer import call_bytes
 
 

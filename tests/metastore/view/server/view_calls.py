@@ -10,10 +10,7 @@ from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from tests.metastore.writable import C1, C2
-from thriftcodec.values import (
-    STRING,
-    Struct,
-)
+from thriftcodec.values import STRING, Struct
 
 REF = TableRef("default", "t")
 HOME, AWAY = "hdfs://c1:8020/warehouse/t", "hdfs://c2:8020/copies/t"

@@ -6,13 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.hudi.errors import DamagedTimeline, UnsupportedTable
-from pipeline.hudi.table.schema import (
-    check_evolution,
-    conform,
-    is_promotion,
-    table_schema,
-    widened,
-)
+from pipeline.hudi.table.schema import check_evolution, conform, is_promotion, table_schema, widened
 
 
 def schema_of(*fields):

@@ -27,12 +27,7 @@ from pipeline.scheduler.instances.instance import Instance
 from pipeline.scheduler.instances.states import State
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.actions.site import (
-    HOUR,
-    NOON,
-    SOURCE,
-    Site,
-)
+from tests.pipeline.scheduler.actions.site import HOUR, NOON, SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, submit
 
 

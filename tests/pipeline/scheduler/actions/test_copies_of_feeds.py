@@ -16,12 +16,7 @@ from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.instances.states import State
-from tests.pipeline.scheduler.actions.site import (
-    DAILY,
-    HOUR,
-    SOURCE,
-    Site,
-)
+from tests.pipeline.scheduler.actions.site import DAILY, HOUR, SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
 
 

@@ -12,11 +12,7 @@ from pipeline.errors import SparkFailed
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from tests.pipeline.scheduler.actions.site import (
-    HOUR,
-    SOURCE,
-    Site,
-)
+from tests.pipeline.scheduler.actions.site import HOUR, SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
 
 

@@ -9,10 +9,7 @@ import pytest
 from conf.names import ClusterName
 from metastore.placement.placement_store import PlacementStore
 from pipeline.scheduler.actions import tables
-from tests.pipeline.scheduler.actions.site import (
-    SOURCE,
-    Site,
-)
+from tests.pipeline.scheduler.actions.site import SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule
 
 

@@ -12,11 +12,7 @@ from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entities.process import Order, Policy
 from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
-from pipeline.scheduler.instances.outcomes import (
-    Vanished,
-    after_look,
-    after_run,
-)
+from pipeline.scheduler.instances.outcomes import Vanished, after_look, after_run
 from pipeline.scheduler.instances.plan import BATCH, MAX_LOOKS, Create, Look, Run, Situation, plan
 from pipeline.scheduler.instances.schedule import LateChecks, Retries
 from pipeline.scheduler.instances.states import State

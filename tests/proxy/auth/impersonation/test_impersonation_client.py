@@ -17,13 +17,7 @@ from proxy.limits import Limits
 from proxy.server.peers import WorkerGroup
 from tests.proxy import slapd
 from tests.proxy.fake_cluster import FakeCluster
-from tests.proxy.fakes import (
-    Client,
-    World,
-    error_of,
-    play,
-    world,
-)
+from tests.proxy.fakes import Client, World, error_of, play, world
 from tests.proxy.web import PATH, web
 from tests.secret_files import readable
 from thriftcodec.values import MAP, STRING, STRUCT, Pairs, Struct

@@ -12,13 +12,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from conf.names import TableRef
-from conf.partitions import (
-    PartitionKey,
-    PartitionSet,
-    PlacedPartitions,
-    Replicas,
-    TableFacts,
-)
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from database.database import open_database
 from database.errors import BadSearch
 from database.history.history_store import CHUNK, HistoryStore

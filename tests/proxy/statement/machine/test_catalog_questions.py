@@ -4,22 +4,10 @@ from dataclasses import replace
 
 from dialect.catalog_commands import ShowDatabases
 from proxy.statement.machine import commands as cmd
-from proxy.statement.machine.events import (
-    Failed,
-    Recalled,
-)
+from proxy.statement.machine.events import Failed, Recalled
 from proxy.statement.machine.steps import Step
-from tests.proxy.statement.outcomes import (
-    DATABASES,
-    DONE,
-    LOST,
-    SHOW,
-)
-from tests.proxy.statement.playbook import (
-    EAST,
-    analysed,
-    routed,
-)
+from tests.proxy.statement.outcomes import DATABASES, DONE, LOST, SHOW
+from tests.proxy.statement.playbook import EAST, analysed, routed
 
 RECALL, ENTER_SHOW = cmd.Recall(ShowDatabases(None), EAST), cmd.EnterCluster(EAST, SHOW, {})
 

@@ -4,15 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from dialect.statement import (
-    Action,
-    Known,
-    Write,
-)
+from dialect.statement import Action, Known, Write
 from metastore.errors import MetastoreDown
-from proxy.errors import (
-    Failure,
-)
+from proxy.errors import Failure
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS
 from proxy.protocol.types import OperationState

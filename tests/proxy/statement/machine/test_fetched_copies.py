@@ -1,9 +1,7 @@
 """Copies that are made because a query needs them."""
 
 from metastore.errors import MetastoreDown
-from proxy.errors import (
-    Failure,
-)
+from proxy.errors import Failure
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
@@ -15,14 +13,7 @@ from proxy.statement.machine.events import (
     Stopped,
 )
 from router.decision import RunIn
-from tests.proxy.statement.outcomes import (
-    COPY,
-    CURABLE,
-    DONE,
-    FINISHED,
-    NEEDED,
-    error,
-)
+from tests.proxy.statement.outcomes import COPY, CURABLE, DONE, FINISHED, NEEDED, error
 from tests.proxy.statement.playbook import (
     READ,
     RUNNING,

@@ -7,16 +7,9 @@ import pytest
 from conf.errors import Blame
 from conf.settings.security.restrictions import Code
 from dialect.parsing.function_calls import COMPUTED
-from dialect.statement import (
-    Known,
-    Unknown,
-)
+from dialect.statement import Known, Unknown
 from metastore.errors import MetastoreDown
-from proxy.errors import (
-    ClusterLost,
-    Failure,
-    Rejected,
-)
+from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd

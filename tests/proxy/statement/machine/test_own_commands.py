@@ -13,23 +13,9 @@ from dialect.grammar.cluster_statements import (
 )
 from proxy.protocol.results import Table
 from proxy.statement.machine import commands as cmd
-from proxy.statement.machine.events import (
-    CommandRead,
-    Copied,
-    Listed,
-    Started,
-    Stopped,
-)
-from tests.proxy.statement.outcomes import (
-    COPY,
-    DATABASES,
-    DONE,
-)
-from tests.proxy.statement.playbook import (
-    WEST,
-    session,
-    statement,
-)
+from proxy.statement.machine.events import CommandRead, Copied, Listed, Started, Stopped
+from tests.proxy.statement.outcomes import COPY, DATABASES, DONE
+from tests.proxy.statement.playbook import WEST, session, statement
 
 
 @pytest.mark.parametrize("command", [UseCluster("west"), ShowClusters(), ShowCurrentCluster()])

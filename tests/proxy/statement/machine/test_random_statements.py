@@ -10,18 +10,9 @@ from dialect.grammar.cluster_statements import (
     ShowStatements,
     UseCluster,
 )
-from dialect.statement import (
-    Known,
-    ResetVariables,
-    SetVariable,
-    Unknown,
-    UseDatabase,
-)
+from dialect.statement import Known, ResetVariables, SetVariable, Unknown, UseDatabase
 from metastore.errors import MetastoreDown
-from proxy.errors import (
-    Failure,
-    Rejected,
-)
+from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.session.states import BadTransition

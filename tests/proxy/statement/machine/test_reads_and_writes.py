@@ -5,14 +5,8 @@ from dataclasses import replace
 import pytest
 
 from conf.names import TableRef
-from dialect.statement import (
-    Known,
-)
-from proxy.errors import (
-    Rejected,
-    TableBusy,
-    Unsettled,
-)
+from dialect.statement import Known
+from proxy.errors import Rejected, TableBusy, Unsettled
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,

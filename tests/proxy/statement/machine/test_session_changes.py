@@ -12,21 +12,12 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import (
-    Failure,
-)
+from proxy.errors import Failure
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
-from proxy.statement.machine.events import (
-    DatabaseChecked,
-    Ended,
-    Entered,
-    Event,
-    Failed,
-    ZoneRead,
-)
+from proxy.statement.machine.events import DatabaseChecked, Ended, Entered, Event, Failed, ZoneRead
 from tests.proxy.statement.outcomes import (
     APPLIED,
     CANCELED,
@@ -39,14 +30,7 @@ from tests.proxy.statement.outcomes import (
     error,
     running,
 )
-from tests.proxy.statement.playbook import (
-    READ,
-    TABLE,
-    WEST,
-    analysed,
-    decided,
-    session,
-)
+from tests.proxy.statement.playbook import READ, TABLE, WEST, analysed, decided, session
 
 
 @pytest.mark.parametrize(

@@ -18,22 +18,8 @@ from proxy.statement.machine.events import (
 )
 from proxy.statement.machine.machine import StatementMachine
 from proxy.statement.machine.steps import Step
-from tests.proxy.statement.outcomes import (
-    CANCELED,
-    OPENED,
-    SET,
-    TOKEN,
-    WROTE,
-    running,
-    sent,
-)
-from tests.proxy.statement.playbook import (
-    WRITE,
-    analysed,
-    decided,
-    routed,
-    session,
-)
+from tests.proxy.statement.outcomes import CANCELED, OPENED, SET, TOKEN, WROTE, running, sent
+from tests.proxy.statement.playbook import WRITE, analysed, decided, routed, session
 
 
 def test_a_statement_stopped_before_it_is_sent_goes_nowhere() -> None:

@@ -18,13 +18,7 @@ from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from saslauth.delegation_token import token_of_text
 from saslauth.token_identifier import read_identifier
-from tests.metastore.view.server.clients.secured_callers import (
-    EAST,
-    VIEW,
-    WEST,
-    access,
-    call,
-)
+from tests.metastore.view.server.clients.secured_callers import EAST, VIEW, WEST, access, call
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from tests.proxy.kdc import OURS, Kdc
 from tests.secret_files import private
