@@ -1,4 +1,4 @@
-"""Identifiers of delegation tokens in Hadoop's form, and the text of a token."""
+"""Identifiers of delegation tokens in Hadoop's form."""
 
 from contextlib import suppress
 
@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saslauth.delegation_token import DelegationToken, text_of_token, token_of_text
 from saslauth.errors import SaslFailed
 from saslauth.token_identifier import TokenIdentifier, read_identifier
 from saslauth.writables import WritableReader, number
@@ -36,9 +35,3 @@ def test_what_is_no_identifier(bad: bytes) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with suppress(SaslFailed):
         read_identifier(data)
-
-
-@given(st.binary(max_size=300), st.binary(max_size=40))
-def test_the_text_of_a_token_is_the_token(identifier: bytes, password: bytes) -> None:
-    token = DelegationToken(identifier, password, service="x")
-    assert token_of_text(text_of_token(token)) == token

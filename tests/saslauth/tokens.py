@@ -1,24 +1,17 @@
-"""Delegation tokens as Hadoop writes them."""
+"""Delegation tokens in Hadoop's files."""
 
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode
 
-from saslauth.delegation_token import DelegationToken
-
-
-def text_of(token: DelegationToken) -> str:
-    """The token in one line."""
-    return urlsafe_b64encode(fields_of(token)).decode().rstrip("=")
+from saslauth.delegation_token import DelegationToken, text_of_token
+from saslauth.writables import counted, number
 
 
-def fields_of(token: DelegationToken) -> bytes:
-    fields = (token.identifier, token.password, token.kind.encode(), token.service.encode())
-    return b"".join(map(counted, fields))
+def file_of(*tokens: DelegationToken) -> bytes:
+    """A file with these tokens, and without further secrets."""
+    entries = [counted(b"alias") + _fields_of(token) for token in tokens]
+    return b"HDTS\0" + number(len(entries)) + b"".join(entries) + number(0)
 
 
-def counted(data: bytes) -> bytes:
-    """The data after its length, a VInt."""
-    size = len(data)
-    if size <= 127:
-        return bytes((size,)) + data
-    digits = size.to_bytes((size.bit_length() + 7) // 8, "big")
-    return (-112 - len(digits)).to_bytes(1, "big", signed=True) + digits + data
+def _fields_of(token: DelegationToken) -> bytes:
+    text = text_of_token(token)
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -14,14 +14,14 @@ from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import MetastoreDown, MetastoreRefused
-from saslauth.delegation_token import token_of_text
-from tests.e2e.support import secured_metastore, secured_view
+from saslauth.delegation_token import text_of_token, token_of_text
+from tests.e2e.support import own_executor, secured_metastore, secured_view
 from tests.e2e.support.secured_metastore import METASTORE
-from tests.e2e.support.secured_view import EAST, VIEW, WEST, spark_sql
+from tests.e2e.support.secured_view import EAST, SITE, VIEW, WEST, core_site, spark_sql
 from tests.proxy import kdc as kdcs
 from tests.proxy.certificates import made
 from tests.proxy.kdc import OURS, Kdc
-from tests.saslauth.tokens import text_of
+from tests.saslauth.tokens import file_of
 from tests.secret_files import private
 from thriftcodec.values import STRING, Struct
 
@@ -104,7 +104,7 @@ def test_a_file_with_a_token_logs_in(site: Site) -> None:
     with site.client(MetastoreLogin(True, token=file)) as client:
         assert "default" in client.get_all_databases()
     token = token_of_text(text)
-    private(file.path, text_of(replace(token, password=b"another")))
+    private(file.path, text_of_token(replace(token, password=b"another")))
     with (
         pytest.raises(MetastoreDown, match="log-in"),
         site.client(MetastoreLogin(True, token=file)) as client,
@@ -147,6 +147,51 @@ def test_sparks_read_and_write_through_a_view_that_asks_for_tickets(site: Site) 
         with HmsClient((west,), 30.0, None, login) as client:
             assert client.get_table(TableRef("default", "t")).owner == "spark-west"
     assert "ugi=spark-west" in (folder / "hms" / "log").read_text()
+
+
+def test_processes_without_a_ticket_log_in_by_tokens_of_the_view(site: Site) -> None:
+    """An executor has its driver's token. A driver in cluster mode has the one that `spark-submit`
+    got, here for the user ann, whom spark-west may impersonate."""
+    if site.protection != "integrity":
+        pytest.skip("once is enough; privacy is not for tokens")
+    kdc, folder = site.kdc, site.folder / "tokens"
+    folder.mkdir()
+    core = core_site(WEST, site.protection)
+    keytab = {"spark.kerberos.principal": WEST, "spark.kerberos.keytab": str(kdc.keytab(WEST))}
+    with secured_view.view(folder / "view", kdc, site.endpoint, tokens=True) as (west, log):
+        own = own_executor.spark(folder / "west", west, SITE, core, keytab)
+        assert own.returncode == 0, own.stderr[-5000:]
+        login = replace(site.by_keytab(WEST), server=VIEW)
+        with HmsClient((west,), 30.0, None, login) as client:
+            named = Struct({1: (STRING, "ann"), 2: (STRING, "")})
+            text = client.call("get_delegation_token", named)
+        tokens = folder / "tokens.hdts"
+        tokens.write_bytes(file_of(token_of_text(text)))
+        found = {"HADOOP_TOKEN_FILE_LOCATION": str(tokens)}
+        anns = own_executor.spark(folder / "ann", west, SITE, core, environment=found)
+        assert anns.returncode == 0, anns.stderr[-5000:]
+        assert "closed" not in log.read_text()
+    for name in ("west-texts", "ann-texts"):
+        assert list((folder / "view" / "west" / name).glob("part-*"))
+    assert "ugi=ann" in (site.folder / "hms" / "log").read_text()
+
+
+@pytest.mark.long
+def test_spark_for_a_proxy_user_gets_a_token_of_the_view(site: Site) -> None:
+    if site.protection != "integrity":
+        pytest.skip("once is enough; privacy is not for tokens")
+    kdc, folder = site.kdc, site.folder / "proxied"
+    folder.mkdir()
+    sql = "CREATE TABLE anns (a INT) USING parquet; INSERT INTO anns VALUES (42);"
+    sql += "SELECT * FROM anns"
+    with secured_view.view(folder / "view", kdc, site.endpoint, tokens=True) as (west, _):
+        with spark_sql(
+            folder / "spark", kdc, west, WEST, sql, site.protection, proxy_user="ann"
+        ) as process:
+            out, _ = process.communicate(timeout=120)
+        assert out.split() == ["42"], (folder / "spark" / "log").read_text()[-3000:]
+    with site.client(site.by_keytab()) as direct:
+        assert direct.get_table(TableRef("default", "anns")).owner == "ann"
 
 
 def _make_parted(client: HmsClient, warehouse: Path) -> None:

@@ -1,6 +1,5 @@
 """Hive's metastore, a view with TLS in front of it, and Spark with the guard, all as processes."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,31 +9,16 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from cli.stack.configuration import hive_site
-from cli.stack.java import find_java
-from cli.stack.stack import free_ports, spark_home
+from cli.stack.stack import free_ports
 from conf.names import TableRef
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
-from pipeline.spark.jar import guard_jar
-from tests.class_archive import class_path
-from tests.e2e.support import secured_metastore
+from tests.e2e.support import own_executor, secured_metastore
 from tests.proxy.certificates import Made, made
 
 pytestmark = pytest.mark.e2e
 PASSWORD = "tru5t"
-PROGRAM = """\
-import sys
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.enableHiveSupport().getOrCreate()
-spark.sql("CREATE TABLE t (a INT) USING parquet")
-spark.sql("INSERT INTO t VALUES (1), (41)")
-print("sum", spark.sql("SELECT sum(a) FROM t").first()[0])
-spark.sparkContext.parallelize(["x"], 1).saveAsTextFile(sys.argv[1])
-spark.stop()
-"""
 
 
 @contextmanager
@@ -70,46 +54,12 @@ keystore.path = "{keystore}"
 def spark(
     folder: Path, metastore: Endpoint, truststore: Path | None
 ) -> "subprocess.CompletedProcess[str]":
-    """Its executor is a process of its own, which asks the driver for the views."""
-    conf = folder / "conf"
-    conf.mkdir(parents=True)
-    site = {
-        "hive.metastore.uris": f"thrift://{metastore}",
-        "hive.metastore.connect.retries": "1",
-        "hive.metastore.client.connect.retry.delay": "0",
-        "hive.exec.scratchdir": str(folder / "scratch"),
-    }
+    site = {}
     if truststore is not None:
         site["hive.metastore.use.SSL"] = "true"
         site["hive.metastore.truststore.path"] = str(truststore)
         site["hive.metastore.truststore.password"] = PASSWORD
-    (conf / "hive-site.xml").write_text(hive_site(site))
-    jar = guard_jar()
-    (conf / "spark-defaults.conf").write_text(
-        "spark.master local-cluster[1,1,512]\nspark.ui.enabled false\n"
-        "spark.driver.host 127.0.0.1\nspark.driver.memory 700m\nspark.executor.memory 512m\n"
-        f"spark.local.dir {folder}\nspark.sql.extensions causeway.guard.Guard\n"
-        "spark.plugins causeway.guard.WritePlugin\n"
-        "spark.causeway.cluster west\nspark.causeway.default.cluster west\n"
-        f"spark.causeway.filesystem.west file:{folder.parent}/view/west\n"
-        f"spark.driver.extraClassPath {class_path(jar)}\n"
-        f"spark.driver.extraJavaOptions -javaagent:{jar} -Dderby.system.home={folder}\n"
-        f"spark.executor.extraClassPath {jar}\n"
-        f"spark.executor.extraJavaOptions -javaagent:{jar}\n"
-    )
-    environment = os.environ | {
-        "SPARK_CONF_DIR": str(conf),
-        "SPARK_HOME": str(spark_home()),
-        "JAVA_HOME": str(find_java().parents[1]),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_WORKER_DIR": str(folder / "work"),
-        "PYSPARK_PYTHON": sys.executable,
-    }
-    (folder / "program.py").write_text(PROGRAM)
-    words = [sys.executable, "program.py", f"file:{folder.parent}/view/west/texts"]
-    return subprocess.run(
-        words, env=environment, cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    return own_executor.spark(folder, metastore, site)
 
 
 def trusting(certificate: Made, path: Path) -> MetastoreLogin:
@@ -133,7 +83,7 @@ def test_spark_creates_writes_and_reads_through_a_view_over_tls(tmp_path: Path) 
         done = spark(tmp_path / "west", listening, store)
         assert done.returncode == 0, done.stderr[-5000:]
         assert "sum 42" in done.stdout
-        assert list((tmp_path / "view" / "west" / "texts").glob("part-*"))
+        assert list((tmp_path / "view" / "west" / "west-texts").glob("part-*"))
         login = trusting(certificate, tmp_path / "ca.pem")
         with HmsClient((listening,), 30.0, login=login) as client:
             assert client.get_table(TableRef("default", "t")).location

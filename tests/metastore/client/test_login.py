@@ -11,10 +11,9 @@ from conf.settings.security.metastore_login import MetastoreLogin
 from metastore.client.login import check
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown
-from saslauth.delegation_token import DelegationToken
+from saslauth.delegation_token import DelegationToken, text_of_token
 from tests.metastore.fake import FakeMetastore
 from tests.proxy.certificates import Made, made
-from tests.saslauth.tokens import text_of
 from tests.secret_files import private, readable
 
 SECRET = "tru5t"
@@ -75,7 +74,7 @@ def test_a_truststore_that_cannot_be_read(tmp_path: Path, data: bytes, why: str)
 
 
 def test_a_file_without_a_token(tmp_path: Path) -> None:
-    private(tmp_path / "token", text_of(DelegationToken(b"i", b"s3cret")))
+    private(tmp_path / "token", text_of_token(DelegationToken(b"i", b"s3cret")))
     check(MetastoreLogin(True, token=readable(tmp_path / "token")))
     private(tmp_path / "token", "s3cret")
     with pytest.raises(BadSetting, match="not a delegation token") as wrong:
@@ -87,7 +86,7 @@ def test_a_server_that_is_no_sasl_server_is_left_at_once(
     metastore: FakeMetastore, tmp_path: Path
 ) -> None:
     """And a token is never sent to one that does not challenge."""
-    private(tmp_path / "token", text_of(DelegationToken(b"i", b"s3cret")))
+    private(tmp_path / "token", text_of_token(DelegationToken(b"i", b"s3cret")))
     login = MetastoreLogin(True, token=readable(tmp_path / "token"))
     with (
         HmsClient((metastore.endpoint,), 2.0, login=login) as client,

@@ -49,6 +49,14 @@ def test_kerberos(keys: Path) -> None:
     assert list(settings.view_logins.values()) == [settings.view_login]
 
 
+def test_tokens(keys: Path) -> None:
+    more = {"view.token.key.file": "KEYS", "view.token.lifetime": "2h"}
+    access = settings_from(written(keys, CLUSTERS, OWN, KERBEROS, more), "x").view_access
+    assert (access.token_keys, access.token_lifetime) == (SecretFile(keys), 7_200.0)
+    access = settings_from(written(keys, CLUSTERS, OWN, KERBEROS), "x").view_access
+    assert (access.token_keys, access.token_lifetime) == (None, 7 * 86_400.0)
+
+
 def test_without_it_nothing_is_asked() -> None:
     settings = settings_from(CLUSTERS, "x")
     assert settings.view_access == ViewAccess()
@@ -100,6 +108,12 @@ def test_principals_speak_for_their_clusters(principal: str, clusters: set[str])
             "needs a keytab instead",
         ),
         ({"hive.metastore.sasl.enabled": "true"}, "hive.metastore.kerberos.principal: missing"),
+        ({"view.token.lifetime": "1h"}, "view.token.lifetime: less than two hours"),
+        ({"view.token.key.file": "/no/such"}, "no such file"),
+        (
+            {"view.token.key.file": "KEYS", "view.sasl.qop": "auth-conf"},
+            "with view.sasl.qop = auth-conf, tokens cannot be used",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(keys: Path, values: dict[str, str], why: str) -> None:

@@ -1,85 +1,79 @@
 package causeway.guard.views;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 import java.security.PrivilegedExceptionAction;
 import java.util.Collections;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import javax.security.sasl.Sasl;
 import javax.security.sasl.SaslClient;
 import javax.security.sasl.SaslException;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.Text;
 import org.apache.hadoop.security.SecurityUtil;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.token.Token;
 
 /**
- * The log-in to a metastore's view by the process's Kerberos ticket: SASL GSSAPI in Thrift's
- * messages {@code [status][length][payload]}, then frames {@code [length][content]}, whose content is
- * wrapped if that was chosen.
+ * The log-in by the process's Kerberos ticket; as in Hive's client by its delegation token, if it was
+ * started with one.
  */
-public final class TicketLogin {
+final class TicketLogin extends SaslLogin {
     private static final String ENABLED = "hive.metastore.sasl.enabled";
     private static final String PRINCIPAL = "hive.metastore.kerberos.principal";
-    private static final String PROTECTION = "hadoop.rpc.protection";
-    private static final byte START = 1;
-    private static final byte OK = 2;
-    private static final byte COMPLETE = 5;
-    private static final int LONGEST = 1 << 24; // bytes of a message or frame
-    private static final int STEPS = 8;
-    private static final int PIECE = 32 << 10; // bytes that are wrapped at once
 
-    private TicketLogin() {}
+    private static final String SIGNATURE = "hive.metastore.token.signature";
+    private static final Text KIND = new Text("HIVE_DELEGATION_TOKEN");
 
-    /** The view refuses the ticket, or there is none; the message has the reason. */
-    public static final class Refused extends IOException {
-        private static final long serialVersionUID = 1L;
+    private final String service;
+    private final String signature; // the service of a token
+    private final String protections;
 
-        Refused(String message, Exception cause) {
-            super(message, cause);
+    private TicketLogin(String service, String signature, String protections) {
+        this.service = service;
+        this.signature = signature;
+        this.protections = protections;
+    }
+
+    /** Returns null where views ask for no ticket. */
+    static TicketLogin of(Configuration settings) {
+        String service = settings.getBoolean(ENABLED, false) ? settings.get(PRINCIPAL, "") : "";
+        return service.isEmpty() ? null : new TicketLogin(
+                service, settings.get(SIGNATURE, ""), protections(settings));
+    }
+
+    /**
+     * Returns a log-in for a process without a ticket: by this process's token, or by one that it gets
+     * from this view. Throws Refused if the view issues none, IOException.
+     */
+    TokenLogin delegated(ViewSettings views) throws IOException {
+        TokenLogin own = token();
+        if (own != null) {
+            return own;
+        }
+        try (ViewConnection view = views.connect()) {
+            return new TokenLogin(TokenLogin.issue(view), protections);
         }
     }
 
-    /** Returns the principal of the service that wants a ticket; empty for none. */
-    static String service(Configuration settings) {
-        return settings.getBoolean(ENABLED, false) ? settings.get(PRINCIPAL, "") : "";
-    }
-
-    /** Returns the protections of messages that the process takes, as SASL names them. */
-    static String protections(Configuration settings) {
-        StringBuilder names = new StringBuilder();
-        for (String each : settings.getTrimmedStrings(PROTECTION, "authentication")) {
-            String lower = each.toLowerCase(Locale.ROOT);
-            names.append(names.length() == 0 ? "" : ",");
-            names.append(
-                    lower.equals("privacy")
-                            ? "auth-conf"
-                            : lower.equals("integrity") ? "auth-int" : "auth");
+    private TokenLogin token() throws IOException {
+        for (Token<?> each : UserGroupInformation.getLoginUser().getTokens()) {
+            if (each.getKind().equals(KIND) && each.getService().toString().equals(signature)) {
+                return new TokenLogin(each.encodeToUrlString(), protections);
+            }
         }
-        return names.toString();
+        return null;
     }
 
-    /** The two directions of a connection after the log-in. */
-    static final class Streams {
-        final InputStream in;
-        final OutputStream out;
-
-        Streams(InputStream in, OutputStream out) {
-            this.in = in;
-            this.out = out;
+    /** {@code _HOST} in the service is the host. */
+    @Override
+    Streams logIn(DataInputStream in, DataOutputStream out, String host) throws IOException {
+        TokenLogin own = token();
+        if (own != null) {
+            return own.logIn(in, out, host);
         }
-    }
-
-    /** Logs in. {@code _HOST} in the service is the host. Throws Refused, IOException. */
-    static Streams logIn(DataInputStream in, DataOutputStream out, String host, ViewSettings views)
-            throws IOException {
-        String service = views.service();
         String[] parts = SecurityUtil.getServerPrincipal(service, host).split("[/@]");
         if (parts.length != 3) {
             throw new Refused(PRINCIPAL + " is not name/host@REALM: " + service, null);
@@ -89,7 +83,7 @@ public final class TicketLogin {
         try {
             return user.doAs(
                     (PrivilegedExceptionAction<Streams>)
-                            () -> negotiate(in, out, client(parts[0], parts[1], views.protections())));
+                            () -> negotiate(in, out, client(parts[0], parts[1])));
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
             throw new IOException(stopped);
@@ -98,8 +92,7 @@ public final class TicketLogin {
         }
     }
 
-    private static SaslClient client(String name, String host, String protections)
-            throws SaslException {
+    private SaslClient client(String name, String host) throws SaslException {
         Map<String, String> properties = Collections.singletonMap(Sasl.QOP, protections);
         String[] mechanisms = {"GSSAPI"};
         SaslClient made = Sasl.createSaslClient(mechanisms, null, name, host, properties, null);
@@ -109,103 +102,15 @@ public final class TicketLogin {
         return made;
     }
 
-    private static Streams negotiate(DataInputStream in, DataOutputStream out, SaslClient client)
-            throws IOException {
-        send(out, START, "GSSAPI".getBytes(StandardCharsets.US_ASCII));
-        byte[] first = client.hasInitialResponse() ? client.evaluateChallenge(new byte[0]) : null;
-        send(out, client.isComplete() ? COMPLETE : OK, first);
-        for (int step = 0; step < STEPS; step++) {
-            out.flush();
-            byte status = in.readByte();
-            byte[] payload = new byte[checked(in.readInt())];
-            in.readFully(payload);
-            if (status != OK && status != COMPLETE) {
-                throw new Refused(new String(payload, StandardCharsets.UTF_8), null);
-            }
-            byte[] response = client.isComplete() ? null : client.evaluateChallenge(payload);
-            if (status == COMPLETE) {
-                break;
-            }
-            send(out, client.isComplete() ? COMPLETE : OK, response);
-        }
-        if (!client.isComplete()) {
-            throw new SaslException("the view did not prove who it is");
-        }
-        boolean wrapped = !"auth".equals(client.getNegotiatedProperty(Sasl.QOP));
-        SaslClient layer = wrapped ? client : null;
-        return new Streams(new FrameInput(in, layer), new FrameOutput(out, layer));
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof TicketLogin && service.equals(((TicketLogin) other).service)
+                && signature.equals(((TicketLogin) other).signature)
+                && protections.equals(((TicketLogin) other).protections);
     }
 
-    private static void send(DataOutputStream out, byte status, byte[] payload) throws IOException {
-        byte[] content = payload == null ? new byte[0] : payload;
-        out.writeByte(status);
-        out.writeInt(content.length);
-        out.write(content);
-    }
-
-    private static int checked(int length) throws IOException {
-        if (length < 0 || length > LONGEST) {
-            throw new IOException("not a message of SASL");
-        }
-        return length;
-    }
-
-    private static final class FrameInput extends InputStream {
-        private final DataInputStream in;
-        private final SaslClient layer;
-        private ByteArrayInputStream content = new ByteArrayInputStream(new byte[0]);
-
-        FrameInput(DataInputStream in, SaslClient layer) {
-            this.in = in;
-            this.layer = layer;
-        }
-
-        @Override
-        public int read() throws IOException {
-            fill();
-            return content.read();
-        }
-
-        @Override
-        public int read(byte[] into, int offset, int length) throws IOException {
-            if (length == 0) {
-                return 0;
-            }
-            fill();
-            return content.read(into, offset, length);
-        }
-
-        private void fill() throws IOException {
-            while (content.available() == 0) {
-                byte[] frame = new byte[checked(in.readInt())];
-                in.readFully(frame);
-                byte[] plain = layer == null ? frame : layer.unwrap(frame, 0, frame.length);
-                content = new ByteArrayInputStream(plain);
-            }
-        }
-    }
-
-    private static final class FrameOutput extends ByteArrayOutputStream {
-        private final DataOutputStream out;
-        private final SaslClient layer;
-
-        FrameOutput(DataOutputStream out, SaslClient layer) {
-            this.out = out;
-            this.layer = layer;
-        }
-
-        @Override
-        public void flush() throws IOException {
-            byte[] data = toByteArray();
-            reset();
-            for (int start = 0; start < data.length; start += PIECE) {
-                int size = Math.min(PIECE, data.length - start);
-                byte[] wrapped = layer == null ? null : layer.wrap(data, start, size);
-                out.writeInt(wrapped == null ? size : wrapped.length);
-                out.write(wrapped == null ? data : wrapped, wrapped == null ? start : 0,
-                        wrapped == null ? size : wrapped.length);
-            }
-            out.flush();
-        }
+    @Override
+    public int hashCode() {
+        return Objects.hash(service, signature, protections);
     }
 }

@@ -20,7 +20,7 @@ public final class ViewConnection implements Closeable {
     private final DataInputStream in;
     private final DataOutputStream out;
 
-    /** Throws TicketLogin.Refused, ViewTls.Failed, IOException. */
+    /** Throws SaslLogin.Refused, ViewTls.Failed, IOException. */
     ViewConnection(URI address, ViewSettings views) throws IOException {
         try {
             String host = address.getHost();
@@ -33,9 +33,9 @@ public final class ViewConnection implements Closeable {
                     new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
             DataInputStream input =
                     new DataInputStream(new BufferedInputStream(socket.getInputStream()));
-            if (!views.service().isEmpty()) {
-                TicketLogin.Streams streams =
-                        TicketLogin.logIn(input, output, host, views);
+            SaslLogin login = views.login();
+            if (login != null) {
+                SaslLogin.Streams streams = login.logIn(input, output, host);
                 output = new DataOutputStream(streams.out);
                 input = new DataInputStream(streams.in);
             }

@@ -8,50 +8,73 @@ import java.util.Objects;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Where the metastore's views are, and how to connect to them. {@code service} is the principal that
- * wants a ticket, empty for none; {@code protections} as TicketLogin has them; {@code tls} is null
- * for none. With a ticket there is no TLS: the client of Hive 2.3 that Spark has uses one or the other.
+ * Where the metastore's views are, and how to connect to them. {@code login} and {@code tls} are null
+ * for none. With a log-in there is no TLS: the client of Hive 2.3 that Spark has uses one or the other.
  */
 public final class ViewSettings {
     private static final String ADDRESSES = "hive.metastore.uris";
+    private static final String TLS = "tls";
+    private static final String TOKEN = "token";
+    private static final String NO_LOGIN = "no log-in";
 
     private final String uris;
-    private final String service;
-    private final String protections;
+    private final SaslLogin login;
     private final ViewTls tls;
 
-    private ViewSettings(String uris, String service, String protections, ViewTls tls) {
+    private ViewSettings(String uris, SaslLogin login, ViewTls tls) {
         this.uris = uris;
-        this.service = service;
-        this.protections = protections;
+        this.login = login;
         this.tls = tls;
     }
 
     /** The views that a configuration names. */
     public static ViewSettings of(Configuration settings) {
-        String service = TicketLogin.service(settings);
-        return new ViewSettings(settings.get(ADDRESSES, ""), service,
-                TicketLogin.protections(settings),
-                service.isEmpty() ? ViewTls.of(settings) : null);
+        SaslLogin login = TicketLogin.of(settings);
+        return new ViewSettings(settings.get(ADDRESSES, ""), login,
+                login == null ? ViewTls.of(settings) : null);
     }
 
-    /** The views that {@link #toExecutor} of the driver names. */
-    public static ViewSettings ofDriver(String[] words) {
-        return new ViewSettings(words[0], "", "",
-                words.length > 1 ? ViewTls.trusting(words[1]) : null);
+    /**
+     * The views that {@link #toExecutor} of the driver names. Throws SaslLogin.Refused where the
+     * executor can have no log-in.
+     */
+    public static ViewSettings ofDriver(String[] words) throws IOException {
+        switch (words.length > 1 ? words[1] : "") {
+            case TLS:
+                return new ViewSettings(words[0], null, ViewTls.trusting(words[2]));
+            case TOKEN:
+                return new ViewSettings(words[0], new TokenLogin(words[2], words[3]), null);
+            case NO_LOGIN:
+                throw new SaslLogin.Refused("executors have no log-in at " + words[0] + ": " + words[2],
+                        null);
+            default:
+                return new ViewSettings(words[0], null, null);
+        }
     }
 
     /**
      * Returns what an executor needs to connect: the addresses, and with TLS the certificates of the
-     * truststore, since an executor may have no such file. It has no log-in. Throws IOException.
+     * truststore, since an executor may have no such file; with a ticket a delegation token, since an
+     * executor has no ticket, or the reason why there is none. Throws IOException.
      */
     public String[] toExecutor() throws IOException {
-        return tls == null ? new String[] {uris} : new String[] {uris, tls.authorities()};
+        if (tls != null) {
+            return new String[] {uris, TLS, tls.authorities()};
+        }
+        if (!(login instanceof TicketLogin)) {
+            return new String[] {uris};
+        }
+        try {
+            TokenLogin token = ((TicketLogin) login).delegated(this);
+            return new String[] {uris, TOKEN, token.text(), token.protections()};
+        } catch (SaslLogin.Refused refused) {
+            return new String[] {uris, NO_LOGIN, refused.getMessage()};
+        }
     }
 
     /** Returns these views without a log-in. */
     public ViewSettings withoutLogin() {
-        return new ViewSettings(uris, "", "", tls);
+        return new ViewSettings(uris, null, tls);
     }
 
     public boolean isEmpty() {
@@ -69,7 +92,7 @@ public final class ViewSettings {
         return found;
     }
 
-    /** Connects to one of the addresses. Throws TicketLogin.Refused, ViewTls.Failed, IOException. */
+    /** Connects to one of the addresses. Throws SaslLogin.Refused, ViewTls.Failed, IOException. */
     public ViewConnection connect(URI address) throws IOException {
         return new ViewConnection(address, this);
     }
@@ -87,12 +110,8 @@ public final class ViewSettings {
         throw failure;
     }
 
-    String service() {
-        return service;
-    }
-
-    String protections() {
-        return protections;
+    SaslLogin login() {
+        return login;
     }
 
     ViewTls tls() {
@@ -105,12 +124,12 @@ public final class ViewSettings {
             return false;
         }
         ViewSettings views = (ViewSettings) other;
-        return uris.equals(views.uris) && service.equals(views.service)
-                && protections.equals(views.protections) && Objects.equals(tls, views.tls);
+        return uris.equals(views.uris) && Objects.equals(login, views.login)
+                && Objects.equals(tls, views.tls);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(uris, service, protections, tls);
+        return Objects.hash(uris, login, tls);
     }
 }

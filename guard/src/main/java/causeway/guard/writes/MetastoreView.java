@@ -1,6 +1,6 @@
 package causeway.guard.writes;
 
-import causeway.guard.views.TicketLogin;
+import causeway.guard.views.SaslLogin;
 import causeway.guard.views.ViewConnection;
 import causeway.guard.views.ViewSettings;
 import causeway.guard.views.ViewTls;
@@ -53,6 +53,17 @@ public final class MetastoreView {
     private MetastoreView(ViewSettings views) {
         for (URI each : views.addresses()) {
             addresses.add(new Address(each, views));
+        }
+    }
+
+    /** Closes the unused connections of the client of these views, which the process uses no more. */
+    static void forget(ViewSettings views) throws IOException {
+        MetastoreView client = SHARED.remove(views);
+        for (Address each : client == null ? Collections.<Address>emptyList() : client.addresses) {
+            for (Connection unused = each.idle.pollFirst(); unused != null;
+                    unused = each.idle.pollFirst()) {
+                unused.close();
+            }
         }
     }
 
@@ -150,7 +161,7 @@ public final class MetastoreView {
                 try {
                     use(kept != null ? kept : connect(), write);
                     return;
-                } catch (Unreachable | TicketLogin.Refused | SocketTimeoutException absent) {
+                } catch (Unreachable | SaslLogin.Refused | SocketTimeoutException absent) {
                     throw absent;
                 } catch (IOException broken) {
                     if (left == 0) {
@@ -173,12 +184,12 @@ public final class MetastoreView {
             }
         }
 
-        private Connection connect() throws Unreachable, TicketLogin.Refused, ViewTls.Failed {
+        private Connection connect() throws Unreachable, SaslLogin.Refused, ViewTls.Failed {
             try {
                 Connection made = new Connection(views.connect(uri));
                 failed = false;
                 return made;
-            } catch (TicketLogin.Refused | ViewTls.Failed refused) {
+            } catch (SaslLogin.Refused | ViewTls.Failed refused) {
                 throw refused; // a process runs, and has not got the report
             } catch (IOException error) {
                 failure = System.nanoTime();

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
@@ -40,7 +41,8 @@ public final class StatementWrites {
             });
 
     private static volatile PluginContext driver;
-    private static volatile ViewSettings metastore;
+    private static ViewSettings metastore;
+    private static long due;
 
     private StatementWrites() {}
 
@@ -131,15 +133,36 @@ public final class StatementWrites {
         if (isDriver()) {
             return MetastoreView.shared(storage.views());
         }
-        if (metastore == null && driver != null) {
-            metastore = ViewSettings.ofDriver((String[]) question(new String[0]));
-        }
-        ViewSettings views = metastore != null ? metastore : storage.views().withoutLogin();
+        ViewSettings views = driver != null ? viewsOfDriver() : storage.views().withoutLogin();
         if (views.isEmpty() && driver == null) {
             throw new IOException("this executor does not know the metastore: "
                     + "set spark.plugins to causeway.guard.WritePlugin");
         }
         return MetastoreView.shared(views);
+    }
+
+    /**
+     * Returns the driver's views, which are asked for each hour: a token ends, a truststore changes. If
+     * that fails, the last ones serve for another minute.
+     */
+    private static synchronized ViewSettings viewsOfDriver() throws IOException {
+        if (metastore != null && System.nanoTime() - due < 0) {
+            return metastore;
+        }
+        try {
+            ViewSettings found = ViewSettings.ofDriver((String[]) question(new String[0]));
+            if (metastore != null && !metastore.equals(found)) {
+                MetastoreView.forget(metastore);
+            }
+            metastore = found;
+            due = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
+        } catch (IOException error) {
+            if (metastore == null) {
+                throw error;
+            }
+            due = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+        }
+        return metastore;
     }
 
     /**
