@@ -87,7 +87,8 @@ FORMS: Mapping[Kind, Groups] = {
                     "partition",
                     "Partition",
                     "ds=${YEAR}-${MONTH}-${DAY};hour=${HOUR}",
-                    help="the partition of an instance, made of its date",
+                    help="the partition of an instance, made of its date; * if the table has none:"
+                    " leave Kept empty then",
                 ),
             ),
         ),
@@ -236,7 +237,8 @@ def _feed_cluster(
 ) -> Iterable[str]:
     yield "    " + _open("cluster", name=name, type=role, delay=delay or None)
     yield "      " + _empty("validity", start=v["start"], end=v["end"])
-    yield "      " + _empty("retention", limit=retention, action="delete")
+    if retention:
+        yield "      " + _empty("retention", limit=retention, action="delete")
     yield "    </cluster>"
 
 

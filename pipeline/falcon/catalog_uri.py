@@ -1,7 +1,8 @@
 """Table URIs, `catalog:db:table#key=value;key=value` (FA-U1), and the dates in their values.
 
 A value that is a variable but no date, `region=${region}`, is free: it stands for every value, so
-that an instance is all partitions of its date.
+that an instance is all partitions of its date. `catalog:db:table#*` is a table without partitions:
+an instance is all of it, as it is when it is copied.
 """
 
 import re
@@ -17,17 +18,23 @@ _FREE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _WIDTHS = {"YEAR": 4, "MONTH": 2, "DAY": 2, "HOUR": 2, "MINUTE": 2}
 _FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M"}
 _MAX_TEXT = 4096
+_WHOLE = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class TableUri:
     """A table and the partition pattern of its instances, keys in the document's order. `free` are
-    the names of keys that may have any value.
+    the names of keys that may have any value. Without keys an instance is the whole table.
     """
 
     table: TableRef
     keys: tuple[tuple[str, str], ...]
     free: frozenset[str] = frozenset()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it names a table without partitions."""
+        return not self.keys
 
     @property
     def bound(self) -> tuple[tuple[str, str], ...]:
@@ -53,12 +60,14 @@ class TableUri:
 
     def template(self, registry: str) -> str:
         """The storage template, `<registry>/db/table/key=value;key=value`."""
-        pairs = ";".join(f"{key}={value}" for key, value in self.keys)
-        return f"{registry}/{self.table.db}/{self.table.name}/{pairs}"
+        return f"{registry}/{self.table.db}/{self.table.name}/{self._pairs}"
+
+    @property
+    def _pairs(self) -> str:
+        return ";".join(f"{key}={value}" for key, value in self.keys) or _WHOLE
 
     def __str__(self) -> str:
-        pairs = ";".join(f"{key}={value}" for key, value in self.keys)
-        return f"catalog:{self.table.db}:{self.table.name}#{pairs}"
+        return f"catalog:{self.table.db}:{self.table.name}#{self._pairs}"
 
 
 def parse(text: str) -> TableUri:
@@ -74,7 +83,7 @@ def parse(text: str) -> TableUri:
         raise BadCatalogUri(f"{text!r} is not catalog:database:table#key=value;key=value")
     if not hash_sign or not fragment:
         raise BadCatalogUri(f"{text!r} names no partition after '#'")
-    keys = _keys(text, fragment)
+    keys = () if fragment == _WHOLE else _keys(text, fragment)
     return TableUri(_table(text, *parts), keys, _free(text, keys))
 
 

@@ -51,6 +51,8 @@ def _catalog_problem(feed: Feed) -> str | None:
         uri = catalog_table(feed)
     except BadCatalogUri as error:
         return str(error.args[0])
+    if uri and uri.whole:
+        return f"{uri} names no partition"
     if uri and uri.free:
         return (
             f"{uri} does not name one partition: {', '.join(sorted(uri.free))} may have any value"

@@ -77,7 +77,7 @@ def _wanted(
     start, end = used.start, used.end
     here = calendar.floor(nominal) or calendar.start
     if isinstance(start, Latest) and isinstance(end, Latest):
-        oldest = nominal - place.retention.length
+        oldest = nominal - place.kept
         found = deque(calendar.between(oldest, here + _MINUTE), maxlen=MAX_CANDIDATES)
         return reversed(found), Span(-end.back, 1 - start.back)
     if isinstance(start, Future) and isinstance(end, Future):

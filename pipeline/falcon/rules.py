@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from pipeline.falcon import exchange_rules, feed_properties, partition_paths
+from pipeline.falcon import exchange_rules, feed_properties, partition_paths, whole_tables
 from pipeline.falcon.entities.agreements import Sla
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.datasource import Datasource
@@ -111,7 +111,8 @@ def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
         yield Problem(feed.line, "clusters", f"a table has one source, here are {names}")
     if feed.partitions is not None:
         yield Problem(feed.line, "partitions", "a table's feed has none: its URI names them")
-    if not storage.uri.dated:
+    yield from whole_tables.problems(feed, storage)
+    if not storage.uri.dated and not storage.uri.whole:
         yield Problem(storage.line, "table", "no partition key is made of a date")
     yield from _free_keys(feed, storage)
 
@@ -149,15 +150,16 @@ def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
     validity = cluster.validity
     if validity.start > validity.end:
         yield Problem(validity.line, "validity", "starts after its end")
-    retention = cluster.retention.length
-    if feed.late_cutoff and retention < feed.late_cutoff.length:
-        text = f"{cluster.retention} is shorter than the late cut-off {feed.late_cutoff}"
+    retention, sla = cluster.retention, cluster.sla or feed.sla
+    if retention is None and not feed.whole:
+        yield Problem(cluster.line, "cluster", "retention is missing")
+    if retention and feed.late_cutoff and retention.length < feed.late_cutoff.length:
+        text = f"{retention} is shorter than the late cut-off {feed.late_cutoff}"
         yield Problem(cluster.line, "retention", text)
-    sla = cluster.sla or feed.sla
     if sla and (reason := _sla_fault(sla, "slaLow", "slaHigh")):
         yield Problem(sla.line, "sla", reason)
-    if sla and sla.high and sla.high.length > retention:
-        yield Problem(sla.line, "sla", f"slaHigh {sla.high} exceeds retention {cluster.retention}")
+    if retention and sla and sla.high and sla.high.length > retention.length:
+        yield Problem(sla.line, "sla", f"slaHigh {sla.high} exceeds retention {retention}")
     storage = feed.storage_on(cluster)
     if storage is not feed.storage:
         yield from _data_location(storage)
@@ -305,6 +307,9 @@ def _process_among(process: Process, others: Surroundings) -> Iterator[Problem]:
         if feed is None:
             yield Problem(used.line, element, f"no feed {used.feed} is known")
             continue
+        if feed.whole:
+            yield Problem(used.line, element, whole_tables.NOT_OF_PROCESSES.format(feed.name))
+            continue
         yield from _use(feed, used, element)
         for cluster in process.clusters:
             yield from _use_on(process, cluster, feed, used, element)
@@ -353,8 +358,9 @@ def _use_on(
             yield Problem(used.line, element, f"{reason} on {cluster.name}")
     if len(times) == 2 and times[0] > times[1]:
         yield Problem(used.line, element, "starts after its end")
-    if isinstance(used, Input) and times and nominal - times[0] > place.retention.length:
-        reason = f"reaches back {nominal - times[0]}, feed {feed.name} keeps {place.retention}"
+    kept = place.retention
+    if isinstance(used, Input) and times and kept and nominal - times[0] > kept.length:
+        reason = f"reaches back {nominal - times[0]}, feed {feed.name} keeps {kept}"
         yield Problem(used.line, element, reason)
 
 

@@ -251,13 +251,12 @@ _STAGE_LIMIT = "retention.policy.agebaseddelete.limit"
 
 def _retention(
     reader: _Reader, cluster: Element, lifecycles: Iterable[Element | None]
-) -> tuple[Frequency, Frequency | None]:
+) -> tuple[Frequency | None, Frequency | None]:
     """The limit, and how often it is applied. The first retention stage has precedence over the
     element `retention` [F].
     """
     plain = cluster.child("retention")
-    assert plain is not None
-    limit = reader.frequency(plain, plain.attributes["limit"])
+    limit = None if plain is None else reader.frequency(plain, plain.attributes["limit"])
     stages = (each.child("retention-stage") for each in lifecycles if each)
     stage = next((each for each in stages if each), None)
     if stage is None:

@@ -123,7 +123,7 @@ _arguments = Group((many("argument", _pair),))
 _feed_cluster = Group(
     (
         one("validity", _feed_validity),
-        one(
+        maybe(
             "retention",
             Group(
                 required={"limit": validators.frequency, "action": validators.one_of("delete")},

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, timedelta, tzinfo
 from enum import Enum
 
 from conf.names import ClusterName
@@ -71,13 +71,14 @@ class Exchange:
 @dataclass(frozen=True, slots=True)
 class FeedCluster:
     """A feed on one cluster. `storage` overrides the feed's own. `retention` is how long an
-    instance is kept, `eviction` how often old ones are looked for; None: the usual (D7).
+    instance is kept, None of a whole table; `eviction` is how often old ones are looked for, None:
+    the usual (D7).
     """
 
     name: ClusterName
     role: Role
     validity: Validity
-    retention: Frequency
+    retention: Frequency | None
     eviction: Frequency | None = None
     storage: Storage | None = None
     partition: str | None = None
@@ -85,6 +86,13 @@ class FeedCluster:
     sla: Sla | None = None
     exchanges: tuple[Exchange, ...] = ()
     line: int = field(default=0, compare=False)
+
+    @property
+    def kept(self) -> timedelta:
+        """How long an instance is kept. Raises LookupError where the feed is of a whole table."""
+        if self.retention is None:
+            raise LookupError(f"the feed has no retention on {self.name}")
+        return self.retention.length
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +125,11 @@ class Feed:
 
     def storage_on(self, cluster: FeedCluster) -> Storage:
         return cluster.storage or self.storage
+
+    @property
+    def whole(self) -> bool:
+        """Whether an instance is a whole table."""
+        return isinstance(self.storage, Table) and self.storage.uri.whole
 
     def calendar_on(self, cluster: FeedCluster) -> Calendar:
         return Calendar(cluster.validity.start, self.frequency, self.zone)

@@ -159,6 +159,8 @@ class ClusterActions:
         )
         with self._metastore(copy.source, owner) as source:
             table = _require_owner(source, copy.source_table, owner)
+        if (why := tables.why_not_of(table, copy.whole)) is not None:
+            raise ActionFailed(why, final=True)
         try:
             if is_hudi(table):
                 return [self._replicate_hudi(copy, owner, lease)] * len(tasks)
@@ -187,7 +189,7 @@ class ClusterActions:
             self._metastore(copy.target, owner) as target,
         ):
             request = copy.request(self.options.checksum)
-            plan = read_replication(request, source, target, self.files(), sweeps=False)
+            plan = read_replication(request, source, target, self.files(), sweeps=copy.whole)
             if not plan.origins:
                 plan = replace(plan, drops=())  # the instances wait for their data
             report = run_replication(
@@ -212,7 +214,7 @@ class ClusterActions:
             plan = plan_copy(
                 state, chosen, copy.target.name, staging, checksum=checksum, again=False
             )
-            plan = replace(plan, sweeps=False)
+            plan = replace(plan, sweeps=copy.whole)  # no eviction would do it
             context = self._context(lease, copy)
             report = run_copy(plan, objects, context, self.options, self.limits)
         return _results(copy, kinds, {each.name: each.name for each in chosen}, report)

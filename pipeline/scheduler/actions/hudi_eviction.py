@@ -39,7 +39,7 @@ def policy_of(policy: Policy, feed: Feed) -> Policy:
     """The policy of a feed's Hudi table. Replicas follow their source, so the longest limit of all
     clusters counts.
     """
-    limit = max(each.retention.length for each in feed.clusters)
+    limit = max(each.kept for each in feed.clusters)
     return replace(policy, limit=limit, copies={})
 
 

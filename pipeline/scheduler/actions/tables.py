@@ -12,15 +12,20 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef
-from conf.placement import NEVER_WRITTEN, WRITE
+from conf.placement import METADATA, NEVER_WRITTEN, WRITE
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Endpoint
+from metastore.catalog.hudi_tables import is_hudi
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.changes.notifying_client import Notify, NotifyingClient
 from metastore.client.connecting import PLAIN
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.placement.open_formats import why_files_are_not_enough, why_not_copied
+from metastore.placement.open_formats import (
+    open_format,
+    why_files_are_not_enough,
+    why_not_copied,
+)
 from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
@@ -114,12 +119,15 @@ def look(
 def _partitions(
     client: CatalogClient, ref: TableRef, needs: list[Need], listings: Listings
 ) -> dict[Need, str | None]:
-    """A URI with some of the table's keys selects all partitions that match."""
+    """A URI with some of the table's keys selects all partitions that match. A whole table is there
+    when it exists; its files are not listed, because no data of it comes late.
+    """
     try:
         table = client.get_table(ref)
     except NoSuchObject:
         return dict.fromkeys(needs)
-    names = _names(client, table, {need: _spec(need) for need in needs})
+    whole = {need: _digest([_table_fingerprint(table)]) for need in needs if not _spec(need)}
+    names = _names(client, table, {each: _spec(each) for each in needs if each not in whole})
     wanted = dict.fromkeys(name for group in names.values() for name in group)
     parts = {each.name(table): each for each in client.get_partitions(ref, wanted)}
     files = listings([each.location for each in parts.values()])
@@ -127,7 +135,7 @@ def _partitions(
         name: _fingerprint(part, listing)
         for (name, part), listing in zip(parts.items(), files, strict=True)
     }
-    return {
+    return whole | {
         need: _digest(f"{name} {prints[name]}" for name in group if name in prints) or None
         for need, group in names.items()
     }
@@ -156,6 +164,12 @@ def _fingerprint(partition: Partition, listing: FileListing | None) -> str:
     """Where the data is, its last write, and every file: statistics and copies do not count."""
     files = "absent" if listing is None else fingerprint(listing)
     return f"{partition.location} {partition.parameters.get(WRITE, NEVER_WRITTEN)} {files}"
+
+
+def _table_fingerprint(table: Table) -> str:
+    parameters = table.parameters
+    written = parameters.get(WRITE, NEVER_WRITTEN)
+    return f"{table.location} {written} {parameters.get(METADATA, '')}"
 
 
 def _digest(lines: Iterable[str]) -> str:
@@ -239,6 +253,9 @@ def _table_problems(
         yield Problem(storage.line, "table", reason)
     if (why := _why_not_replicated(feed, entity_set, table)) is not None:
         yield Problem(storage.line, "table", why)
+    if isinstance(storage, TableStorage) and (why := why_not_of(table, uri.whole)) is not None:
+        yield Problem(storage.line, "table", f"{why} (cluster {place.name})")
+        return
     kinds = kinds_of(table.partition_keys)
     for key, value in uri.keys:
         if key not in kinds:
@@ -249,10 +266,31 @@ def _table_problems(
             yield Problem(storage.line, "table", reason)
 
 
+def why_not_of(table: Table, whole: bool) -> str | None:
+    """Why instances of the table cannot be partitions of it, or all of it if `whole`; None if they
+    can. Iceberg and Delta keep their partitions to themselves: the metastore has none.
+    """
+    ref, keys = table.ref, ", ".join(name for name, _ in table.partition_keys)
+    if not whole and not keys:
+        form = open_format(table)
+        what = f"is a table of {form} and " if form else ""
+        uri = f"catalog:{ref.db}:{ref.name}#*"
+        return f"{ref} {what}has no partition keys in the metastore: {uri} is the whole table"
+    if whole and keys:
+        return f"{ref} is partitioned by {keys}: the table's URI has to name these keys"
+    if whole and is_hudi(table):
+        return f"{ref} is an unpartitioned table of Hudi, of which there are no feeds"
+    return None
+
+
 def _why_not_replicated(feed: Feed, entity_set: EntitySet, table: Table) -> str | None:
     """Why the feed cannot copy the table, as a sentence; None if it can, or copies nothing."""
     if all(each.role is not Role.TARGET for each in feed.clusters):
         return None
-    found = (entity_set.clusters.get(each.name) for each in feed.clusters)
-    registries = {cluster.endpoint("registry") for cluster in found if cluster is not None}
-    return why_not_copied(table) if len(registries) == 1 else why_files_are_not_enough(table)
+    found = ((entity_set.clusters.get(each.name), feed.storage_on(each)) for each in feed.clusters)
+    places = {
+        (cluster.endpoint("registry"), storage.uri.table)
+        for cluster, storage in found
+        if cluster is not None and isinstance(storage, TableStorage)
+    }
+    return why_not_copied(table) if len(places) <= 1 else why_files_are_not_enough(table)

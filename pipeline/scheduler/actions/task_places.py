@@ -65,8 +65,14 @@ class TableCopy:
         """The folder of secondary copies in the target cluster."""
         return copies_root(self.target)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is of a table without partitions."""
+        return not self.specs[0][0]
+
     def what(self, spec: Spec) -> str:
-        return f"{self.source_table} {partition_name(spec)} on {self.source.name}"
+        name = f"{self.source_table} {partition_name(spec)}".rstrip()
+        return f"{name} on {self.source.name}"
 
     def request(self, checksum: bool) -> ReplicationRequest:
         return ReplicationRequest(
@@ -104,9 +110,11 @@ def home_of(task: Task) -> TableHome | PathHome:
     place, cluster = feed.on(name), task.entity_set.cluster(name)
     if place is None or cluster is None:
         raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
+    if place.retention is None:
+        raise ActionFailed(f"feed {feed.name} has no retention on {name} any more", final=True)
     storage = feed.storage_on(place)
     if isinstance(storage, Paths):
-        limit = place.retention.length
+        limit = place.kept
         return PathHome(feed.name, storage, cluster, limit, feed.availability_flag)
 
     def home(each: FeedCluster) -> tuple[str | None, Storage]:
@@ -118,8 +126,8 @@ def home_of(task: Task) -> TableHome | PathHome:
     policy = Policy(
         table=storage.uri.table,
         date_pattern=read_date_pattern(storage.uri.bound),
-        limit=primary.retention.length,
-        copies={e.name: e.retention.length for e in same if e.name != primary.name},
+        limit=primary.kept,
+        copies={e.name: e.kept for e in same if e.name != primary.name},
         is_needed=task.is_needed,
     )
     return TableHome(cluster, primary.name, policy, feed.property("targetLocation"))

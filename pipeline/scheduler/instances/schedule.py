@@ -109,18 +109,24 @@ def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
             found.append(_watch(feed, source, scheduled))
     for place in feed.clusters:
         found.extend(_exchange(feed, place, each) for each in place.exchanges)
-    found.extend(_eviction(feed, each, scheduled) for each in feed.clusters)
+    kept = ((each, each.retention) for each in feed.clusters)
+    found.extend(_eviction(feed, each, limit, scheduled) for each, limit in kept if limit)
     return tuple(found)
 
 
 def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedule:
-    """From the later start to the earlier end, with the source's frequency (FA-R8)."""
+    """From the later start to the earlier end, with the source's frequency (FA-R8).
+
+    Instances of a whole table copy it as it is now, so those of the past are left out unless the
+    feed has another order.
+    """
+    usual = Order.LAST_ONLY if feed.whole else Order.FIFO
     start = max(source.validity.start, target.validity.start)
     return Schedule(
         key=ScheduleKey(feed.key, Action.REPLICATE, target.name, source.name),
         calendar=feed.calendar_on(source).starting(start),
         end=min(source.validity.end, target.validity.end),
-        order=Order(feed.property("order") or "FIFO"),
+        order=Order(feed.property("order") or usual.value),
         parallel=_count(feed.property("parallel"), 1, 100),
         together=_together(feed, source, target),
         opens=target.delay.length if target.delay else timedelta(0),
@@ -177,7 +183,7 @@ def _retries(retry: Retry) -> Retries:
 def _together(feed: Feed, source: FeedCluster, target: FeedCluster) -> int:
     """How many partitions of a table one run may copy."""
     storages = (feed.storage_on(source), feed.storage_on(target))
-    if not all(isinstance(each, Table) for each in storages):
+    if feed.whole or not all(isinstance(each, Table) for each in storages):
         return 1
     return _count(feed.property("partitionsPerRun"), 1, MAX_TOGETHER)
 
@@ -221,17 +227,17 @@ def _limits(sla: Sla | None) -> tuple[timedelta | None, timedelta | None]:
     return sla.low.length if sla.low else None, sla.high.length if sla.high else None
 
 
-def _eviction(feed: Feed, cluster: FeedCluster, scheduled: datetime) -> Schedule:
+def _eviction(feed: Feed, cluster: FeedCluster, limit: Frequency, scheduled: datetime) -> Schedule:
     """Evictions: at once, then by the retention stage; without one hourly for limits in hours or
     minutes, else daily (D7).
 
     They continue after the feed's end until the last instance is old enough (FALCON-1644).
     """
-    hourly = cluster.retention.unit in (Unit.MINUTES, Unit.HOURS)
+    hourly = limit.unit in (Unit.MINUTES, Unit.HOURS)
     usual = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
     cadence = cluster.eviction or usual
     start = scheduled.replace(second=0, microsecond=0)
-    last = cluster.validity.end + cluster.retention.length + 2 * cadence.length
+    last = cluster.validity.end + limit.length + 2 * cadence.length
     return Schedule(
         key=ScheduleKey(feed.key, Action.EVICT, cluster.name),
         calendar=Calendar(start, cadence),

@@ -50,6 +50,14 @@ def test_a_feed_without_target_is_not_copied() -> None:
     assert found.with_role(Role.TARGET) == ()
 
 
+def test_a_table_without_partitions_is_not_kept() -> None:
+    whole = {"partition": "*", "retention": "", "target_retention": ""}
+    text = document_of(Kind.FEED, {**defaults(Kind.FEED, NOW), **PLACES, **whole})
+    assert judge(text, KNOWN, NOW).problems == ()
+    kept = document_of(Kind.FEED, {**defaults(Kind.FEED, NOW), **PLACES, "partition": "*"})
+    assert "Leave retention out" in str(judge(kept, KNOWN, NOW).problems)
+
+
 def test_values_are_escaped() -> None:
     values = {**defaults(Kind.FEED, NOW), **PLACES, "description": '<a b="c">&'}
     found = document.read(document_of(Kind.FEED, values).encode())

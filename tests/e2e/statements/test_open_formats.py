@@ -30,7 +30,18 @@ from router.claim import KEY
 from tests.e2e.conftest import C1, C2, C3, rows, run_sql, server
 from tests.e2e.support.interpreted import INTERPRETED
 from tests.e2e.support.jars import fetch_jar
-from tests.e2e.support.lake import ARTIFACTS, C4, OWN, PYICEBERG, copied, files_of, size_of
+from tests.e2e.support.lake import (
+    ARTIFACTS,
+    C4,
+    MERGE,
+    OWN,
+    PYICEBERG,
+    WRITES,
+    copied,
+    files_of,
+    size_of,
+)
+from tests.e2e.support.lake_feeds import KEPT, LakeFeeds
 
 pytestmark = [
     pytest.mark.e2e,
@@ -38,10 +49,6 @@ pytestmark = [
 ]
 
 FORMATS = {"iceberg": C1, "delta": C2}
-MERGE = (
-    "MERGE INTO {0} t USING (SELECT 1 id, 'new' v, 'x' p UNION ALL SELECT 3, 'c', 'y') s"
-    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-)
 
 
 @pytest.fixture(scope="module")
@@ -152,33 +159,6 @@ def test_no_statement_leaves_a_mark_when_its_client_has_the_result(
             if _is_marked(lake, name):
                 left.append(statement)
     assert left == []
-
-
-WRITES = {
-    "": (
-        "INSERT INTO {0} SELECT * FROM {0}",
-        "INSERT OVERWRITE {0} SELECT * FROM {0}",
-        "UPDATE {0} SET v = 'z'",
-        "DELETE FROM {0} WHERE id = 2",
-        "DELETE FROM {0}",
-        "MERGE INTO {0} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
-        "ALTER TABLE {0} ADD COLUMN other INT",
-        "ALTER TABLE {0} SET TBLPROPERTIES ('a' = 'b')",
-        "REPLACE TABLE {0} (id INT) USING {1}",
-    ),
-    "iceberg": (
-        "TRUNCATE TABLE {0}",
-        "ALTER TABLE {0} CREATE BRANCH b",
-        "CALL spark_catalog.system.rewrite_data_files('{0}')",
-        "CALL system.remove_orphan_files(table => '{0}')",
-    ),
-    "delta": (
-        "OPTIMIZE {0}",
-        "VACUUM {0}",
-        "RESTORE TABLE {0} TO VERSION AS OF 0",
-        "ALTER TABLE {0} ADD CONSTRAINT c CHECK (id > 0)",
-    ),
-}
 
 
 def test_another_cluster_writes_nothing(lake: Stack, table: str) -> None:
@@ -364,6 +344,52 @@ def test_a_copy_of_an_iceberg_table_is_read_from_its_own_files(lake: Stack) -> N
         assert rows(cursor, everything) == now
         with pytest.raises(OperationalError, match="Cannot find snapshot"):
             rows(cursor, f"SELECT count(*) FROM {name} VERSION AS OF {known[0]}")
+
+
+def test_feeds_copy_whole_tables(
+    lake: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A write makes a copy stale at once; the next instance copies what the write changed."""
+    feeds = LakeFeeds(lake, tmp_path)
+    feeds.submit_clusters()
+    ways = {"lake.fed_iceberg": (C1, C4), "lake.fed_delta": (C2, C3)}
+    for name, (home, to) in ways.items():
+        format = name.removeprefix("lake.fed_")
+        run_sql(
+            lake,
+            f"USE CLUSTER {home}",
+            f"CREATE TABLE {name} (id INT, p STRING) USING {format} PARTITIONED BY (p)",
+            f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ id, 'a b' FROM range(3)",
+        )
+        for key, reason in (("p=${YEAR}", "#* is the whole table"), ("*", "Leave retention out")):
+            assert feeds.submit(format, home, to, f"catalog:lake:fed_{format}#{key}", KEPT) == 1
+            assert reason in capsys.readouterr().err
+        assert feeds.submit(format, home, to, f"catalog:lake:fed_{format}#*") == 0
+        feeds.schedule(format, "2024-01-01T00:00Z")
+    feeds.serve("2024-01-01T00:00Z")
+    for name, (_, to) in ways.items():
+        there, everything = f"USE CLUSTER {to}", f"SELECT * FROM {name} ORDER BY id"
+        assert run_sql(lake, there, everything) == [(0, "a b"), (1, "a b"), (2, "a b")]
+        read = run_sql(lake, there, f"SELECT DISTINCT input_file_name() FROM {name}")
+        assert read
+        assert all("/causeway-copies/lake.db/fed_" in path for (path,) in read)
+        run_sql(
+            lake,
+            f"DELETE FROM {name} WHERE id = 1",
+            f"ALTER TABLE {name} ADD COLUMN w INT",
+            f"INSERT INTO {name} VALUES (3, 'c', 7)",
+        )
+        with pytest.raises(OperationalError, match=f"CW105.*{name} is stale"):
+            run_sql(lake, there, everything)
+    assert feeds.lag("2024-01-01T03:30Z") == dict.fromkeys(ways, 2.5 * 3600)
+    feeds.serve("2024-01-01T03:30Z")
+    assert feeds.lag("2024-01-01T03:30Z") == dict.fromkeys(ways, 0.0)
+    for name, (_, to) in ways.items():
+        now = [(0, "a b", None), (2, "a b", None), (3, "c", 7)]
+        assert run_sql(lake, f"USE CLUSTER {to}", f"SELECT * FROM {name} ORDER BY id") == now
+        assert feeds.states(name.removeprefix("lake.fed_")) == {
+            "00:00": "SUCCEEDED", "01:00": "SKIPPED", "02:00": "SKIPPED", "03:00": "SUCCEEDED",
+        }  # fmt: skip
 
 
 def run_sql_in(lake: Stack, cluster: ClusterName, statement: str) -> None:

@@ -66,3 +66,33 @@ except Exception as error:
 else:
     print("appended", table.refresh().scan().to_arrow().num_rows)
 """
+
+MERGE = (
+    "MERGE INTO {0} t USING (SELECT 1 id, 'new' v, 'x' p UNION ALL SELECT 3, 'c', 'y') s"
+    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+WRITES = {
+    "": (
+        "INSERT INTO {0} SELECT * FROM {0}",
+        "INSERT OVERWRITE {0} SELECT * FROM {0}",
+        "UPDATE {0} SET v = 'z'",
+        "DELETE FROM {0} WHERE id = 2",
+        "DELETE FROM {0}",
+        "MERGE INTO {0} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "ALTER TABLE {0} ADD COLUMN other INT",
+        "ALTER TABLE {0} SET TBLPROPERTIES ('a' = 'b')",
+        "REPLACE TABLE {0} (id INT) USING {1}",
+    ),
+    "iceberg": (
+        "TRUNCATE TABLE {0}",
+        "ALTER TABLE {0} CREATE BRANCH b",
+        "CALL spark_catalog.system.rewrite_data_files('{0}')",
+        "CALL system.remove_orphan_files(table => '{0}')",
+    ),
+    "delta": (
+        "OPTIMIZE {0}",
+        "VACUUM {0}",
+        "RESTORE TABLE {0} TO VERSION AS OF 0",
+        "ALTER TABLE {0} ADD CONSTRAINT c CHECK (id > 0)",
+    ),
+}

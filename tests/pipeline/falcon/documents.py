@@ -1,6 +1,7 @@
 """Where the shared documents are, and small documents to break."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,10 @@ FEED = """<?xml version="1.0"?>
   <properties><property name="parallel" value="2"/></properties>
 </feed>
 """.replace("{{", "{").replace("}}", "}")
+
+DAILY = "ds=${YEAR}-${MONTH}-${DAY}-${HOUR};region=us"
+WHOLE = re.sub(r"\n *<(sla|late-arrival|retention) [^>]*>", "", FEED).replace(DAILY, "*")
+"""The feed of a table without partitions."""
 
 PROCESS = """<?xml version="1.0"?>
 <process name="summary" xmlns="uri:falcon:process:0.1">

@@ -73,6 +73,14 @@ def test_a_variable_that_is_no_date_selects_every_value() -> None:
     assert uri.template("x") == ("x/default/clicks/ds=${YEAR}-${MONTH}-${DAY};region=${region}")
 
 
+def test_a_star_is_a_table_without_partitions() -> None:
+    uri = catalog_uri.parse("catalog:default:clicks#*")
+    assert uri.whole
+    assert not catalog_uri.parse(HOURLY).whole
+    assert uri.partition(parse_time("2013-09-24T05:00Z")) == ()
+    assert str(uri) == "catalog:default:clicks#*"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -80,6 +88,8 @@ def test_a_variable_that_is_no_date_selects_every_value() -> None:
         "catalog:a:b",
         "catalog:a:b#",
         "catalog:a:b#ds",
+        "catalog:a:b#*;ds=1",
+        "catalog:a:b#ds=1;*",
         "catalog:a:b#ds=",
         "catalog:a:#d=1",
         "catalog:a:b#d=1;d=2",

@@ -21,11 +21,10 @@ from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
-from tests.pipeline.falcon.documents import CLUSTER, FEED
+from tests.pipeline.falcon.documents import CLUSTER, DAILY, FEED, WHOLE
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, submit
 
 SOURCE, TARGET = TableRef("src", "clicks"), TableRef("tgt", "clicks")
-DAILY = "ds=${YEAR}-${MONTH}-${DAY}-${HOUR};region=us"
 HOUR = timedelta(hours=1)
 NOON = START + 30 * HOUR
 
@@ -68,7 +67,8 @@ class Site:
                 self.store,
                 text.replace('write" endpoint="file:///', f'write" endpoint="file:///{name}'),
             )
-        feed = FEED.replace("catalog:tgt:clicks", "catalog:src:clicks") if shared else FEED
+        feed = WHOLE if uri == "*" else FEED
+        feed = feed.replace("catalog:tgt:clicks", "catalog:src:clicks") if shared else feed
         properties = "".join(f'<property name="{n}" value="{v}"/>' for n, v in options)
         feed = feed.replace("<properties>", f"<properties>{properties}")
         submit(self.store, feed.replace(DAILY, uri))

@@ -12,7 +12,7 @@ from pipeline.falcon.inputs import inputs_of, outputs_of
 from pipeline.scheduler.instances.instance import Action
 from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule, of_feed, of_process
 from tests.pipeline.exchange.documents import DELTA, exporting, importing
-from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, needs_documents
+from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, WHOLE, needs_documents
 from tests.pipeline.scheduler.worlds import START
 
 
@@ -54,6 +54,20 @@ def test_the_document_feed_has_768_replications() -> None:
         "primary-cluster": Frequency.parse("hours(1)"),
         "bcp-cluster": Frequency.parse("days(1)"),
     }
+
+
+def test_of_a_whole_table_the_newest_instance_runs_and_nothing_is_evicted() -> None:
+    text = WHOLE.replace(
+        "<properties>", '<properties><property name="partitionsPerRun" value="9"/>'
+    )
+    (found,) = of_feed(feed(text), START)
+    assert (found.key.action, found.order, found.together) == (
+        Action.REPLICATE,
+        Order.LAST_ONLY,
+        1,
+    )
+    ordered = text.replace("<properties>", '<properties><property name="order" value="FIFO"/>')
+    assert of_feed(feed(ordered), START)[0].order is Order.FIFO
 
 
 @needs_documents
