@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
+from conf.names import TableRef, parse_partition_name, partition_name
 from metastore.client.types import Partition, Table
 from metastore.placement.open_formats import DELTA, open_format
 from pipeline.copy.copy_catalog import data_location
@@ -41,9 +41,8 @@ class ReplicationRequest:
     become the n-th of the second (FA-R7); other keys stay as they are. All pairs have the same
     keys. Empty specs select every partition, or the unpartitioned table.
 
-    `location` is for a table that is created (default: below its database). `cluster` is the
-    default cluster of a target that Causeway routes by, so that its secondary copies become stale.
-    `between` are the names of the clusters of the source and of the target.
+    `location` is for a table that is created (default: below its database). `between` are the
+    names of the clusters of the source and of the target.
     """
 
     source: TableRef
@@ -52,7 +51,6 @@ class ReplicationRequest:
     location: str | None = None
     propagate_deletes: bool = False
     checksum: bool = True
-    cluster: ClusterName | None = None
     between: tuple[str, str] = ("", "")
 
     @property

@@ -5,23 +5,21 @@ partition's location. So no reader sees a gap, and a repeated run replaces the d
 """
 
 import json
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from conf.names import ClusterName, TableRef
 from conf.placement import read_partition_placement, read_placement
-from conf.write_ids import new_id
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
-from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.object_copy import ObjectCopy
+from pipeline.copy.own_writes import after_write, partition_write
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy
 from pipeline.copy.runs.lease import Lease
 from pipeline.copy.runs.staging import RunMarker, new_run, open_path
@@ -197,11 +195,11 @@ class ReplicaCatalog:
         if self._target_table() is None:
             self._create_table(source, copy.target, marks)
             return
-        with self._write_mark(None), self.target.exclusive(request.target):
+        with self.target.exclusive(request.target):
             table = self.target.get_table(request.target)
             self._add_columns(table)
             set_location(table, copy.target)
-            table.parameters = {**table.parameters, **marks}
+            table.parameters = {**after_write(table.parameters), **marks}
             self.target.alter_table(request.target, table)
 
     def _publish_partitions(self, partitions: Sequence[Partition], all_new: bool) -> None:
@@ -209,16 +207,17 @@ class ReplicaCatalog:
         it had none of them when the plan was made. May be repeated.
         """
         ref = self.plan.request.target
-        if all_new:
-            with suppress(AlreadyExists):  # added since, or by a call whose reply was lost
-                self.target.add_partitions(ref, partitions)
-                return
-        self._add_or_change(partitions)
-
-    def _add_or_change(self, partitions: Sequence[Partition]) -> None:
-        ref = self.plan.request.target
         table = self.target.get_table(ref)
         wanted = {each.name(table): each for each in partitions}
+        if all_new:
+            with suppress(AlreadyExists):  # added since, or by a call whose reply was lost
+                with self._write([*wanted], changes=False):
+                    self.target.add_partitions(ref, partitions)
+                return
+        self._add_or_change(table, wanted)
+
+    def _add_or_change(self, table: Table, wanted: Mapping[str, Partition]) -> None:
+        ref = table.ref
         existing = {each.name(table): each for each in self.target.get_partitions(ref, wanted)}
         added = [each for name, each in wanted.items() if name not in existing]
         changed = []
@@ -228,38 +227,25 @@ class ReplicaCatalog:
                 old.storage.columns = wanted[name].storage.columns
                 old.parameters = {**old.parameters, **wanted[name].parameters}
                 changed.append(old)
-        with self._write_mark([*wanted] if changed else []):
+        with self._write([*wanted], changes=bool(changed)):
             if added:
                 self.target.add_partitions(ref, added)
             if changed:
                 with self.target.exclusive(ref):
-                    self._keep_new_ids(table, changed)
+                    self._with_facts(table, changed)
                     self.target.alter_partitions(ref, changed)
 
-    def _keep_new_ids(self, table: Table, changed: Sequence[Partition]) -> None:
-        """The write mark has given the partitions new write ids."""
+    def _with_facts(self, table: Table, changed: Sequence[Partition]) -> None:
+        """Gives partitions the facts that they have now, with new write ids."""
         names = [each.name(table) for each in changed]
         current = {p.name(table): p for p in self.target.get_partitions(table.ref, names)}
         for each in changed:
             ids = placement_parameters(current[each.name(table)].parameters)
-            each.parameters = {**each.parameters, **ids}
+            each.parameters = after_write({**each.parameters, **ids})
 
-    @contextmanager
-    def _write_mark(self, names: Sequence[str] | None) -> Iterator[None]:
-        """Marks a write of the target in metastores that Causeway routes by (D10). `names` None
-        is the whole table.
-        """
-        cluster = self.plan.request.cluster
-        if cluster is None or names == []:
-            yield
-            return
-        facts, write_id = PlacementStore(self.target, cluster), new_id()
-        now = round(time.time(), 3)
-        facts.open_write(self.plan.request.target, write_id, names, now, f"replication {self.run}")
-        try:
-            yield
-        finally:
-            facts.close_write(self.plan.request.target, write_id, names)
+    def _write(self, names: Sequence[str], changes: bool) -> AbstractContextManager[None]:
+        ref, by = self.plan.request.target, f"replication {self.run}"
+        return partition_write(self.target, ref, names, changes, by)
 
     def _replica(self, table: Table, partition: Partition, copy: ObjectCopy) -> Partition:
         marks = {OF: fingerprint(copy.before)}

@@ -15,6 +15,7 @@ from conf.write_ids import new_id
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
+from pipeline.copy.own_writes import partition_write
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.catalog_uri import TableUri
 from pipeline.falcon.entities.cluster import Cluster
@@ -74,17 +75,26 @@ def register(
     """
     spec = instance_spec(table, uri, time)
     kinds = kinds_of(table.partition_keys)
+    by = f"partition of {location}"
+    for known in client.get_partitions(table.ref, spellings(spec, kinds)):
+        name = known.name(table)
+        with partition_write(client, table.ref, [name], changes=True, by=by):
+            _change(client, table, name, location)
+        return name
+    values = dict(canonical_spec(spec, kinds))
+    made = Partition.make(table, [values[key] for key in kinds], location, {})
+    with partition_write(client, table.ref, [made.name(table)], changes=False, by=by):
+        client.add_partitions(table.ref, [made], if_not_exists=True)
+    return made.name(table)
+
+
+def _change(client: CatalogClient, table: Table, name: str, location: str) -> None:
     with client.exclusive(table.ref):
-        for known in client.get_partitions(table.ref, spellings(spec, kinds)):
+        for known in client.get_partitions(table.ref, [name]):
             known.location = location
             kept = {k: v for k, v in known.parameters.items() if not _is_statistic(k)}
             known.parameters = {**kept, WRITE: new_id()}
             client.alter_partitions(table.ref, [known])
-            return known.name(table)
-    values = dict(canonical_spec(spec, kinds))
-    made = Partition.make(table, [values[key] for key in kinds], location, {})
-    client.add_partitions(table.ref, [made], if_not_exists=True)
-    return made.name(table)
 
 
 def _is_statistic(parameter: str) -> bool:

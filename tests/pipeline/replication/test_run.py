@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.placement import read_placement
 from database.history.work import CopyRecord
 from metastore.client.types import Partition
 from metastore.placement.placement_store import PlacementStore
@@ -149,22 +148,6 @@ def test_a_source_that_is_being_written_is_waited_for_and_refused() -> None:
     report = pair.run()
     assert isinstance(report.failed["ds=1"], WriteOpen)
     assert pair.seen() == {}
-
-
-def test_secondary_copies_of_the_target_become_stale() -> None:
-    cluster = ClusterName("B1")
-    pair = Pair()
-    pair.add("1", a="one")
-    pair.run(pair.request(cluster=cluster))
-    pair.files.write("file:///src/raw/ds=1/late", b"more")
-    before = read_placement(pair.target.tables[TARGET].parameters, cluster).write
-    part = read_placement(pair.target.parts[TARGET]["ds=1"].parameters, cluster).write
-    pair.run(pair.request(cluster=cluster))
-    after = read_placement(pair.target.tables[TARGET].parameters, cluster)
-    after_part = read_placement(pair.target.parts[TARGET]["ds=1"].parameters, cluster).write
-    assert (after.write, after_part) != (before, part)
-    assert not after.writing
-    assert pair.seen() == {"ds=1": {"a": b"one", "late": b"more"}}
 
 
 @pytest.mark.slow

@@ -1,13 +1,15 @@
 """Copies of feeds: which partitions are due, where they go, how fast."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from conf.names import ClusterName
-from conf.placement import read_partition_placement, read_placement
+from conf.placement import Copy, Placement, read_partition_placement, read_placement
+from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.link_files import Links
 from pipeline.copy.runs.staging import is_run
@@ -16,8 +18,10 @@ from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.instances.states import State
-from tests.pipeline.scheduler.actions.site import DAILY, HOUR, SOURCE, Site
+from tests.pipeline.scheduler.actions.site import DAILY, HOUR, SOURCE, TARGET, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
+
+BCP = ClusterName("c2")
 
 
 def test_each_hour_is_copied_when_it_exists(site: Site) -> None:
@@ -45,6 +49,58 @@ def test_late_data_is_copied_again(site: Site) -> None:
     first = site.store.instances(FEED_KEY, START, START + HOUR)
     (replication,) = [each for each in first if each.key.schedule.source]
     assert (replication.state, replication.run, replication.late) == (State.SUCCEEDED, 1, "clicks")
+
+
+def test_copies_of_a_replica_become_stale(site: Site) -> None:
+    """In the target's metastore other clusters may have copies of it."""
+    site.add(0, a="zero")
+    site.run(0)
+    facts = PlacementStore(cast(Any, site.target), BCP)
+    name = "ds=2013-09-24-06/region=us"
+    facts.change_partitions(TARGET, [name], lambda _, old: old.with_copy(_copy(old)))
+    assert _is_fresh(site, name)
+    before = read_placement(site.target.tables[TARGET].parameters, BCP)
+    site.files.write("file:///src/ds=2013-09-24-06/region=us/b", b"late")
+    site.run(1)
+    assert site.replicas()[name] == {"a": b"zero", "b": b"late"}
+    assert not _is_fresh(site, name)
+    after = read_placement(site.target.tables[TARGET].parameters, BCP)
+    assert not after.open
+    assert after.facts != before.facts, "caches read the partition again"
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_copies_of_a_whole_replica_become_stale(site: Site, added: bool) -> None:
+    """A copy of the table has neither a partition that is added nor one that is replaced."""
+    site.add(0, a="zero")
+    site.run(0)
+    facts = PlacementStore(cast(Any, site.target), BCP)
+    copied = facts.change_table(TARGET, lambda old: _uniform(old).with_copy(_copy(old)))
+    assert copied.is_fresh(copied.copies[0])
+    if added:
+        site.add(1, a="one")
+    else:
+        site.files.write("file:///src/ds=2013-09-24-06/region=us/b", b"late")
+    site.run(1)
+    after = read_placement(site.target.tables[TARGET].parameters, BCP)
+    assert not any(after.is_fresh(each) for each in after.copies)
+    assert not after.open
+
+
+def _uniform(placed: Placement) -> Placement:
+    return replace(placed, exceptions=frozenset())
+
+
+def _copy(placed: Placement) -> Copy:
+    return Copy(ClusterName("c9"), "file:///c9/copy", placed.version)
+
+
+def _is_fresh(site: Site, name: str) -> bool:
+    table = read_placement(site.target.tables[TARGET].parameters, BCP)
+    part = site.target.parts[TARGET][name]
+    placement = read_partition_placement(part.parameters, table, name)
+    (copy,) = placement.copies
+    return placement.is_fresh(copy)
 
 
 def test_a_free_key_selects_all_partitions_of_the_date(

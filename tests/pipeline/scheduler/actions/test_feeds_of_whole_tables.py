@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from conf.names import ClusterName
-from conf.placement import read_placement
+from conf.placement import Copy, read_placement
 from metastore.client.types import Table
 from metastore.placement.placement_store import PlacementStore
 from pipeline.falcon.documents import document
@@ -74,6 +74,22 @@ def test_each_instance_copies_the_table_as_it_is(
     site.run(3)
     details = [each.detail for each in site.store.instances(FEED_KEY, START + 3 * HOUR)]
     assert details == [f"{SOURCE if shared else TARGET} was up to date"]
+
+
+def test_copies_of_a_replica_become_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = WholeSite(tmp_path, monkeypatch, shared=False)
+    site.write("one")
+    site.run(0)
+    facts = PlacementStore(cast(Any, site.target), C2)
+    copy = Copy(ClusterName("c9"), "file:///c9/copy", "0")
+    placed = facts.change_table(TARGET, lambda old: old.with_copy(copy))
+    assert placed.is_fresh(placed.copies[0])
+    site.write("two")
+    site.run(1)
+    assert site.copied == {"a": b"two"}
+    _, after = facts.table(TARGET)
+    assert not after.is_fresh(after.copies[0])
+    assert not after.open
 
 
 @pytest.mark.parametrize("shared", [False, True])

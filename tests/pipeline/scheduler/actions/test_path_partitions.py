@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from conf.names import TableRef
-from conf.placement import WRITE
+from conf.names import ClusterName, TableRef
+from conf.placement import WRITE, Copy
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown
+from metastore.placement.placement_store import PlacementStore
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
@@ -30,6 +32,7 @@ from tests.pipeline.falcon.documents import CLUSTER, PROCESS
 from tests.pipeline.replication.test_directories import PATHS
 from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY, START, schedule, submit
 
+C2, C9 = ClusterName("c2"), ClusterName("c9")
 HOUR = timedelta(hours=1)
 LOGS = TableRef("web", "logs")
 URI = "catalog:web:logs#ds=${YEAR}-${MONTH}-${DAY};hour=${HOUR}"
@@ -111,11 +114,29 @@ def test_late_data_makes_copies_of_the_partition_stale(site: Site) -> None:
     site.add(0, "zero")
     site.run(0)
     (before,) = site.metastore.parts[LOGS].values()
+    facts, copy = PlacementStore(cast(Any, site.metastore), C2), Copy(C9, "file:///c9", "0/0")
+    facts.change_partitions(LOGS, [*site.partitions()], lambda _, old: old.with_copy(copy))
+    _, known = facts.table(LOGS)
     site.add(0, "late")
     site.run(1)
     (after,) = site.metastore.parts[LOGS].values()
+    assert facts.table(LOGS)[1].facts != known.facts, "caches read the partition again"
     assert site.partitions() == {"ds=2013-09-24/hour=6": {"a": b"late"}}
     assert before.parameters.get(WRITE) != after.parameters[WRITE]
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_copies_of_the_whole_table_become_stale(site: Site, added: bool) -> None:
+    site.add(0, "zero")
+    site.run(0)
+    facts, copy = PlacementStore(cast(Any, site.metastore), C2), Copy(C9, "file:///c9", "0")
+    facts.change_table(LOGS, lambda old: replace(old, exceptions=frozenset()).with_copy(copy))
+    site.add(int(added), "one")
+    site.run(1)
+    assert len(site.partitions()) == 1 + added
+    _, after = facts.table(LOGS)
+    assert not any(after.is_fresh(each) for each in after.copies)
+    assert not after.open
 
 
 def test_a_registration_is_repeated_until_it_succeeds(site: Site) -> None:

@@ -1,0 +1,51 @@
+"""Writes that the pipeline itself makes to tables, so that copies of what it changes become stale.
+
+A table without cluster facts has no copies, and gets no facts. One with facts names its primary.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from conf.names import ClusterName, TableRef
+from conf.placement import read_placement, rewritten_parameters, users_parameters
+from conf.write_ids import new_id
+from metastore.client.catalog_client import CatalogClient
+from metastore.placement.placement_store import PlacementStore
+
+_NO_CLUSTER = ClusterName("")
+
+
+@contextmanager
+def partition_write(
+    client: CatalogClient, ref: TableRef, names: Sequence[str], changes: bool, by: str
+) -> Iterator[None]:
+    """Marks a write of partitions of a table while they are added, or with `changes` replaced too
+    (D10). A partition that is new has no copies, unless they are of the whole table.
+
+    A process that dies leaves the mark, and no copy of the partitions is read until an operator
+    removes it (`causeway table writes`).
+    """
+    parameters = client.get_table(ref).parameters
+    placed = read_placement(parameters, _NO_CLUSTER)
+    whole = placed.uniform and placed.copies
+    if not names or not _has_facts(parameters) or not (changes or whole):
+        yield
+        return
+    facts, write_id = PlacementStore(client, _NO_CLUSTER), new_id()
+    facts.open_write(ref, write_id, names, round(time.time(), 3), by)
+    try:
+        yield
+    finally:
+        facts.close_write(ref, write_id, names)
+
+
+def after_write(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of a table or partition whose data the same change of the metastore replaces.
+    Only that makes its copies stale also when the change takes place after its caller gave up.
+    """
+    return rewritten_parameters(parameters, new_id()) if _has_facts(parameters) else {**parameters}
+
+
+def _has_facts(parameters: Mapping[str, str]) -> bool:
+    return users_parameters(parameters) != parameters
