@@ -5,15 +5,17 @@ A table without cluster facts has no copies, and gets no facts. One with facts n
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from conf.names import ClusterName, TableRef
-from conf.placement import read_placement, rewritten_parameters, users_parameters
+from conf.placement import OPEN_PREFIX, read_placement, rewritten_parameters, users_parameters
 from conf.write_ids import new_id
 from metastore.client.catalog_client import CatalogClient
+from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import PlacementStore
 
 _NO_CLUSTER = ClusterName("")
+_TABLE_WRITE = "replication"  # the id of its mark
 
 
 @contextmanager
@@ -38,6 +40,23 @@ def partition_write(
         yield
     finally:
         facts.close_write(ref, write_id, names)
+
+
+def begin_table_write(client: CatalogClient, ref: TableRef, by: str) -> None:
+    """Marks a write of a table, if it exists, until `end_table_write`. One run at a time writes it
+    so, and the next one ends what a run that died has left.
+    """
+    with suppress(NoSuchObject):
+        if _has_facts(client.get_table(ref).parameters):
+            facts = PlacementStore(client, _NO_CLUSTER)
+            facts.open_write(ref, _TABLE_WRITE, None, round(time.time(), 3), by)
+
+
+def end_table_write(client: CatalogClient, ref: TableRef, changed: bool) -> None:
+    """Ends such a write. The table may have been `changed` without a mark."""
+    parameters = client.get_table(ref).parameters
+    if (changed and _has_facts(parameters)) or OPEN_PREFIX + _TABLE_WRITE in parameters:
+        PlacementStore(client, _NO_CLUSTER).close_write(ref, _TABLE_WRITE, None)
 
 
 def after_write(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -66,6 +66,10 @@ class ReplicaTarget(Protocol):
 
     def state(self) -> ReplicaState: ...
 
+    def begin(self) -> None:
+        """Called before commits are added to a replica that has readers."""
+        ...
+
     def publish(self, state: ReplicaState, replica: str) -> bool:
         """Makes a directory the replica of the source in this state. Returns whether the source
         still has that version.
@@ -106,6 +110,7 @@ class Replicator:
             earlier = self._take_over(target)
             for _ in range(self.limits.attempts):
                 state = self._wait_for_writes(target)
+                target.begin()
                 replica, result = self._replicate(target, state, earlier)
                 lease.check()
                 if replica != state.replica:

@@ -4,14 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
-from conf.placement import users_parameters
-from conf.write_ids import new_id
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, NoSuchObject
-from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication, data_location
 from pipeline.copy.copy_record import CopyRoute
+from pipeline.copy.own_writes import begin_table_write, end_table_write
 from pipeline.copy.run import used_by
 from pipeline.copy.runs.staging import RunMarker, new_run, staging_of
 from pipeline.errors import NotCopyable
@@ -71,6 +69,9 @@ class SharedMetastoreReplica:
             busy=placement.writing,
         )
 
+    def begin(self) -> None:
+        """Nothing: the copy is stale, or has the version of the source in any case."""
+
     def publish(self, state: ReplicaState, replica: str) -> bool:
         new = Publication(TABLE_ITSELF, state.source, state.of, replica)
         return bool(self.objects.publish(self.table, self.cluster, [new]))
@@ -127,6 +128,10 @@ class CrossMetastoreReplica:
         replica = None if known is None else data_location(known)
         return ReplicaState(source, replica, of="", fresh=known is not None, busy=False)
 
+    def begin(self) -> None:
+        by = f"replication {self.marker.run}"
+        begin_table_write(self.target, self.request.target, by)
+
     def publish(self, state: ReplicaState, replica: str) -> bool:
         request = self.request
         known = _table(self.target, request.target)
@@ -149,8 +154,8 @@ class CrossMetastoreReplica:
         return frozenset() if known is None else frozenset({data_location(known)})
 
     def update_metadata(self, changed: bool) -> None:
-        """Gives the target the source's columns and partitions. With new commits (`changed`)
-        copies of the target become stale.
+        """Gives the target the source's columns and partitions. With new commits (`changed`), also
+        those of a run that died before this, copies of the target become stale.
         """
         with self.target.exclusive(self.request.target):
             table = self.target.get_table(self.request.target)
@@ -158,10 +163,9 @@ class CrossMetastoreReplica:
                 table.storage.columns = self._change.columns
                 table.parameters = {**table.parameters, **self._change.parameters}
                 self.target.alter_table(table.ref, table)
-        if changed:
-            self._mark_rewritten(table)
         if table.partition_keys:
             self._update_partitions(table)
+        end_table_write(self.target, table.ref, changed)
 
     def _update_partitions(self, table: Table) -> None:
         wanted = dict(self._wanted(data_location(table)))
@@ -184,11 +188,6 @@ class CrossMetastoreReplica:
         if moved:
             self.target.alter_partitions(table.ref, moved)
         return gone
-
-    def _mark_rewritten(self, table: Table) -> None:
-        if table.parameters != users_parameters(table.parameters):
-            fresh_id, facts = new_id(), PlacementStore(self.target, ClusterName(""))
-            facts.change_table(table.ref, lambda old: old.rewritten(fresh_id))
 
     def _wanted(self, replica: str) -> Iterator[tuple[str, Partition]]:
         """The source's partitions, with their locations in the replica."""

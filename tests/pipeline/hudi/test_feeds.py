@@ -2,13 +2,17 @@
 
 import shutil
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from conf.placement import Placement, write_placement
+from conf.names import ClusterName
+from conf.placement import Copy, Placement, read_placement, write_placement
 from database.history.work import CopyRecord
 from metastore.client.types import Table
+from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.copy_job import JobContext
 from pipeline.errors import NotCopyable, WriteOpen
@@ -16,7 +20,9 @@ from pipeline.hudi.hudi_targets import SharedMetastoreReplica
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.table.table import open_table
 from tests.pipeline.copy.fakes import Killed
-from tests.pipeline.hudi.feed_site import BUCKET, C1, ROOT, TRIPS, Seen, Site
+from tests.pipeline.hudi.feed_site import BUCKET, C1, C2, ROOT, TRIPS, Seen, Site
+
+C9 = ClusterName("c9")
 
 
 @pytest.fixture(params=[True, False], ids=["one metastore", "two"])
@@ -165,9 +171,9 @@ def test_killed_at_every_effect(
     tmp_path: Path, shared: bool, first: bool, bucket: str | None
 ) -> None:
     """No reader sees a part; the next run sends only what was not there."""
-    count = effects_of(tmp_path / "all", shared, first, bucket)
-    assert count > 15
-    for kill in range(1, count + 1):
+    effects = effects_of(tmp_path / "all", shared, first, bucket)
+    assert effects > 15
+    for kill in range(1, effects + 1):
         folder = tmp_path / str(kill)
         site = Site(folder, shared, bucket=bucket)
         allowed = [("100",)]
@@ -197,6 +203,47 @@ def test_killed_at_every_effect(
         assert site.seen(where) == allowed[-1]
         assert len(site.sent()) == len(set(site.sent())), f"killed at {kill}"
         shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+def test_killed_at_every_effect_no_copy_of_a_replica_is_fresh_with_fewer_commits(
+    tmp_path: Path,
+) -> None:
+    """A secondary copy of the replica, in the other metastore."""
+    for kill in count(1):
+        site = Site(tmp_path / str(kill), shared=False)
+        allowed = history(site)
+        facts = PlacementStore(cast(Any, site.there), C2)
+        uniform = Placement(C2, exceptions=frozenset()).with_copy(Copy(C9, "file:///c9", "0"))
+        facts.change_table(TRIPS, lambda _, uniform=uniform: uniform)  # type: ignore[misc]
+        assert is_copied(site)
+
+        def watch(site: Site = site, old: Seen = allowed[0]) -> None:
+            where = site.replica()
+            assert where is not None
+            assert site.seen(where) == old or not is_copied(site)
+
+        site.effects.watch = watch
+        site.effects.kill_at = site.effects.count + kill
+        try:
+            site.replicate()
+        except Killed:
+            killed = True
+        else:
+            killed = False
+        site.effects.kill_at = None
+        watch()
+        site.replicate()
+        assert not is_copied(site)
+        assert not read_placement(site.there.tables[TRIPS].parameters, C2).open
+        if not killed:
+            break
+    assert kill > 15
+
+
+def is_copied(site: Site) -> bool:
+    placed = read_placement(site.there.tables[TRIPS].parameters, C2)
+    return any(placed.is_fresh(each) for each in placed.copies)
 
 
 def cleaned_and_archived(site: Site) -> list[set[str]]:
@@ -230,8 +277,8 @@ def test_killed_at_every_effect_while_the_source_cleans_and_archives(
     cleaned_and_archived(site)
     before = site.effects.count
     site.replicate()
-    count = site.effects.count - before
-    for kill in range(1, count + 1):
+    effects = site.effects.count - before
+    for kill in range(1, effects + 1):
         folder = tmp_path / str(kill)
         site = Site(folder, shared)
         allowed = cleaned_and_archived(site)
