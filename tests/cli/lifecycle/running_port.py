@@ -13,15 +13,13 @@ from conf.settings.security.operator_access import OperatorAccess
 from conf.settings.security.transports import Transports
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
 from tests.secret_files import private, readable
 
-FIRST = parse_time("2013-09-25T00:00Z")
 Port = tuple[str, list[tuple[str, str, bool]]]
 
 

@@ -12,9 +12,8 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.test_entity import causeway
-from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
 
-FIRST = parse_time("2013-09-25T00:00Z")
 SUMMARY = ("process", "summary")
 AT = ("--start", "2013-09-25T00:00Z")
 

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.test_entity import causeway
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
-from tests.pipeline.scheduler.worlds import PROCESS_KEY, START, any_engine, no_outside
+from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, START, any_engine, no_outside
 
 ROOT = Path(__file__).parents[3]
-FIRST = parse_time("2013-09-25T00:00Z")
 
 
 @pytest.fixture

@@ -18,16 +18,14 @@ from console.errors import Refused, SourceDown
 from console.sources import lifecycle_client
 from console.sources.lifecycle_client import LifecycleClient
 from database.errors import StoreUnavailable
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
 from tests.console.fake_sources import settings_of
-from tests.pipeline.scheduler.worlds import FEED_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.worlds import FEED_KEY, FIRST, FakeActions, schedule, stocked
 from tests.secret_files import private, readable
 
 T = TypeVar("T")
-FIRST = parse_time("2013-09-25T00:00Z")
 Ask = Callable[[Callable[[LifecycleClient], Awaitable[Any]]], Any]
 
 

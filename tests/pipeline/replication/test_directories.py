@@ -29,9 +29,8 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule, submit
+from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, schedule, submit
 
-HOUR = timedelta(hours=1)
 PATHS = (
     FEED.replace(
         '<table uri="catalog:tgt:clicks#ds=${YEAR}-${MONTH}-${DAY}-${HOUR};region=us"/>',

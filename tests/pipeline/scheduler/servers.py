@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
 
 from database.errors import StoreUnavailable
 from pipeline.scheduler.clock import SetClock
@@ -11,7 +10,6 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY, FakeActions
 
-HOUR = timedelta(hours=1)
 FAST = Limits(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
 
 

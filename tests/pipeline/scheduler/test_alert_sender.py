@@ -17,7 +17,6 @@ import pytest
 
 from conf.settings.lifecycle import MailTls
 from conf.topology import Endpoint
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.alert_sender import AlertSender, MailServer, mail, webhook
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
@@ -27,6 +26,7 @@ from tests import secret_files
 from tests.pipeline.falcon.documents import PROCESS
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
     PROCESS_KEY,
     START,
     FakeActions,
@@ -35,7 +35,6 @@ from tests.pipeline.scheduler.worlds import (
 )
 from tests.proxy import certificates
 
-FIRST = parse_time("2013-09-25T00:00Z")
 Events = list[Mapping[str, object]]
 
 

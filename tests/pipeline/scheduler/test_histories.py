@@ -1,7 +1,6 @@
 """Random histories of writes, late writes, failures and evictions: no data is ever lost."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from pipeline.scheduler import entity_service
 from pipeline.scheduler.instances.states import Event, State
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.actions.site import SOURCE, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
+from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, schedule
 
-HOUR = timedelta(hours=1)
 CUTOFF = 4  # hours, of the feed
 KEPT = 5  # hours, at the source
 

@@ -1,6 +1,6 @@
 """The lag is the age of the oldest instance whose data the target lacks."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.scheduler.clock import SetClock
@@ -12,9 +12,7 @@ from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, FakeActions, schedule, stocked
-
-HOUR = timedelta(hours=1)
+from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, FakeActions, schedule, stocked
 
 
 def lag_at(store: Store, now: datetime) -> Lag:

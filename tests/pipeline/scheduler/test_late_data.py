@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.instance import Action
 from pipeline.scheduler.instances.states import State
@@ -13,9 +12,11 @@ from pipeline.scheduler.server import SchedulerServer
 from pipeline.scheduler.store import store as store_module
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
-from tests.pipeline.scheduler.servers import FAST, HOUR, settle
+from tests.pipeline.scheduler.servers import FAST, settle
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
+    HOUR,
     PROCESS_KEY,
     START,
     FakeActions,
@@ -46,11 +47,10 @@ def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
 
 
 def test_late_data_runs_the_late_workflow(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
+    schedule(store, PROCESS_KEY, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
     settle(store, actions, clock)
-    actions.looks[first] = "v2"
+    actions.looks[FIRST] = "v2"
     clock.move(HOUR)
     settle(store, actions, clock)
     one = store.instances(PROCESS_KEY)[0]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from conf.names import ClusterName, TableRef
-from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.documents import document
 from pipeline.retention.plan import Evict, EvictCopy, RetentionPlan
 from pipeline.scheduler.actions.work import Task
@@ -18,15 +17,14 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
+    HOUR,
     PROCESS_KEY,
     START,
     FakeActions,
     schedule,
     stocked,
 )
-
-FIRST = parse_time("2013-09-25T00:00Z")
-HOUR = timedelta(hours=1)
 
 
 def planned(task: Task) -> RetentionPlan:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import ActionFailed, AnotherCopyRuns, SparkLost
-from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
 from pipeline.lease import WorkLease
@@ -22,9 +21,11 @@ from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
-from tests.pipeline.scheduler.servers import FAST, HOUR, begin, settle, states, wait_for
+from tests.pipeline.scheduler.servers import FAST, begin, settle, states, wait_for
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
+    HOUR,
     PROCESS_KEY,
     START,
     FakeActions,
@@ -46,11 +47,11 @@ def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
     store: Store,
 ) -> None:
     schedule(store, FEED_KEY)
-    schedule(store, PROCESS_KEY, parse_time("2013-09-25T00:00Z"))
+    schedule(store, PROCESS_KEY, FIRST)
     actions = FakeActions()
     actions.places = lambda task: ["a table"] if task.schedule.key.source else []
     actions.gate = threading.Event()
-    clock = SetClock(parse_time("2013-09-25T00:00Z"))
+    clock = SetClock(FIRST)
     with SchedulerServer(store, actions, clock, "one", FAST) as service:
 
         def runs_both_kinds() -> bool:
@@ -143,9 +144,8 @@ def test_instances_wait_for_their_partition(store: Store) -> None:
 
 
 def test_a_process_runs_its_day_with_retries(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
+    schedule(store, PROCESS_KEY, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
     actions.fail = lambda task: "not yet" if task.instance.attempt < 3 else None
     for minutes in (0, 10, 20):
         clock.move(timedelta(minutes=minutes))
@@ -159,9 +159,8 @@ def test_a_process_runs_its_day_with_retries(store: Store) -> None:
 
 
 def test_a_final_failure_is_final(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
+    schedule(store, PROCESS_KEY, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
     actions.fail = lambda _: "broken"
     for _ in range(8):
         settle(store, actions, clock)
@@ -232,14 +231,13 @@ def test_what_is_not_replicated_yet_is_held_from_eviction(store: Store) -> None:
 
 
 def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
+    schedule(store, PROCESS_KEY, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
     actions.gate = threading.Event()
     with SchedulerServer(store, actions, clock, "one", FAST) as service:
         begin(service, actions)
         done, refused = entity_service.change_instances(
-            store, store.instances(PROCESS_KEY), Event.KILL, first, "ann"
+            store, store.instances(PROCESS_KEY), Event.KILL, FIRST, "ann"
         )
         assert (len(done), refused) == (1, [])
         wait_for(lambda: all(lease.lost for lease in actions.leases))
@@ -265,7 +263,7 @@ def test_a_missed_service_level_is_reported(store: Store) -> None:
 
 def test_one_broken_entity_does_not_stop_the_others(store: Store) -> None:
     schedule(store, FEED_KEY)
-    schedule(store, PROCESS_KEY, parse_time("2013-09-25T00:00Z"))
+    schedule(store, PROCESS_KEY, FIRST)
     changed = FEED.replace('name="c1" type', 'name="c2" type').replace(
         'name="c2" type="target"', 'name="c1" type="target"'
     )
@@ -273,7 +271,7 @@ def test_one_broken_entity_does_not_stop_the_others(store: Store) -> None:
     broken = changed.replace('<cluster name="c1"', '<cluster name="c9"')
     assert store.put(replace(row, document=broken.encode(), version=row.version + 1))
     reported: list[str] = []
-    clock = SetClock(parse_time("2013-09-25T00:00Z"))
+    clock = SetClock(FIRST)
     with SchedulerServer(
         store, FakeActions(), clock, "one", FAST, lambda event: reported.append(str(event))
     ) as service:

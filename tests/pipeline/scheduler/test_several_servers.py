@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.servers import FAST, HOUR, Unrenewing, begin, settle, states, wait_for
+from tests.pipeline.scheduler.servers import FAST, Unrenewing, begin, settle, states, wait_for
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
+    HOUR,
     PROCESS_KEY,
     START,
     FakeActions,
@@ -26,10 +27,9 @@ def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
     """Two processes with one output take turns, also on two servers."""
     second = PROCESS_KEY.__class__(PROCESS_KEY.kind, "other")
     submit(store, PROCESS.replace('name="summary"', 'name="other"'))
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    schedule(store, second, first)
-    actions, clock = FakeActions(), SetClock(first)
+    schedule(store, PROCESS_KEY, FIRST)
+    schedule(store, second, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
     actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
     servers = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
     for _ in range(4):
@@ -46,9 +46,8 @@ def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
 
 
 def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store, path: Path) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    actions, clock = FakeActions(), SetClock(first)
+    schedule(store, PROCESS_KEY, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
     actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
     dead = SchedulerServer(Unrenewing(str(path)), actions, clock, "dead", Limits(lease=3.0))
     begin(dead, actions)
@@ -64,9 +63,8 @@ def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None
     """The first stops renewing, as if its machine were gone; its late report is refused. One
     round of `serve --once` is enough: it does not end while the dead one's lease still holds.
     """
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    clock, stuck, healthy = SetClock(first), FakeActions(), FakeActions()
+    schedule(store, PROCESS_KEY, FIRST)
+    clock, stuck, healthy = SetClock(FIRST), FakeActions(), FakeActions()
     stuck.gate = threading.Event()
     dead = SchedulerServer(Unrenewing(str(path)), stuck, clock, "dead", Limits(lease=5.0))
     begin(dead, stuck)
@@ -83,9 +81,8 @@ def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None
 
 
 def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    clock, actions = SetClock(first), FakeActions()
+    schedule(store, PROCESS_KEY, FIRST)
+    clock, actions = SetClock(FIRST), FakeActions()
     actions.gate = threading.Event()
     with SchedulerServer(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
         begin(busy, actions)
@@ -100,9 +97,8 @@ def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
 
 
 def test_a_stopping_server_frees_its_instances(store: Store) -> None:
-    first = parse_time("2013-09-25T00:00Z")
-    schedule(store, PROCESS_KEY, first)
-    clock, actions = SetClock(first), FakeActions()
+    schedule(store, PROCESS_KEY, FIRST)
+    clock, actions = SetClock(FIRST), FakeActions()
     actions.gate = threading.Event()
     service = SchedulerServer(store, actions, clock, "one", Limits(lease=3600))
     begin(service, actions)

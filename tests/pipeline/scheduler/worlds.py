@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from pipeline.errors import ActionFailed
@@ -19,6 +19,8 @@ from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 FEED_KEY = EntityKey(Kind.FEED, "clicks")
 PROCESS_KEY = EntityKey(Kind.PROCESS, "summary")
 START = parse_time("2013-09-24T06:00Z")
+FIRST = parse_time("2013-09-25T00:00Z")  # the first instance of the process
+HOUR = timedelta(hours=1)
 
 
 def no_outside(*_: object) -> tuple[()]:

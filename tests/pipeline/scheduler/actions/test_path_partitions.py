@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,10 +29,9 @@ from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, PROCESS
 from tests.pipeline.replication.test_directories import PATHS
-from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY, START, schedule, submit
+from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, PROCESS_KEY, START, schedule, submit
 
 C2, C9 = ClusterName("c2"), ClusterName("c9")
-HOUR = timedelta(hours=1)
 LOGS = TableRef("web", "logs")
 URI = "catalog:web:logs#ds=${YEAR}-${MONTH}-${DAY};hour=${HOUR}"
 FEED = PATHS.replace(

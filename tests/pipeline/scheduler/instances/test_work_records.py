@@ -1,12 +1,11 @@
 """What a lifecycle server records of instances that ended: the history and telemetry get it."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from conf.logs.log_fields import log_fields, trace_id
 from database.history.work import InstanceRecord
 from pipeline.errors import ActionFailed
-from pipeline.falcon.calendar import parse_time
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Done, Result, Task
@@ -19,15 +18,14 @@ from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
+    HOUR,
     PROCESS_KEY,
     START,
     FakeActions,
     schedule,
     stocked,
 )
-
-FIRST = parse_time("2013-09-25T00:00Z")
-HOUR = timedelta(hours=1)
 
 
 class Kept:

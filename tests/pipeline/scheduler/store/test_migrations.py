@@ -13,16 +13,14 @@ from sqlalchemy import text
 
 from database.database import open_database
 from database.errors import StoreUnavailable
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.instances.outcomes import recover
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import TABLES
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY
+from tests.pipeline.scheduler.worlds import FEED_KEY, FIRST, PROCESS_KEY
 
 STORES = Path(__file__).parent / "stores"
-FIRST = parse_time("2013-09-25T00:00Z")
 
 
 @pytest.fixture

@@ -2,13 +2,11 @@
 
 import threading
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from database.errors import StoreUnavailable
-from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
 from pipeline.scheduler.instances.changes import move
@@ -21,15 +19,14 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
+    FIRST,
+    HOUR,
     PROCESS_KEY,
     START,
     FakeActions,
     schedule,
     stocked,
 )
-
-FIRST = parse_time("2013-09-25T00:00Z")
-HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
