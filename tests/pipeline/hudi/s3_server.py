@@ -117,6 +117,17 @@ def running_s3() -> Iterator[S3Server]:
             moto.wait(60)
 
 
+def site(s3: S3Server, folder: Path) -> str:
+    """A directory of Hadoop's settings."""
+    folder.mkdir()
+    entries = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in s3.settings.items()
+    )
+    (folder / "core-site.xml").write_text(f"<configuration>{entries}</configuration>")
+    return str(folder)
+
+
 # Ends with its parent: its standard input ends then.
 _SERVE = """
 import logging, os, sys, threading

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -26,21 +25,9 @@ from pipeline.hudi.table.s3.s3_storage import S3Storage
 from pipeline.hudi.table.storage import HudiStorage, LocalStorage
 from pipeline.hudi.table.table import HudiTable, open_for_changes, open_table
 from tests.pipeline.hudi.conftest import FakeTable, RowTable
-from tests.pipeline.hudi.s3_server import BUCKET, SECRET, Request, S3Server, running_s3
+from tests.pipeline.hudi.s3_server import BUCKET, SECRET, Request, S3Server, site
 
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[4] / "shared")) / "hudi"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with running_s3() as server:
-        yield server
-
-
-@pytest.fixture
-def s3(server: S3Server) -> Iterator[S3Server]:
-    yield server
-    server.reset()
 
 
 def storage(s3: S3Server, **changed: object) -> S3Storage:
@@ -56,17 +43,6 @@ def uploaded(s3: S3Server, table: FakeTable) -> str:
 def rows(target: Path) -> list[tuple[str, str, int]]:
     found = pq.read_table(target).to_pylist()
     return sorted((row["_hoodie_commit_time"], row["key"], row["value"]) for row in found)
-
-
-def site(s3: S3Server, folder: Path) -> str:
-    """A directory of Hadoop's settings."""
-    folder.mkdir()
-    entries = "".join(
-        f"<property><name>{name}</name><value>{value}</value></property>"
-        for name, value in s3.settings.items()
-    )
-    (folder / "core-site.xml").write_text(f"<configuration>{entries}</configuration>")
-    return str(folder)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -21,22 +21,9 @@ from pipeline.hudi.table.open_storage import HADOOP
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
 from tests.pipeline.hudi.conftest import RowTable
-from tests.pipeline.hudi.s3_server import BUCKET, SECRET, Request, S3Server, running_s3
-from tests.pipeline.hudi.test_s3 import site
+from tests.pipeline.hudi.s3_server import BUCKET, SECRET, Request, S3Server, site
 
 Rows = list[tuple[str, str, int]]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with running_s3() as server:
-        yield server
-
-
-@pytest.fixture
-def s3(server: S3Server) -> Iterator[S3Server]:
-    yield server
-    server.reset()
 
 
 @pytest.fixture

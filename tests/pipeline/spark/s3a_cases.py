@@ -25,21 +25,9 @@ from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 from tests.class_archive import class_path
 from tests.pipeline.hudi.conftest import RowTable
-from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server, running_s3
+from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server
 from tests.pipeline.spark.test_hdfs import C2, DATA, DeltaDesk, Desk, IcebergDesk, T
 from tests.pipeline.spark.test_s3a import s3a_jars
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with running_s3() as server:
-        yield server
-
-
-@pytest.fixture
-def s3(server: S3Server) -> Iterator[S3Server]:
-    yield server
-    server.reset()
 
 
 @pytest.fixture(scope="module")
