@@ -26,6 +26,7 @@ from proxy.limits import Limits
 from proxy.protocol import replies
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.messages import decode_message
+from proxy.protocol.types import FETCH_LOG, OperationState
 from proxy.server.listeners import ListenAddresses
 from proxy.server.peers import ALONE, WorkerGroup
 from proxy.statement.copies.copier import Copier
@@ -196,11 +197,7 @@ class Client:
 
     async def execute(self, sql: str, run_async: bool = False) -> Struct:
         request = Struct(
-            {
-                1: (STRUCT, self.session),
-                2: (STRING, sql.encode()),
-                4: (BOOL, run_async),
-            }
+            {1: (STRUCT, self.session), 2: (STRING, sql.encode()), 4: (BOOL, run_async)}
         )
         return await self.call("ExecuteStatement", request)
 
@@ -211,6 +208,15 @@ class Client:
             request.set(3, I64, more.get("rows", 1000))
             request.set(4, I16, more.get("kind", 0))
         return await self.call(name, request)
+
+    async def state(self, operation: Struct) -> OperationState:
+        status: Any = await self.on("GetOperationStatus", operation)
+        return OperationState(status.get(2))
+
+    async def log(self, operation: Struct) -> list[str]:
+        reply: Any = await self.on("FetchResults", operation, kind=FETCH_LOG)
+        ((_, lines),) = reply.get(3).get(3)[0].fields.values()
+        return [each.decode() for each in lines.get(1)]
 
     async def info(self, kind: int = 17) -> Struct:
         """The reply to GetInfo, by which `Connection.isValid` tests a connection."""

@@ -48,8 +48,7 @@ def test_statements_that_were_closed_are_no_load() -> None:
         operation = await client.operation(BOTH, run_async=True)
         await until(lambda: sum(counts(there)) == 4)
         assert counts(there) == [3, 1]  # both are expected to take the same again
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.RUNNING
+        assert await client.state(operation) == OperationState.RUNNING
 
     play(scenario, choice=ClusterChoice.COST)
 

@@ -21,7 +21,7 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(call: str, run_asyn
         operation = await client.operation("SELECT * FROM w", run_async)
         state = None
         while state != OperationState.FINISHED:
-            state = (await client.on("GetOperationStatus", operation)).get(2)
+            state = await client.state(operation)
             assert state != OperationState.ERROR
         assert column_length(await client.on("FetchResults", operation)) == 1
         assert world.east.statements[-2:] == ["SET a=1", "SELECT * FROM w"]

@@ -1,13 +1,11 @@
 """A statement beyond a limit is ended, and its client receives the reason."""
 
-from typing import Any
-
 from conf.access.document import rules_of
 from conf.access.quotas import UserQuota
 from conf.access.rules import AccessRules
 from proxy.limits import Limits, with_quota
-from proxy.protocol.types import FETCH_LOG, OperationState
-from tests.proxy.fakes import Client, World, column_length, error_of, play, until
+from proxy.protocol.types import OperationState
+from tests.proxy.fakes import World, column_length, error_of, play, until
 from thriftcodec.values import STRUCT, Struct
 
 
@@ -138,16 +136,6 @@ def test_a_quota_bounds_the_statements_at_once_and_a_minute() -> None:
     play(scenario, access=rules_of({"quotas": [once, minute]}))
 
 
-async def state(client: Client, operation: Struct) -> object:
-    return (await client.on("GetOperationStatus", operation)).get(2)
-
-
-async def log(client: Client, operation: Struct) -> list[str]:
-    reply: Any = await client.on("FetchResults", operation, kind=FETCH_LOG)
-    ((_, typed),) = reply.get(3).get(3)[0].fields.values()
-    return [each.decode() for each in typed.get(1)]
-
-
 def test_statements_beyond_a_quota_wait_for_their_turn() -> None:
     async def scenario(world: World) -> None:
         world.east.sleeping |= {"SELECT long", "SELECT longer"}
@@ -159,15 +147,15 @@ def test_statements_beyond_a_quota_wait_for_their_turn() -> None:
         refused = str(error_of(await other.execute("SELECT 1")))
         assert "[CW207] 2 statements of the user ann wait, which is the limit." in refused
         for operation, ahead in ((second, 0), (third, 1)):
-            assert await state(client, operation) == OperationState.RUNNING
-            (line,) = await log(client, operation)
+            assert await client.state(operation) == OperationState.RUNNING
+            (line,) = await client.log(operation)
             assert line.startswith("Waiting: The user ann has 1 statements running")
             assert line.endswith(f" {ahead} more are ahead.")
         await client.on("CancelOperation", second)
-        assert await state(client, second) == OperationState.CANCELED
+        assert await client.state(second) == OperationState.CANCELED
         assert running(world) == ["SELECT long"]
         await client.on("CancelOperation", first)
-        while await state(client, third) == OperationState.RUNNING:
+        while await client.state(third) == OperationState.RUNNING:
             pass  # each status waits a little
         assert column_length(await other.on("FetchResults", third)) == 1
         assert await client.rows("SELECT 1") == 1
@@ -187,7 +175,7 @@ def test_a_session_that_is_closed_leaves_the_queue() -> None:
         await other.call("CloseSession", Struct({1: (STRUCT, other.session)}))
         second = await client.operation("SELECT 1", run_async=True)  # the queue has one place
         await client.on("CancelOperation", first)
-        while await state(client, second) == OperationState.RUNNING:
+        while await client.state(second) == OperationState.RUNNING:
             pass  # each status waits a little
         assert column_length(await client.on("FetchResults", second)) == 1
         assert "SELECT longer" not in running(world)

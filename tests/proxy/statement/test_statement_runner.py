@@ -57,12 +57,10 @@ def test_polls_are_answered_promptly_and_cancelling_is_prompt() -> None:
         world.east.poll_time = 1e6  # its own polls do not come back
         operation = await client.operation("SELECT long", run_async=True)
         await until(lambda: ("ann", "GetOperationStatus", "") in world.east.log)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.RUNNING
+        assert await client.state(operation) == OperationState.RUNNING
         await client.on("CancelOperation", operation)
         await client.on("CancelOperation", operation)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.CANCELED
+        assert await client.state(operation) == OperationState.CANCELED
         assert await client.rows("SELECT 1") == 1
 
     play(scenario)
@@ -76,7 +74,7 @@ def test_a_select_of_literals_is_one_call_to_its_cluster(run_async: bool) -> Non
         operation = await client.operation("SELECT 1, 'a' AS b", run_async)
         state = None
         while state != OperationState.FINISHED:
-            state = (await client.on("GetOperationStatus", operation)).get(2)
+            state = await client.state(operation)
         assert column_length(await client.on("FetchResults", operation)) == 1
         calls = [call for _, call, text in world.east.log if "SET" not in text]
         assert calls[:3] == ["OpenSession", "ExecuteStatement", "GetResultSetMetadata"]
@@ -107,8 +105,7 @@ def test_a_select_of_literals_waits_for_a_busy_cluster() -> None:
         world.east.hangs_at = "ExecuteStatement"
         operation = await client.operation("SELECT 1", run_async=True)
         await asyncio.sleep(0.4)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.RUNNING
+        assert await client.state(operation) == OperationState.RUNNING
 
     play(scenario, Limits(call=0.1))
 
@@ -132,11 +129,9 @@ def test_a_select_of_literals_is_cancelled_at_once() -> None:
         await client.operation("SELECT count(1)")
         world.east.hangs_at = "ExecuteStatement"
         operation = await client.operation("SELECT 1", run_async=True)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.RUNNING
+        assert await client.state(operation) == OperationState.RUNNING
         await client.on("CancelOperation", operation)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.CANCELED
+        assert await client.state(operation) == OperationState.CANCELED
 
     play(scenario)
 

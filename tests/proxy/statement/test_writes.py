@@ -18,8 +18,7 @@ async def writing(world: World, number: int) -> tuple[Client, Struct]:
     world.west.sleeping.add(sql)
     client = await world.client()
     operation = await client.operation(sql, run_async=True)
-    status = await client.on("GetOperationStatus", operation)
-    assert status.get(2) == OperationState.RUNNING
+    assert await client.state(operation) == OperationState.RUNNING
     return client, operation
 
 
@@ -52,7 +51,7 @@ def test_writes_of_a_table_run_one_after_the_other() -> None:
         client, operation = operations[3]
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
-            state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
+            state = await client.state(operation)
         assert state == OperationState.FINISHED
 
     play(scenario, Limits(linger=0.0, first_poll=0.01))
@@ -142,8 +141,7 @@ def test_a_cancelled_write_stays_open_a_little_longer() -> None:
         operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
         await until(lambda: bool(world.west.statements))
         await client.on("CancelOperation", operation)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.CANCELED
+        assert await client.state(operation) == OperationState.CANCELED
         await client.rows("SELECT 1")
         assert "close default.w" not in world.metastore.log
 
@@ -161,7 +159,7 @@ def test_a_write_with_an_unknown_end_stays_open(monkeypatch: pytest.MonkeyPatch)
         await world.west.stop()
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
-            state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
+            state = await client.state(operation)
         assert state == OperationState.ERROR
         await asyncio.sleep(0.2)
         assert world.metastore.log == ["open default.w", "forget default.w"]
@@ -193,7 +191,7 @@ def test_a_write_whose_cluster_stays_away_is_recovered_when_it_answers(
         await until(lambda: "close default.w" in world.metastore.log)
         assert "CloseSession" in [call for _, call, _ in world.west.log]
         assert world.metastore.log.count("close default.w") == 1
-        state = (await client.on("GetOperationStatus", operation)).get(2)
+        state = await client.state(operation)
         assert state == OperationState.ERROR
 
     play(scenario, Limits(linger=0.0))
@@ -236,7 +234,7 @@ def test_a_lost_write_fails_at_once_and_is_closed_when_no_server_knows_it(
         world.west.operations.clear()  # as a restarted process
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
-            state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
+            state = await client.state(operation)
         assert "close default.w" not in world.metastore.log
         await world.west.start()
         await until(lambda: "close default.w" in world.metastore.log)

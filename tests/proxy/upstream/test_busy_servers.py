@@ -133,8 +133,7 @@ def test_a_client_that_polls_sees_that_its_statement_waits_and_may_cancel_it() -
         await until(lambda: LONG in world.east.statements)
         operation = await other.operation(SECOND, run_async=True)
         await until(lambda: SECOND in world.east.statements)
-        status = await other.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.RUNNING
+        assert await other.state(operation) == OperationState.RUNNING
         await other.on("CancelOperation", operation)
         world.east.end(running(world)[LONG])
         assert await client.rows(THIRD) == 1

@@ -93,14 +93,12 @@ def test_a_statement_that_waits_for_its_cluster_is_shown_as_running() -> None:
         client = await world.client()
         operation = await client.operation("SELECT id FROM range(2)", run_async=True)
         for _ in range(2):
-            status = await client.on("GetOperationStatus", operation)
-            assert status.get(2) == OperationState.RUNNING
+            assert await client.state(operation) == OperationState.RUNNING
         failure = error_of(await client.on("FetchResults", operation))
         assert failure is not None
         assert failure.message == "Expected state FINISHED, but found RUNNING"
         await client.on("CancelOperation", operation)
-        status = await client.on("GetOperationStatus", operation)
-        assert status.get(2) == OperationState.CANCELED
+        assert await client.state(operation) == OperationState.CANCELED
 
     play(scenario, Limits(first_poll=0.02, call=0.5))
 
@@ -116,8 +114,7 @@ def test_a_statement_that_waits_in_its_cluster_is_shown_as_running(state: int) -
         (waiting,) = world.east.operations.values()
         waiting.state = state
         for _ in range(3):
-            status = await client.on("GetOperationStatus", operation)
-            assert status.get(2) == OperationState.RUNNING
+            assert await client.state(operation) == OperationState.RUNNING
         world.east.end(waiting)
         await finished(client, operation)
         assert column_length(await client.on("FetchResults", operation)) == 1

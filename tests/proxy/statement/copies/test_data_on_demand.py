@@ -8,12 +8,11 @@ from cli.errors import CopyFailed
 from conf.names import ClusterName, TableRef
 from conf.settings.security.restrictions import Restrictions
 from metastore.errors import MetastoreDown
-from proxy.protocol.types import FETCH_LOG, OperationState
+from proxy.protocol.types import OperationState
 from proxy.statement.copies.copier import CopyOrder
 from proxy.statement.other_tables import MOST, lacking
-from tests.proxy.fakes import Client, FakeMetastore, World, error_of, play, until
+from tests.proxy.fakes import FakeMetastore, World, error_of, play, until
 from tests.proxy.statement.copies.fake_copier import FakeCopier
-from thriftcodec.values import Struct
 
 JOIN = "SELECT * FROM e JOIN w"
 EAST, WEST = ClusterName("east"), ClusterName("west")
@@ -33,16 +32,6 @@ def on_demand(scenario: Any, limit: int = 1 << 30) -> None:
     play(with_copier, restrictions=Restrictions(fetch_limit=limit), copier=copier)
 
 
-async def state(client: Client, operation: Struct) -> object:
-    return (await client.on("GetOperationStatus", operation)).get(2)
-
-
-async def log(client: Client, operation: Struct) -> list[str]:
-    reply: Any = await client.on("FetchResults", operation, kind=FETCH_LOG)
-    ((_, typed),) = reply.get(3).get(3)[0].fields.values()
-    return [each.decode() for each in typed.get(1)]
-
-
 def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() -> None:
     async def scenario(world: World, copier: FakeCopier) -> None:
         client = await world.client()
@@ -54,13 +43,13 @@ def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() 
         await until(lambda: bool(copier.begun))
         assert copier.ways == ["default.w 0 west east"]
         assert copier.bounds[0][0] == 1 << 30
-        assert await state(client, operation) == OperationState.RUNNING
-        assert await log(client, operation) == [
+        assert await client.state(operation) == OperationState.RUNNING
+        assert await client.log(operation) == [
             "Copying default.w from west to east, which no cluster has together with the other"
             " inputs.",
             "5 bytes of 9 bytes are sent.",
         ]
-        assert await log(client, operation) == []
+        assert await client.log(operation) == []
         copier.ends.set()
         await until(lambda: JOIN in world.east.statements)
         assert await client.rows(JOIN) == 1
@@ -130,7 +119,7 @@ def test_a_cancelled_query_ends_its_copy() -> None:
         operation = await client.operation(JOIN, run_async=True)
         await until(lambda: bool(copier.begun))
         await client.on("CancelOperation", operation)
-        assert await state(client, operation) == OperationState.CANCELED
+        assert await client.state(operation) == OperationState.CANCELED
         await until(lambda: copier.cancelled == 1)
         assert JOIN not in world.east.statements
 
@@ -144,7 +133,7 @@ def test_a_cancelled_copy_statement_ends_its_copy() -> None:
         await until(lambda: bool(copier.begun))
         await client.on("CancelOperation", operation)
         await until(lambda: copier.cancelled == 1)
-        assert await state(client, operation) == OperationState.CANCELED
+        assert await client.state(operation) == OperationState.CANCELED
 
     on_demand(scenario)
 
@@ -182,7 +171,7 @@ def test_users_may_ask_for_as_much_as_the_operator_allows() -> None:
         assert copier.begun == []
         await client.operation("SET causeway.fetch.missing=1")
         explained = await client.operation(f"EXPLAIN CLUSTER {JOIN}")
-        assert await state(client, explained) == OperationState.FINISHED
+        assert await client.state(explained) == OperationState.FINISHED
         assert copier.begun == []
 
     on_demand(scenario, limit=100_000_000)
