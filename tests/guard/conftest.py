@@ -1,9 +1,11 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import JarMissing
 from pipeline.spark.jar import guard_jar
+from tests.metastore.writable import WritableMetastore
 
 
 @pytest.fixture
@@ -18,3 +20,10 @@ def jar() -> Path:
 @pytest.fixture(autouse=True, scope="module")
 def _verified(verified_java: None) -> None:
     """The guard changes classes, which have to be right."""
+
+
+@pytest.fixture
+def hms() -> Iterator[WritableMetastore]:
+    fake = WritableMetastore()
+    yield fake
+    fake.stop()

@@ -32,13 +32,6 @@ Views = Mapping[str, Endpoint]
 
 
 @pytest.fixture
-def hms() -> Iterator[WritableMetastore]:
-    fake = WritableMetastore()
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
 def view(hms: WritableMetastore) -> Iterator[Views]:
     with views(hms) as listening:
         yield listening

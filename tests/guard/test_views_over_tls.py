@@ -21,13 +21,6 @@ pytestmark = pytest.mark.slow
 PASSWORD = "tru5t"
 
 
-@pytest.fixture
-def hms() -> Iterator[WritableMetastore]:
-    fake = WritableMetastore()
-    yield fake
-    fake.stop()
-
-
 @pytest.fixture(scope="module")
 def ours() -> Made:
     return made()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cli.stack.stack import free_ports
 from conf.auth_to_local import AuthToLocal
 from conf.names import ClusterName, TableRef
 from conf.settings.security.authentication import Identity
@@ -204,3 +205,14 @@ def views(
         loop, stop = stops[0]
         loop.call_soon_threadsafe(stop.set)
         thread.join(60)
+
+
+def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Settings:
+    own = {C1: (view[C1],), C2: (view[C2],)}
+    return Settings(TOPOLOGY, (hms.endpoint,), views=own, writers=Writers.VIEWS)
+
+
+def pairs_of_addresses() -> dict[ClusterName, tuple[Endpoint, Endpoint]]:
+    """Free addresses for two processes of the views of c1 and c2."""
+    first, second, third, fourth = free_ports(4)
+    return {C1: (first, second), C2: (third, fourth)}

@@ -12,6 +12,7 @@ import pytest
 
 from cli.check import ports, targets
 from cli.check.report import Finding, Level, ok
+from cli.stack.stack import free_ports
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
 from conf.settings.security.operator_access import OperatorAccess
@@ -20,7 +21,7 @@ from tests.secret_files import private
 
 
 def test_a_free_address() -> None:
-    assert ports.port(targets.Port(Endpoint("127.0.0.1", _free()), Operating())) == ok("free")
+    assert ports.port(targets.Port(free_ports(1)[0], Operating())) == ok("free")
 
 
 def test_an_address_of_another_process_is_an_error() -> None:
@@ -77,7 +78,7 @@ def test_the_addresses_of_the_running_proxy_are_fine(tmp_path: Path) -> None:
 
 
 def test_a_free_address_of_another_part() -> None:
-    free = Endpoint("127.0.0.1", _free())
+    free = free_ports(1)[0]
     assert lifecycle(free) == console(free) == ok("free")
 
 
@@ -108,8 +109,3 @@ def test_the_address_of_the_console_may_have_the_console_alone() -> None:
         assert console(endpoint, tls=True).level is Level.WARNING
     with serving("text/html", b"") as endpoint:
         assert console(endpoint).level is Level.WARNING
-
-
-def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as trying:
-        return int(trying.getsockname()[1])

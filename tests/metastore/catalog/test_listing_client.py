@@ -20,8 +20,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
-from tests.metastore.client.changes.test_change_tracker import settings_of
-from tests.metastore.writable import C1, TOPOLOGY, WritableMetastore, views
+from tests.metastore.writable import C1, TOPOLOGY, WritableMetastore, settings_of, views
 
 Scenario = Callable[[TableListing], Awaitable[None]]
 Found = dict[str, dict[str, int]]

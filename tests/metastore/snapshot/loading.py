@@ -38,13 +38,8 @@ class Late(Day):
         return [None for _ in keys]
 
 
-def run_scenario(
-    metastore: FakeMetastore | Endpoint, scenario: Scenario, timeout: float = 60
-) -> None:
-    endpoint = metastore if isinstance(metastore, Endpoint) else metastore.endpoint
-    settings = Settings(Topology({}, C1), (endpoint,), metastore_timeout=timeout)
-
-    async def run() -> None:
+def run(settings: Settings, scenario: Scenario) -> None:
+    async def main() -> None:
         snapshot = Snapshot()
         loader = SnapshotLoader(settings, snapshot)
         try:
@@ -52,7 +47,14 @@ def run_scenario(
         finally:
             loader.close()
 
-    asyncio.run(run())
+    asyncio.run(main())
+
+
+def run_scenario(
+    metastore: FakeMetastore | Endpoint, scenario: Scenario, timeout: float = 60
+) -> None:
+    endpoint = metastore if isinstance(metastore, Endpoint) else metastore.endpoint
+    run(Settings(Topology({}, C1), (endpoint,), metastore_timeout=timeout), scenario)
 
 
 def make_table(placement: Placement | None = None, ref: TableRef = REF) -> Table:

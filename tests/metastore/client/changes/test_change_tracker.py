@@ -1,7 +1,7 @@
 """`snapshot.writers = views`: the views are asked what changed, the metastore only for that."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing
 
 import pytest
@@ -20,29 +20,18 @@ from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from metastore.view.server.shared import Shared
-from tests.metastore.view.locks.test_view_locks import free
+from tests.metastore.snapshot.loading import run
 from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
-from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
+from tests.metastore.writable import (
+    C1,
+    C2,
+    TOPOLOGY,
+    WritableMetastore,
+    pairs_of_addresses,
+    settings_of,
+    views,
+)
 from thriftcodec.values import STRING, STRUCT, Struct
-
-Scenario = Callable[[SnapshotLoader, Snapshot], Awaitable[None]]
-
-
-def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Settings:
-    own = {C1: (view[C1],), C2: (view[C2],)}
-    return Settings(TOPOLOGY, (hms.endpoint,), views=own, writers=Writers.VIEWS)
-
-
-def run(settings: Settings, scenario: Scenario) -> None:
-    async def main() -> None:
-        snapshot = Snapshot()
-        loader = SnapshotLoader(settings, snapshot)
-        try:
-            await scenario(loader, snapshot)
-        finally:
-            loader.close()
-
-    asyncio.run(main())
 
 
 async def asked(hms: WritableMetastore, loader: SnapshotLoader) -> int:
@@ -250,7 +239,7 @@ def test_by_default_no_client_is_trusted(hms, view) -> None:
 def test_a_view_that_has_ended_leaves_the_answer_to_the_other(hms) -> None:
     """At first anything may have changed; then the other one's changes are all."""
     hms.add(table({}))
-    known = {C1: (free(), free()), C2: (free(), free())}
+    known = pairs_of_addresses()
     settings = Settings(TOPOLOGY, (hms.endpoint,), views=known, writers=Writers.VIEWS)
 
     def process(number: int) -> AbstractContextManager[Mapping[str, Endpoint]]:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from cli.stack.stack import free_ports
 from conf.placement import Copy, OpenWrite, Placement, read_placement, write_mark
 from conf.settings.settings import Writers
 from conf.topology import Endpoint
@@ -17,16 +18,10 @@ from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.view_calls import AWAY, REF, placed, table
-from tests.metastore.writable import C1, C2, WritableMetastore, views
+from tests.metastore.writable import C1, C2, WritableMetastore, pairs_of_addresses, views
 
 ALTER = "alter_table_with_environment_context"
 Views = tuple[Mapping[str, Endpoint], Mapping[str, Endpoint]]
-
-
-def free() -> Endpoint:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return Endpoint("127.0.0.1", unused.getsockname()[1])
 
 
 @pytest.fixture
@@ -44,7 +39,7 @@ class two:
         self._stack = ExitStack()
 
     def __enter__(self) -> Views:
-        known = {C1: (free(), free()), C2: (free(), free())}
+        known = pairs_of_addresses()
         first, second = (
             self._stack.enter_context(
                 views(
@@ -183,7 +178,7 @@ def test_a_view_that_does_not_answer_is_not_passed_over(hms) -> None:
 
 def test_changes_wait_once_when_no_view_runs() -> None:
     """A process that ran a moment ago may have sent a change."""
-    sync = ViewSync([free()], 5.0, grace=0.5)
+    sync = ViewSync(free_ports(1), 5.0, grace=0.5)
     began = time.monotonic()
     with sync.exclusive(REF) as holds:
         assert holds()
@@ -197,7 +192,7 @@ def test_changes_wait_once_when_no_view_runs() -> None:
 
 def test_a_writer_knows_that_the_view_which_kept_others_out_has_ended(hms) -> None:
     with ExitStack() as stack:
-        where = free()
+        (where,) = free_ports(1)
         stack.enter_context(views(hms, listen={str(C1): where}))
         sync = ViewSync([where], 5.0, grace=0.2)
         with sync.exclusive(REF) as holds:

@@ -3,7 +3,6 @@
 import os
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 
@@ -73,13 +72,6 @@ def test_connections_to_the_metastore_are_counted() -> None:
         slots.take()
     slots.give_back()
     slots.take()
-
-
-@pytest.fixture
-def hms() -> Iterator[WritableMetastore]:
-    fake = WritableMetastore()
-    yield fake
-    fake.stop()
 
 
 def silent(endpoint: Endpoint, count: int) -> list[socket.socket]:
