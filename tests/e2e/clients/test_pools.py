@@ -16,7 +16,7 @@ from bench.results.jdbc import compiled
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, spark_home
 from tests.e2e.conftest import rows
-from tests.e2e.operations.test_operations import Site, until
+from tests.e2e.operations.proxy_site import Site, until
 
 pytestmark = pytest.mark.e2e
 _UNTESTED = 0.6  # seconds; HikariCP tests a connection that was idle for half a second

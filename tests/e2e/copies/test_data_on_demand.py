@@ -15,7 +15,7 @@ from TCLIService.ttypes import TOperationState
 from cli.stack.stack import Stack
 from tests.e2e.clients.test_examples import WHERE
 from tests.e2e.conftest import C2, Sql, rows
-from tests.e2e.operations.test_operations import Site
+from tests.e2e.operations.proxy_site import Site
 
 pytestmark = pytest.mark.e2e
 _RUNNING = (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE)

@@ -34,7 +34,7 @@ from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
 from proxy.protocol.types import Orientation
 from tests.e2e.conftest import C1, C2, Tables, rows, run_sql
-from tests.e2e.operations.test_operations import SLOW, Running, Site, until
+from tests.e2e.operations.proxy_site import SLOW, Running, Site, until
 from tests.e2e.support.two_views import SECOND, Load, TwoViews
 
 pytestmark = pytest.mark.e2e

@@ -16,9 +16,8 @@ from conf.topology import Endpoint
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.types import Orientation
 from tests.e2e.conftest import rows
-from tests.e2e.operations.test_operations import Site, site, until
+from tests.e2e.operations.proxy_site import Site, until
 
-__all__ = ["site"]
 pytestmark = pytest.mark.e2e
 _KEPT = 9  # connections without a session: each worker's health checks, and a few for reuse
 _GONE = (Error, OSError, EOFError, TTransportException)

@@ -7,17 +7,11 @@ the Thrift Server of the other tests along.
 
 import json
 import os
-import secrets
 import signal
 import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import Any
+from contextlib import closing
 
 import pytest
 from pyhive import hive
@@ -26,192 +20,17 @@ from bench.proxy import RawClient
 from cli.check.report import ok
 from cli.check.services import quorum
 from cli.check.targets import Quorum
-from cli.server.admin import call
 from cli.stack.java import find_java
-from cli.stack.stack import Stack, free_ports, spark_home
+from cli.stack.stack import free_ports, spark_home
 from conf.settings.load import load
 from conf.topology import Endpoint
 from proxy.protocol.cluster_calls import metadata_call
 from tests.e2e.clients.test_proxy_clients import as_documented
 from tests.e2e.conftest import C1, C2, rows
-from tests.secret_files import private
+from tests.e2e.operations.proxy_site import SLOW, Running, Site, end_process, until
 from thriftcodec.values import Struct
 
 pytestmark = pytest.mark.e2e
-
-_FORWARD = """
-import asyncio, sys
-async def pipe(reader, writer):
-    try:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    finally:
-        writer.close()
-async def serve(reader, writer):
-    there, back = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
-    await asyncio.gather(pipe(reader, back), pipe(there, writer))
-async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]))
-    print("ready", flush=True)
-    await server.serve_forever()
-asyncio.run(main())
-"""
-SLOW = "SELECT count(*) FROM range(0, 40000000) WHERE sqrt(id + rand()) < 0"
-
-
-class Site:
-    """A proxy before c1 by two endpoints and c2 by one, or by the Thrift Servers' own addresses,
-    one each; `more` is added to its settings."""
-
-    def __init__(
-        self, stack: Stack, folder: Path, exits: ExitStack, forwarded: bool = True
-    ) -> None:
-        self.stack, self.folder, self.exits = stack, folder, exits
-        servers = [stack.ports.hs2[C1], stack.ports.hs2[C2]]
-        self.endpoints = free_ports(3) if forwarded else servers
-        self.listen, admin = free_ports(2)
-        self.conf = folder / "causeway.toml"
-        self.audit = folder / "audit.log"
-        token = folder / "token"
-        private(token, secrets.token_hex())
-        self.base = [
-            f'hive.default.cluster.name = "{C1}"',
-            f'hive.metastore.uris = "thrift://{stack.ports.metastore}"',
-            f"hive.server2.thrift.port = {self.listen.port}",
-            'proxy.health.interval = "300ms"',
-            f'proxy.audit.file = "{self.audit}"',
-            f"proxy.admin.port = {admin.port}",
-            f'proxy.admin.token.file = "{token}"',
-        ]
-        self.view_addresses = lambda cluster: str(stack.ports.views[cluster])
-        self.proxy: subprocess.Popen[str] | None = None
-        self.forwarders: dict[Endpoint, subprocess.Popen[str]] = {}
-        for endpoint, cluster in zip(self.endpoints, (C1, C1, C2), strict=False):
-            if forwarded:
-                self.forward(endpoint, stack.ports.hs2[cluster])
-        self.configure(self.endpoints[:-1])
-
-    def forward(self, endpoint: Endpoint, to: Endpoint) -> None:
-        process = self.run("-c", _FORWARD, str(endpoint.port), str(to.port))
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        self.forwarders[endpoint] = process
-
-    def configure(self, east: list[Endpoint], *more: str) -> None:
-        lines = [*self.base, *more]
-        for cluster, endpoints in ((C1, east), (C2, self.endpoints[-1:])):
-            lines += [
-                f"[hive.cluster.properties.{cluster}]",
-                f'FileSystem = "{self.stack.layout.filesystem(cluster)}"',
-                f'JobTracker = "{",".join(map(str, endpoints))}"',
-                f'MetastoreView = "{self.view_addresses(cluster)}"',
-            ]
-        self.conf.write_text("\n".join(lines) + "\n")
-
-    def start(self) -> subprocess.Popen[str]:
-        process = self.run("-m", "cli.main", "serve", "--conf", str(self.conf))
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("listening")
-        self.proxy = process
-        return process
-
-    def run(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-        """Python with these arguments, until the test ends; `before` is what starts it."""
-        with (self.folder / "log").open("a") as log:
-            process = subprocess.Popen(
-                [*before, sys.executable, *words], stdout=subprocess.PIPE, stderr=log, text=True
-            )
-        self.exits.callback(_end, process)
-        return process
-
-    def shown(self, what: str) -> Any:
-        """The administration's answer, without a process of its own."""
-        return call(load(self.conf).operating, "GET", f"/v1/{what}")
-
-    def statement(self) -> dict[str, Any]:
-        """The one that runs, once it does."""
-        until(lambda: len(running(self)) == 1)
-        return running(self)[0]
-
-    def admin(self, *words: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-m", "cli.main", "admin", *words, "--json", "--conf", str(self.conf)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        return json.loads(done.stdout)
-
-    def connect(self, **options: Any) -> hive.Connection:
-        connection = hive.connect("127.0.0.1", self.listen.port, username="ann", **options)
-        self.exits.callback(_close, connection)
-        return connection
-
-    def state(self) -> dict[str, dict[str, Any]]:
-        """The endpoints of c1 by address."""
-        found = {each["name"]: each for each in self.shown("clusters")}
-        return {each["endpoint"]: each for each in found[C1]["endpoints"]}
-
-    def where(self) -> set[str]:
-        """The endpoints of c1 where a session is open."""
-        return {name for name, each in self.state().items() if each["sessions"]}
-
-
-def running(site: Site) -> list[dict[str, Any]]:
-    return [each for each in site.shown("statements") if each["state"] == "RUNNING"]
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGCONT)
-    process.kill()
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
-
-
-def _close(connection: hive.Connection) -> None:
-    try:
-        connection.close()
-    except Exception:
-        connection._transport.close()
-
-
-def until(condition: Callable[[], bool], patience: float = 90.0) -> None:
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-@pytest.fixture
-def site(stack: Stack, tmp_path: Path) -> Iterator[Site]:
-    with ExitStack() as exits:
-        yield Site(stack, tmp_path, exits)
-
-
-class Running:
-    """A statement that runs in a thread."""
-
-    def __init__(self, cursor: Any, *statements: str) -> None:
-        self.rows: list[Any] | None = None
-        self.error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, args=(cursor, statements))
-        self._thread.start()
-
-    def _run(self, cursor: Any, statements: tuple[str, ...]) -> None:
-        try:
-            self.rows = rows(cursor, *statements)
-        except Exception as error:
-            self.error = error
-
-    def join(self) -> "Running":
-        self._thread.join(300)
-        assert not self._thread.is_alive()
-        return self
 
 
 def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None:
@@ -403,7 +222,7 @@ def _zookeeper(site: Site) -> Endpoint:
             stderr=log,
             text=True,
         )
-    site.exits.callback(_end, process)
+    site.exits.callback(end_process, process)
     return where
 
 

@@ -24,7 +24,7 @@ from cli.stack.stack import Stack
 from conf.names import ClusterName
 from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import C1, C2, Tables, rows
-from tests.e2e.operations.test_operations import Site, until
+from tests.e2e.operations.proxy_site import Site, until
 
 READS = int(os.environ.get("CAUSEWAY_READS", "0"))
 pytestmark = [

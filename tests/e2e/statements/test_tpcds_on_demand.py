@@ -20,7 +20,7 @@ from cli.stack.stack import Stack
 from conf.names import TableRef
 from metastore.client.metastore_client import HmsClient
 from tests.e2e.conftest import C1, C2, C3, rows, server
-from tests.e2e.operations.test_operations import Site
+from tests.e2e.operations.proxy_site import Site
 from tests.e2e.support import tpcds
 
 pytestmark = [
