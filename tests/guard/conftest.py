@@ -1,11 +1,12 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from conf.topology import Endpoint
 from pipeline.errors import JarMissing
 from pipeline.spark.jar import guard_jar
-from tests.metastore.writable import WritableMetastore
+from tests.metastore.writable import WritableMetastore, views
 
 
 @pytest.fixture
@@ -27,3 +28,9 @@ def hms() -> Iterator[WritableMetastore]:
     fake = WritableMetastore()
     yield fake
     fake.stop()
+
+
+@pytest.fixture
+def view(hms: WritableMetastore) -> Iterator[Mapping[str, Endpoint]]:
+    with views(hms) as listening:
+        yield listening

@@ -17,24 +17,18 @@ from cli.stack.stack import spark_home
 from conf.placement import Copy
 from conf.topology import Endpoint
 from metastore.client.types import Table
-from tests.guard.test_file_writes import program
+from tests.guard.programs import program
 from tests.metastore.view.server.view_calls import AWAY, REF, placed
-from tests.metastore.view.spark_writes.test_running_writes import now, other_process, published
-from tests.metastore.view.spark_writes.test_spark_writes import fresh
-from tests.metastore.writable import C1, C2, WritableMetastore, views
+from tests.metastore.view.spark_writes.copied_tables import fresh, now, other_process, published
+from tests.metastore.writable import C1, C2, WritableMetastore
 from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server, running_s3
+from tests.pipeline.spark.s3a import s3a_jars
 
 pytestmark = pytest.mark.slow
 JAVA = Path(__file__).parent / "java"
 IDLE = 15.0  # seconds after which the mark of files that nothing changes is certainly gone
 S3A = "org.apache.hadoop.fs.s3a.commit"
 Views = Mapping[str, Endpoint]
-
-
-@pytest.fixture
-def view(hms: WritableMetastore) -> Iterator[Views]:
-    with views(hms) as listening:
-        yield listening
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +51,6 @@ def uploads(folder: Path, then: str = "") -> list[str]:
         f"upload.folder=file:{folder}/uploads",
         f"upload.then={then}",
     ]
-
-
-def s3a_jars() -> list[Path]:
-    """hadoop-aws of the version of Spark's Hadoop, and Amazon's SDK. Skips where they are missing:
-    `mvn dependency:get -Dartifact=org.apache.hadoop:hadoop-aws:3.3.4` gets both.
-    """
-    client = next((spark_home() / "jars").glob("hadoop-client-api-*.jar")).stem
-    version = client.rpartition("-")[2]
-    home = Path.home() / ".m2/repository"
-    aws = home / f"org/apache/hadoop/hadoop-aws/{version}/hadoop-aws-{version}.jar"
-    sdk = sorted((home / "com/amazonaws/aws-java-sdk-bundle").glob("*/*.jar"))
-    if not aws.is_file() or not sdk:
-        pytest.skip(f"no S3A to test with: {aws} is not there")
-    return [aws, sdk[-1]]
 
 
 def add_copied(hms: WritableMetastore, location: str) -> None:

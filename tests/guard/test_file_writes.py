@@ -1,24 +1,17 @@
 """What the agent reports of files that no command names, to views that are played by the test."""
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
 
 import pytest
 
-from cli.stack.java import find_java
-from cli.stack.stack import free_ports, spark_home
-from tests.class_archive import class_path
+from cli.stack.stack import free_ports
+from tests.guard.programs import program
 from tests.metastore.fake import FakeMetastore
 from thriftcodec.values import Struct
 
 pytestmark = pytest.mark.slow
-PROGRAM = Path(__file__).with_name("file_writes.py")
 MOST = 500  # folders that one process reports at a time
 
 
@@ -44,54 +37,6 @@ def two() -> Iterator[tuple[FakeView, FakeView]]:
     yield one, other
     one.stop()
     other.stop()
-
-
-class Program:
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
-
-    def __call__(self, *words: Any) -> str:
-        """The answer of a command: its error, empty if none."""
-        assert self._process.stdin is not None
-        print(*words, file=self._process.stdin, flush=True)
-        return self.answer()
-
-    def answer(self) -> str:
-        assert self._process.stdout is not None
-        return next(line for line in self._process.stdout if line.startswith(":"))[1:].strip()
-
-
-@contextmanager
-def program(
-    folder: Path,
-    jar: Path,
-    *ports: int,
-    classpath: Sequence[Path] = (),
-    settings: Sequence[str] = (),
-) -> Iterator[Program]:
-    (folder / "conf").mkdir()
-    (folder / "conf" / "spark-defaults.conf").write_text(
-        f"spark.driver.extraClassPath {class_path(jar, *classpath)}\n"
-        f"spark.driver.extraJavaOptions -javaagent:{jar}\n" + "\n".join(settings)
-    )
-    environment = os.environ | {
-        "SPARK_CONF_DIR": str(folder / "conf"),
-        "SPARK_HOME": str(spark_home()),
-        "JAVA_HOME": str(find_java().parents[1]),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-    }
-    uris = ",".join(f"thrift://127.0.0.1:{port}" for port in ports)
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(
-            [sys.executable, str(PROGRAM), uris, str(folder)],
-            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-        ) as process,
-    ):  # fmt: skip
-        running = Program(process)
-        assert running.answer() == ""
-        yield running
 
 
 def wait_for_ends(views: tuple[FakeView, FakeView]) -> None:

@@ -9,10 +9,9 @@ import pytest
 
 from conf.settings.security.view_tls import ViewTls
 from conf.topology import Endpoint
+from tests.guard.programs import program
 from tests.guard.test_committers import add_copied, ends
-from tests.guard.test_file_writes import program
-from tests.metastore.view.spark_writes.test_running_writes import now
-from tests.metastore.view.spark_writes.test_spark_writes import fresh
+from tests.metastore.view.spark_writes.copied_tables import fresh, now
 from tests.metastore.writable import C1, WritableMetastore, views
 from tests.proxy.certificates import Made, made
 from tests.secret_files import readable

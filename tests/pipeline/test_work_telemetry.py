@@ -10,7 +10,7 @@ from conf.logs import batch_thread
 from conf.settings.telemetry import TelemetrySettings
 from pipeline.work_telemetry import WorkTelemetry, run_of, trace_of
 from telemetry.traces import Trace, TraceSender
-from tests.database.history.test_work import COPY, INSTANCE
+from tests.database.history.work_records import COPY, INSTANCE
 from tests.telemetry.openlineage_schema import problems
 from tests.telemetry.receivers import attributes, receiver
 

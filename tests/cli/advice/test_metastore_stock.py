@@ -14,7 +14,7 @@ from database.history.history_store import HistoryStore
 from metastore.client.async_client import QUEUE_LIMIT
 from metastore.client.types import Table
 from tests.metastore.fake import FakeMetastore
-from tests.proxy.operations.history.test_history_store import row
+from tests.proxy.operations.history.records import row
 
 C1, C2 = ClusterName("C1"), ClusterName("C2")
 DAYS, USERS, SPARE = (TableRef("default", name) for name in ("days", "users", "spare"))

@@ -1,22 +1,12 @@
 """`causeway entity` says what it finds and keeps what is sound."""
 
-import argparse
 from pathlib import Path
 
 import pytest
 
-from cli.lifecycle import entity, instance, lifecycle
 from conf.errors import CausewayError
+from tests.cli.lifecycle.commands import causeway
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
-
-MODULES = {"entity": entity, "instance": instance, "lifecycle": lifecycle}
-
-
-def causeway(*words: str) -> int:
-    module = MODULES[words[0]]
-    parser = argparse.ArgumentParser()
-    module.configure(parser)
-    return module.run(parser.parse_args(words[1:]))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.cli.lifecycle.test_entity import causeway
+from tests.cli.lifecycle.commands import causeway
 from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
 
 SUMMARY = ("process", "summary")

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.store.store import Store
-from tests.cli.lifecycle.test_entity import causeway
+from tests.cli.lifecycle.commands import causeway
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, START, any_engine, no_outside
 

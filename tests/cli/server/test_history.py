@@ -10,8 +10,8 @@ from database.history.history_store import HistoryStore
 from database.history.history_thread import WorkBatch
 from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
-from tests.database.history.test_work import copy, instance
-from tests.proxy.operations.history.test_history_store import record, row
+from tests.database.history.work_records import copy, instance
+from tests.proxy.operations.history.records import record, row
 
 
 def settings(folder: Path, store: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from database.history.work import Row
 from proxy.operations.history.row import row_of
 from proxy.protocol.types import OperationState
 from router.obstacles import Considered, Kind, Obstacle
-from tests.proxy.operations.history.test_history_store import record
+from tests.proxy.operations.history.records import record
 
 CLUSTERS = [ClusterName("east"), ClusterName("west")]
 TABLES = [TableRef("sales", name) for name in ("orders", "items", "shops")]

@@ -26,13 +26,13 @@ from pipeline.spark.spark_files import SparkFiles
 from tests.class_archive import class_path
 from tests.pipeline.hudi.conftest import RowTable
 from tests.pipeline.hudi.s3_server import BUCKET, Request, S3Server
-from tests.pipeline.spark.test_hdfs import C2, DATA, DeltaDesk, Desk, IcebergDesk, T
-from tests.pipeline.spark.test_s3a import s3a_jars
+from tests.pipeline.spark.desks import C2, DATA, DeltaDesk, Desk, IcebergDesk, T
+from tests.pipeline.spark.s3a import s3a_jars
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    conf = {"spark.driver.extraClassPath": class_path(s3a_jars()), "spark.driver.memory": "1g"}
+    conf = {"spark.driver.extraClassPath": class_path(*s3a_jars()), "spark.driver.memory": "1g"}
     session = open_session("local[2]", conf)
     yield session
     session.stop()

@@ -1,8 +1,4 @@
-"""Copies from and to S3 by Hadoop's S3A, which is no part of Spark.
-
-It needs hadoop-aws of Spark's own Hadoop version, from Maven Central:
-`mvn dependency:get -Dartifact=org.apache.hadoop:hadoop-aws:3.3.4`.
-"""
+"""Copies from and to S3 by Hadoop's S3A."""
 
 import os
 import subprocess
@@ -11,20 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.stack.stack import spark_home
+from tests.pipeline.spark.s3a import s3a_jars
 
 _ROOT = Path(__file__).parents[3]
-
-
-def s3a_jars() -> str:
-    """hadoop-aws and the SDK that it uses, as a class path; skips where they are not there."""
-    client = next((spark_home() / "jars").glob("hadoop-client-api-*.jar")).stem
-    maven = Path.home() / ".m2/repository"
-    aws = maven / "org/apache/hadoop/hadoop-aws" / client.rpartition("-")[2]
-    found = [*aws.glob("*.jar"), *maven.glob("com/amazonaws/aws-java-sdk-bundle/*/*.jar")]
-    if len(found) < 2:
-        pytest.skip(f"no S3A to test with: {aws} is not there")
-    return ":".join(map(str, found))
 
 
 @pytest.mark.slow

@@ -4,29 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from TCLIService import TCLIService, ttypes
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.transport.TTransport import TMemoryBuffer
+from TCLIService import ttypes
 
 from proxy.protocol import cluster_calls
 from proxy.protocol.cluster_calls import RemoteOperation, RemoteSession
-from proxy.protocol.requests import FetchResults, Handle
-from thriftcodec.values import CALL, Struct
-
-IDENTIFIER = ttypes.THandleIdentifier(guid=b"g" * 16, secret=b"s" * 16)
-SESSION = ttypes.TSessionHandle(IDENTIFIER)
-OPERATION = ttypes.TOperationHandle(IDENTIFIER, 4, True)
-HANDLE = Handle(b"g" * 16, b"s" * 16)
-
-
-def read_by_thrift(data: bytes) -> Any:
-    protocol = TBinaryProtocol(TMemoryBuffer(data))
-    name, kind, seqid = protocol.readMessageBegin()
-    assert (kind, seqid) == (CALL, 0)
-    arguments = getattr(TCLIService, f"{name}_args")()
-    arguments.read(protocol)
-    return arguments.req
-
+from proxy.protocol.requests import FetchResults
+from tests.proxy.protocol.thrift_handles import HANDLE, OPERATION, SESSION, read_by_thrift
+from thriftcodec.values import Struct
 
 REMOTE_SESSION = RemoteSession(Struct({1: (12, Struct({1: (11, b"g" * 16), 2: (11, b"s" * 16)}))}))
 REMOTE_OPERATION = RemoteOperation(

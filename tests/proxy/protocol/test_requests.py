@@ -15,7 +15,7 @@ from proxy.protocol.cluster_calls import RemoteSession, metadata_call
 from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import read_request
 from tests.fuzz.targets import thrift
-from tests.proxy.protocol.test_cluster_calls import (
+from tests.proxy.protocol.thrift_handles import (
     HANDLE,
     IDENTIFIER,
     OPERATION,

@@ -6,7 +6,7 @@ from conf.names import TableRef
 from dialect.statement import ALL, NONE, Action, Known, NoPartitions, Read, Write
 from router.access.restrictions import Restriction, Restrictions, RuleText, restrictions_of
 from router.decision import RunIn
-from tests.router.access.test_user_access import access_of, deny
+from tests.router.access.rules import access_of, deny
 
 T, U = TableRef("d", "t"), TableRef("d", "u")
 COLUMN = deny(tables=["d.t"], columns=["salary"], because="Ask HR.")

@@ -12,7 +12,7 @@ from dialect.statement import Known, Namespace, Needs, SessionVariable, Unknown
 from router.access.statement_access import denial_of, refused, table_denial, with_cluster
 from router.access.user_access import Denial
 from router.decision import Refuse, RunIn
-from tests.router.access.test_user_access import access_of, allow, deny
+from tests.router.access.rules import access_of, allow, deny
 
 
 def _table(name: str, *columns: str) -> TableInfo:

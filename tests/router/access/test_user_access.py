@@ -1,40 +1,20 @@
 """One object for one user: the first rule that concerns both decides."""
 
-from typing import Any
-
 import pytest
 
 from conf.access.document import rules_of
 from conf.access.rules import Right
 from conf.names import TableRef
-from router.access.user_access import Access, UserAccess
+from router.access.user_access import Access
+from tests.router.access.rules import access_of, allow, deny, rules_for_all
 
 PAY, PLAN = TableRef("hr", "pay"), TableRef("hr", "plan")
 
 
-def access_of(*rules: dict[str, Any], user: str = "ann") -> UserAccess:
-    found = Access(_rules(*rules)).of(user)
-    assert found is not None
-    return found
-
-
-def _rules(*rules: dict[str, Any]):
-    named = [{"name": f"r{at}", "users": ["*"]} | each for at, each in enumerate(rules)]
-    return rules_of({"rules": named})
-
-
-def deny(**objects: Any) -> dict[str, Any]:
-    return {"effect": "deny"} | objects
-
-
-def allow(**objects: Any) -> dict[str, Any]:
-    return {"effect": "allow"} | objects
-
-
 def test_who_is_denied_nothing_has_no_rules() -> None:
     assert Access(rules_of({})).of("ann") is None
-    assert Access(_rules(allow(databases=["*"]))).of("ann") is None
-    assert Access(_rules(deny(databases=["hr"], users=["bob"]))).of("ann") is None
+    assert Access(rules_for_all(allow(databases=["*"]))).of("ann") is None
+    assert Access(rules_for_all(deny(databases=["hr"], users=["bob"]))).of("ann") is None
 
 
 def test_the_first_rule_decides() -> None:

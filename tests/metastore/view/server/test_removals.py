@@ -15,7 +15,7 @@ from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, call, named, placed
-from tests.metastore.view.spark_writes.test_spark_writes import OTHER, days, fresh
+from tests.metastore.view.spark_writes.copied_tables import OTHER, days, fresh
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from thriftcodec.values import BOOL, LIST, STRING, STRUCT, Struct, strings
 

@@ -2,35 +2,32 @@
 published meanwhile is not read, also when the server that writes dies."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
 from conf.names import TableRef
-from conf.placement import Copy, Placement, read_placement
-from conf.topology import Endpoint
-from metastore.client.changes.view_sync import ViewSync
+from conf.placement import Copy
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.errors import ChangedMeanwhile, MetastoreRefused
 from metastore.placement.assign import end_writes
-from metastore.placement.placement_store import PlacementStore
 from metastore.view.spark_writes import running_writes
 from metastore.view.spark_writes.running_writes import RunningWrites
 from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
-from tests.metastore.view.spark_writes.test_spark_writes import days, fresh
-from tests.metastore.writable import C1, C2, WritableMetastore, views
+from tests.metastore.view.spark_writes.copied_tables import (
+    Views,
+    days,
+    fresh,
+    now,
+    other_process,
+    published,
+)
+from tests.metastore.writable import C1, C2, views
 from thriftcodec.values import BOOL, LIST, MAP, STRING, Struct, string_map, strings
 
-Views = Mapping[str, Endpoint]
 Call = Callable[..., None]
-
-
-@pytest.fixture
-def view(hms: WritableMetastore) -> Iterator[Views]:
-    with views(hms) as listening:
-        yield listening
 
 
 @pytest.fixture
@@ -65,21 +62,6 @@ def report(
 def call(guard: HmsClient) -> Call:
     """`causeway_write` in C1."""
     return partial(report, guard)
-
-
-@contextmanager
-def other_process(hms: WritableMetastore, view: Views) -> Iterator[PlacementStore]:
-    """A copier or a proxy: it writes facts at the metastore itself and settles at the view."""
-    with HmsClient((hms.endpoint,), 60.0) as client, ViewSync([view[C1]], 60.0) as sync:
-        yield PlacementStore(client, C1, sync)
-
-
-def now(hms: WritableMetastore) -> Placement:
-    return read_placement(Table(hms.tables[REF]).parameters, C1)
-
-
-def published(old: Placement) -> Placement:
-    return old.with_copy(Copy(C2, AWAY, old.version))
 
 
 def test_a_named_table_is_marked_until_the_write_ends(hms, call) -> None:

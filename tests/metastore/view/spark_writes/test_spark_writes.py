@@ -1,12 +1,12 @@
 """`causeway_write`: the guard's call before and after Spark writes ends the copies of all that the
 write may touch (D10, D15)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from conf.names import TableRef
-from conf.placement import Copy, read_partition_placement, read_placement
+from conf.placement import Copy, read_placement
 from conf.topology import Endpoint
 from metastore.client.changes.view_sync import ViewSync
 from metastore.client.metastore_client import HmsClient
@@ -14,16 +14,9 @@ from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
-from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
+from tests.metastore.view.spark_writes.copied_tables import OTHER, days, fresh
+from tests.metastore.writable import C1, C2, C3
 from thriftcodec.values import LIST, MAP, STRING, Struct, string_map, strings
-
-OTHER = TableRef("default", "other")
-
-
-@pytest.fixture
-def view(hms: WritableMetastore) -> Iterator[Mapping[str, Endpoint]]:
-    with views(hms) as listening:
-        yield listening
 
 
 def write(
@@ -41,22 +34,6 @@ def write(
     arguments.set(5, LIST, strings(marks))
     with HmsClient((endpoint,), 60.0) as client:
         client.call("causeway_write", arguments)
-
-
-def fresh(hms: WritableMetastore, day: str | None = None, ref: TableRef = REF) -> bool:
-    """Whether the copy in C2 of the table, or of a day's partition, is fresh."""
-    own = read_placement(Table(hms.tables[ref]).parameters, C1)
-    if day is not None:
-        parameters = Partition(hms.partitions[ref][f"ds={day}"]).parameters
-        own = read_partition_placement(parameters, own, f"ds={day}")
-    return C2 in own.replicas().fresh
-
-
-def days(hms: WritableMetastore, *numbers: int, exceptions: bool = True) -> None:
-    """A table with a copied partition a day, and one day more without a copy."""
-    names = frozenset(f"ds={number}" for number in numbers) if exceptions else None
-    copied = [(f"ds={n}", placed(Copy(C2, f"{AWAY}/{n}", "0/0"))) for n in numbers]
-    hms.add(table(placed(facts="f", exceptions=names), KEYS), *copied, ("ds=9", {}))
 
 
 def test_a_write_of_a_table_ends_its_copies(hms, view) -> None:

@@ -23,7 +23,7 @@ from database.history.search import Search
 from proxy.operations.history import history_runner as module
 from proxy.operations.history.history_runner import History
 from tests.proxy.fakes import column_length, error_of, until
-from tests.proxy.operations.history.test_history_store import record
+from tests.proxy.operations.history.records import record
 from tests.proxy.running import Site, play
 from thriftcodec.values import MAP, STRING, STRUCT, Pairs, Struct
 
@@ -318,7 +318,7 @@ def _line(process: "subprocess.Popen[str]", expected: str) -> None:
 _WRITER = """
 import sys
 from proxy.operations.history.history_runner import History
-from tests.proxy.operations.history.test_history_store import record
+from tests.proxy.operations.history.records import record
 
 url, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 history = History(url, "proxy1")

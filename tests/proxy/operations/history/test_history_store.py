@@ -3,7 +3,6 @@
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -25,32 +24,8 @@ from dialect.statement import Action, Known, Read, Write
 from proxy.operations.history.row import amounts_of, row_of
 from proxy.operations.history.table_use import TableUse, tables_used
 from proxy.protocol.types import OperationState
-from proxy.record.record import Record
-from proxy.record.statement_text import StatementText
 from tests.proxy.fakes import EAST
-
-
-def record(number: int, text: str = "SELECT 1", **fields: Any) -> Record:
-    """The record of a statement that began at that second and has this number as its id."""
-    made = Record(
-        user="ann",
-        by="hue",
-        address="10.0.0.1",
-        session="s1",
-        statement=f"{number:08}",
-        text=StatementText.of(text),
-        began=1_000_000.25 + number,
-        state=OperationState.FINISHED,
-        seconds=0.5,
-    )
-    for name, value in fields.items():
-        setattr(made, name, value)
-    return made
-
-
-def row(number: int, *tables: str, text: str = "SELECT 1", **fields: Any) -> Row:
-    uses = tuple(TableUse(each, is_write=False) for each in tables)
-    return row_of(record(number, text, **fields), uses, "proxy1")
+from tests.proxy.operations.history.records import record, row
 
 
 def ids(store: HistoryStore, **parameters: str) -> list[int]:

@@ -15,8 +15,8 @@ from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
 from proxy.protocol.types import OperationState
 from router.obstacles import Considered, Kind, Obstacle
-from tests.database.history.test_work import copy
-from tests.proxy.operations.history.test_history_store import record
+from tests.database.history.work_records import copy
+from tests.proxy.operations.history.records import record
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 ORDERS, ITEMS = TableRef("sales", "orders"), TableRef("sales", "items")
