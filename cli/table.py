@@ -15,6 +15,7 @@ from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import BadPlacement, OpenWrite, Placement, read_partition_placement
 from conf.settings.settings import Settings
 from conf.write_ids import time_of
+from metastore.client.applications import has_ended
 from metastore.client.changes.notifying_client import notifying_client
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
@@ -63,6 +64,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only writes that began longer ago, such as 1h",
     )
     writing.add_argument("--json", action="store_true", help="print one JSON list")
+    writing.add_argument(
+        "--end-dead",
+        action="store_true",
+        help="remove the marks of Spark applications that have ended, as their cluster says"
+        " (ResourceManager, SparkMaster)",
+    )
     add_target_arguments(writing)
     for each in (assigning, showing):
         each.add_argument(
@@ -117,21 +124,30 @@ def _show(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -
 
 
 def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
-    del settings
     now = time.time()
-    found = [
-        {"table": str(ref), **_write(mark)}
-        for ref, mark in running_writes(facts)
-        if not args.older or mark.since <= now - args.older
-    ]
+    found = []
+    for ref, mark in list(running_writes(facts)):
+        if not args.older or mark.since <= now - args.older:
+            ended = args.end_dead and _end_dead(ref, mark, settings, facts)
+            found.append({"table": str(ref), **_write(mark), "ended": ended})
     if args.json:
         print(json.dumps(found, indent=2))
         return 0
     for each in found:
         count = "" if each["partitions"] is None else f", {len(each['partitions'])} partitions"
         began = f"since {utc(each['since'])}" if each["since"] else "since an unknown time"
-        print(f"{each['table']}: written by {each['by']} {began}{count} (id {each['id']})")
+        gone = ": it is gone, the mark is removed" if each["ended"] else ""
+        print(f"{each['table']}: written by {each['by']} {began}{count} (id {each['id']}){gone}")
     return 0
+
+
+def _end_dead(ref: TableRef, mark: OpenWrite, settings: Settings, facts: PlacementStore) -> bool:
+    """Ends the write if the cluster says that its application has ended; returns whether it did."""
+    clusters = settings.topology.clusters.values()
+    if not mark.application or not has_ended(clusters, mark.application):
+        return False
+    facts.close_write(ref, mark.id, mark.partitions)
+    return True
 
 
 def _described(table: Table, placement: Placement) -> dict[str, Any]:
@@ -146,6 +162,7 @@ def _write(mark: OpenWrite) -> dict[str, Any]:
     return {
         "id": mark.id,
         "by": mark.by,
+        "application": mark.application,
         "since": mark.since,
         "partitions": None if mark.partitions is None else sorted(mark.partitions),
     }

@@ -93,12 +93,14 @@ class OpenWrite:
     """A running write of a table. `since` is in epoch seconds (0: unknown), `by` the writer's name.
 
     `partitions` are the names (`ds=1`) of the only partitions that it may change; None: all.
+    `application` is the id of the Spark application that writes past the proxy, if it is known.
     """
 
     id: str
     since: float = 0
     by: str = ""
     partitions: frozenset[str] | None = None
+    application: str = ""
 
     def covers(self, partition: str) -> bool:
         return self.partitions is None or partition in self.partitions
@@ -289,7 +291,9 @@ def write_placement(placement: Placement) -> dict[str, str]:
 def write_mark(mark: OpenWrite) -> dict[str, str]:
     """The mark as a parameter of the table."""
     names = None if mark.partitions is None else sorted(mark.partitions)
-    return {OPEN_PREFIX + mark.id: _json(since=mark.since, by=mark.by, partitions=names)}
+    own = {"application": mark.application} if mark.application else {}
+    text = _json(since=mark.since, by=mark.by, partitions=names, **own)
+    return {OPEN_PREFIX + mark.id: text}
 
 
 def replace_placement(parameters: Mapping[str, str], placement: Placement) -> dict[str, str]:
@@ -394,6 +398,7 @@ def _read_mark(write_id: str, text: str) -> OpenWrite:
         partitions = None if names is None else frozenset(str(name) for name in names)
         since = value["since"]
         seconds = since if isinstance(since, float) else int(since)
-        return OpenWrite(write_id, seconds, str(value["by"]), partitions)
+        application = str(value.get("application", ""))
+        return OpenWrite(write_id, seconds, str(value["by"]), partitions, application)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadPlacement(f"unreadable {OPEN_PREFIX}{write_id}: {text!r}") from error

@@ -28,11 +28,17 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One physical cluster: its default file system and its Thrift Servers (JobTracker)."""
+    """One physical cluster: its default file system and its Thrift Servers (JobTracker).
+
+    `resource_managers` and `masters` are the URLs of YARN's resource managers, and of the web UIs
+    of Spark's own masters, which know whether an application has ended.
+    """
 
     name: ClusterName
     filesystem: str
     hs2: tuple[Endpoint, ...]
+    resource_managers: tuple[str, ...] = ()
+    masters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
-from conf.kinds import Faults, endpoints
+from conf.kinds import Faults, comma_separated, endpoints, http_url
 from conf.names import ClusterName
 from conf.settings.security.upstream_auth import KEYS as LOGIN_KEYS
 from conf.settings.security.upstream_auth import json_object
 from conf.topology import Cluster, Endpoint
 
 FILE_SYSTEM, JOB_TRACKER, VIEW = "FileSystem", "JobTracker", "MetastoreView"
-_KEYS = (FILE_SYSTEM, JOB_TRACKER, VIEW, *LOGIN_KEYS)
+RESOURCE_MANAGER, MASTER = "ResourceManager", "SparkMaster"
+_KEYS = (FILE_SYSTEM, JOB_TRACKER, VIEW, RESOURCE_MANAGER, MASTER, *LOGIN_KEYS)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, tuple[Endpoint, ...]]]
@@ -75,8 +76,12 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, tuple[Endpoint, ...
         hs2 = endpoints(texts[JOB_TRACKER]) if texts.get(JOB_TRACKER) else ()
     with faults.collected(f"{VIEW}: "):
         views = endpoints(texts[VIEW]) if texts.get(VIEW) else ()
+    urls: dict[str, tuple[str, ...]] = {RESOURCE_MANAGER: (), MASTER: ()}
+    for key in urls:
+        with faults.collected(f"{key}: "):
+            urls[key] = tuple(map(http_url, comma_separated(texts.get(key, ""))))
     faults.check()
-    return Cluster(name, filesystem, hs2), views
+    return Cluster(name, filesystem, hs2, urls[RESOURCE_MANAGER], urls[MASTER]), views
 
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from conf.settings.clusters import VIEW
 from conf.settings.rows import LIVE, group_of, rows_of
 from conf.settings.settings import CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, Settings, Writers
-from conf.topology import Cluster, Topology
+from conf.topology import Topology
 
 T = TypeVar("T")
 _OF_CLUSTERS = {
@@ -79,7 +79,7 @@ def _topology(old: Settings, new: Settings) -> tuple[Topology, list[str], list[s
         if present is None:
             changed.append(f"{name} added")
         elif present != cluster:
-            clusters[name] = Cluster(name, present.filesystem, cluster.hs2)
+            clusters[name] = replace(cluster, filesystem=present.filesystem)
             if present.filesystem != cluster.filesystem:
                 restart.append(f"FileSystem of {name} in {CLUSTERS.name}")
             if present.hs2 != cluster.hs2:

@@ -10,11 +10,14 @@ import pytest
 from cli.main import main
 from conf.formats import utc
 from conf.names import ClusterName, TableRef
+from conf.placement import OpenWrite, read_placement, write_mark
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.placement.placement_store import PlacementStore
+from tests.applications import answering, of_master
 from tests.metastore.fake import FakeMetastore
 
+C1 = ClusterName("C1")
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -133,9 +136,37 @@ def test_the_writes_that_run_are_listed(run: Run, metastore: FakeMetastore) -> N
         "table": "default.t",
         "id": "old",
         "by": "proxy:1",
+        "application": "",
         "since": now - 7200,
         "partitions": None,
+        "ended": False,
     }
+
+
+def test_marks_of_applications_that_have_ended_are_removed(
+    metastore: FakeMetastore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Table(metastore.tables[TableRef("default", "t")])
+    marks = [OpenWrite(name, 1.0, "a job", None, f"app-{name}") for name in ("a", "b")]
+    found.parameters = {key: text for each in marks for key, text in write_mark(each).items()}
+    with answering({"/json/": of_master("app-a", "KILLED", 0, 1)}) as url:
+        conf = tmp_path / "causeway.toml"
+        conf.write_text(f"""\
+hive.metastore.uris = "thrift://{metastore.endpoint}"
+hive.default.cluster.name = "C1"
+[hive.cluster.properties.C1]
+FileSystem = "file:///C1"
+JobTracker = "127.0.0.1:1"
+SparkMaster = "{url}"
+""")
+        assert main(["table", "writes", "--end-dead", "--conf", str(conf)]) == 0
+    since = f"since {utc(1)}"
+    assert capsys.readouterr().out.splitlines() == [
+        f"default.t: written by a job {since} (id a): it is gone, the mark is removed",
+        f"default.t: written by a job {since} (id b)",
+    ]
+    kept = read_placement(Table(metastore.tables[TableRef("default", "t")]).parameters, C1)
+    assert [each.id for each in kept.open] == ["b"]
 
 
 def test_upgrade_verify_downgrade(run: Run) -> None:

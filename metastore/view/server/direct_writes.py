@@ -76,6 +76,14 @@ class DirectWriter:
         """Forgets a write without a known end. Its marks stay; returns whether it has any."""
         return self._shared.writes.abandon(write)
 
+    async def end_dead(self, dead: RunningWrite) -> None:
+        """The writer is gone for good. Its marks go, where nobody has taken them away before.
+
+        Raises MetastoreDown, FactsUnavailable.
+        """
+        await self._locked(dead.marked, partial(self._take_back, dead.write))
+        self._shared.writes.end(dead.write)
+
     async def settle(self, table: TableRef) -> None:
         """Another process wrote facts of the table: running writes of it get their marks again,
         and ended ones lose theirs. Raises MetastoreDown.

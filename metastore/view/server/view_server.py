@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 
 from conf.errors import CausewayError
@@ -18,6 +18,7 @@ from metastore.client.user_streams import UserStreams
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.locks.peers import Peer
+from metastore.view.lookups import Asking, T
 from metastore.view.server.clients.caller_login import CallerLogin
 from metastore.view.server.clients.caller_tokens import CallerTokens
 from metastore.view.server.clients.callers import Caller
@@ -26,7 +27,11 @@ from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
 from metastore.view.server.clients.requests import Requests
 from metastore.view.server.clients.token_calls import TokenCalls
 from metastore.view.server.clients.upstream_connection import Upstream, UpstreamSlots, check_answers
+from metastore.view.server.direct_writes import DirectWriter
+from metastore.view.server.ended_applications import EndedApplications
+from metastore.view.server.mutation import new_context
 from metastore.view.server.orphans_store import OrphanLog
+from metastore.view.server.questions import Questions
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
 from metastore.view.server.tls_listener import ServerTls, Streams, TlsListener
@@ -99,10 +104,28 @@ class ViewServer:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self._grace)
             self._shared.ready.set()
-            await stop.wait()
+            ended = EndedApplications(self._shared, self._settings.topology, self._own_writer)
+            async with asyncio.TaskGroup() as group:
+                healing = group.create_task(ended.run())
+                await stop.wait()
+                healing.cancel()
             self._shared.locks.close()
             await self._end_clients()  # first: then another process may listen at an endpoint
         await self._end_clients()
+
+    @contextmanager
+    def _own_writer(self, view: ClusterView) -> Iterator[DirectWriter]:
+        """For what this process does by itself, on a connection of its own."""
+        upstream = Upstream(self._settings.metastores, self._slots, self._streams)
+        own = Questions(upstream, self._shared)
+
+        def ask(questions: Asking[T]) -> Awaitable[T]:
+            return own.answer(questions, view)
+
+        try:
+            yield DirectWriter(ask, self._shared, new_context(view))
+        finally:
+            upstream.close()
 
     async def _end_clients(self) -> None:
         for client in self._clients:

@@ -7,8 +7,9 @@ looks here and puts the mark before it answers.
 Another process that writes facts at the metastore itself at the same moment can remove a mark or
 bring one back. It calls the view too, which then checks the table's marks again.
 
-A guard repeats its running writes. If it is silent, it is dead or cut off: its marks stay until an
-operator ends them, and a table is not marked again after that.
+A guard repeats its running writes. If it is silent, it is dead or cut off: its marks stay until the
+cluster says that its application has ended, or an operator ends them, and a table is not marked
+again after that.
 """
 
 from collections import deque
@@ -80,6 +81,10 @@ class RunningWrites:
     def all(self) -> list[RunningWrite]:
         """Those that began and did not end."""
         return list(self._running.values())
+
+    def silent(self) -> list[RunningWrite]:
+        """Those of which nothing was heard for LAPSE seconds."""
+        return [each for each in self._running.values() if self.is_silent(each)]
 
     def ended(self, table: TableRef) -> list[SparkWrite]:
         """Writes of the table whose mark has gone, as far as they are remembered."""

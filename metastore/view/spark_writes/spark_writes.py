@@ -34,14 +34,15 @@ from metastore.view.lookups import Asking, TableNow, partitions_named, table_now
 from metastore.view.spark_writes.folder_index import Folder, FolderIndex
 from thriftcodec.values import Struct
 
-_DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY = range(1, 9)
+_DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY, _APPLICATION = range(1, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class SparkWrite:
     """A write of a command. `spec` has the keys with static values; `table` is None if the command
     writes only paths. `id` is the id of the write, empty from older guards; `ended` is true in the
-    second call; `by` names the writing process. `removes` are the objects whose own folders the
+    second call; `by` names the writing process, `application` is its id in Spark's cluster, empty
+    from older guards. `removes` are the objects whose own folders the
     metastore deletes or moves: then it is no write of Spark, but a call such as DROP TABLE.
     """
 
@@ -52,6 +53,7 @@ class SparkWrite:
     id: str = ""
     ended: bool = False
     by: str = ""
+    application: str = ""
     removes: frozenset[tuple[TableRef, str | None]] = frozenset()
 
     def is_of_removed(self, folder: Folder) -> bool:
@@ -85,6 +87,7 @@ def read_write(arguments: Struct) -> SparkWrite:
         str(arguments.get(_ID) or ""),
         bool(arguments.get(_ENDED)),
         str(arguments.get(_BY) or ""),
+        str(arguments.get(_APPLICATION) or ""),
     )
 
 
@@ -155,7 +158,7 @@ def open_mark(
             return Marking.THERE
         names = None if names is None else bounded_names(names | old.partitions)
         since = old.since
-    mark = write_mark(OpenWrite(write.id, since, write.by, names))
+    mark = write_mark(OpenWrite(write.id, since, write.by, names, write.application))
     yield from set_table(table, ref.db, {**table.found.ours, **mark})
     return Marking.PUT
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from cli.stack.configuration import hive_site
 from cli.stack.java import find_java
@@ -25,17 +26,40 @@ spark.sparkContext.parallelize(["x"], 1).saveAsTextFile(sys.argv[1])
 spark.stop()
 """
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
 
 def spark(
     folder: Path,
     metastore: Endpoint,
     site: Mapping[str, str],
-    core: Mapping[str, str] | None = None,
-    defaults: Mapping[str, str] | None = None,
-    environment: Mapping[str, str] | None = None,
+    core: Mapping[str, str] = NOTHING,
+    defaults: Mapping[str, str] = NOTHING,
+    environment: Mapping[str, str] = NOTHING,
 ) -> "subprocess.CompletedProcess[str]":
     """Runs PROGRAM in `folder` as the cluster `west` of the view in the folder beside it. The
     executor writes a text file, which no plan of Spark names."""
+    own = configured(folder, metastore, site, core, defaults)
+    (folder / "program.py").write_text(PROGRAM)
+    words = [sys.executable, "program.py", f"file:{folder.parent}/view/west/{folder.name}-texts"]
+    return subprocess.run(
+        words,
+        env=own | dict(environment),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def configured(
+    folder: Path,
+    metastore: Endpoint,
+    site: Mapping[str, str] = NOTHING,
+    core: Mapping[str, str] = NOTHING,
+    defaults: Mapping[str, str] = NOTHING,
+) -> dict[str, str]:
+    """The environment of a Spark whose settings are in `folder`."""
     conf = folder / "conf"
     conf.mkdir(parents=True)
     site = {
@@ -46,7 +70,7 @@ def spark(
         **site,
     }
     (conf / "hive-site.xml").write_text(hive_site(site))
-    (conf / "core-site.xml").write_text(hive_site(dict(core or {})))
+    (conf / "core-site.xml").write_text(hive_site(dict(core)))
     jar = guard_jar()
     options = f"-javaagent:{jar}"
     if (realm := os.environ.get("KRB5_CONFIG")) is not None:
@@ -67,12 +91,12 @@ def spark(
         "spark.driver.extraJavaOptions": f"{options} -Dderby.system.home={folder}",
         "spark.executor.extraClassPath": str(jar),
         "spark.executor.extraJavaOptions": options,
-        **(defaults or {}),
+        **defaults,
     }
     (conf / "spark-defaults.conf").write_text(
         "".join(f"{name} {value}\n" for name, value in lines.items())
     )
-    own = os.environ | {
+    return os.environ | {
         "SPARK_CONF_DIR": str(conf),
         "HADOOP_CONF_DIR": str(conf),
         "SPARK_HOME": str(spark_home()),
@@ -81,13 +105,3 @@ def spark(
         "SPARK_WORKER_DIR": str(folder / "work"),
         "PYSPARK_PYTHON": sys.executable,
     }
-    (folder / "program.py").write_text(PROGRAM)
-    words = [sys.executable, "program.py", f"file:{folder.parent}/view/west/{folder.name}-texts"]
-    return subprocess.run(
-        words,
-        env=own | dict(environment or {}),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )

@@ -257,6 +257,8 @@ public final class MetastoreView {
                 out.writeBoolean(write.ended);
                 field(STRING, 8);
                 text(write.by);
+                field(STRING, 9);
+                text(write.application);
             }
             out.writeByte(STOP);
             out.flush();

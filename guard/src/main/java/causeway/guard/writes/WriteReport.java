@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 
 /** The arguments of one call of {@code causeway_write}. Without an id the view only ends copies. */
@@ -18,6 +19,7 @@ public final class WriteReport {
     final Collection<String> marks;
     final String id;
     final String by;
+    final String application = application();
     final boolean ended;
     private final WriteTarget target; // null: files that no command names
     private final List<Location> folders = new ArrayList<>();
@@ -48,6 +50,12 @@ public final class WriteReport {
     /** A write of files that no command names. */
     public WriteReport(Collection<String> paths, String id, String by) {
         this(null, null, null, Collections.emptyMap(), paths, Collections.emptyList(), id, by, false);
+    }
+
+    /** Returns the id of this Spark in its cluster; empty if it is not known. */
+    private static String application() {
+        SparkEnv running = SparkEnv.get();
+        return running == null ? "" : running.conf().get("spark.app.id", "");
     }
 
     /** Whether the command of this report may write the file, and its marks cover that. */

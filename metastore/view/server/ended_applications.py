@@ -1,0 +1,60 @@
+"""Ends the marks of writers past the proxy that died, once their cluster says so.
+
+Such a writer repeats its report; after LAPSE seconds without a word it is dead or cut off. YARN's
+resource manager, or Spark's master, knows whether its application is over. Where neither is
+configured, or does not know the application, the marks stay (`causeway table writes`).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from conf.errors import CausewayError
+from conf.logs.log_fields import extra
+from conf.topology import Topology
+from metastore.client.applications import has_ended
+from metastore.view.locations import ClusterView
+from metastore.view.server.direct_writes import DirectWriter
+from metastore.view.server.shared import Shared
+from metastore.view.spark_writes.running_writes import RunningWrite
+
+OpenWriter = Callable[[ClusterView], AbstractContextManager[DirectWriter]]
+EVERY = 20.0  # seconds
+_log = logging.getLogger("causeway.view")
+
+
+class EndedApplications:
+    """One for each process. `writer` opens the DirectWriter of a cluster's view."""
+
+    def __init__(self, shared: Shared, topology: Topology, writer: OpenWriter) -> None:
+        self._shared = shared
+        self._clusters = topology.clusters
+        self._writer = writer
+
+    async def run(self) -> None:
+        """Looks again and again, until it is cancelled."""
+        while any(each.resource_managers or each.masters for each in self._clusters.values()):
+            await asyncio.sleep(EVERY)
+            await self.look()
+
+    async def look(self) -> None:
+        """Ends the marks of those silent writers whose application has ended."""
+        for each in self._shared.writes.silent():
+            cluster = self._clusters.get(each.view.cluster)
+            application = each.write.application
+            if cluster is None or not application:
+                continue
+            if await asyncio.to_thread(has_ended, (cluster,), application):
+                await self._end(each)
+
+    async def _end(self, dead: RunningWrite) -> None:
+        tables = ", ".join(map(str, sorted(dead.marked)))
+        try:
+            with self._writer(dead.view) as writer:
+                await writer.end_dead(dead)
+        except (CausewayError, OSError) as error:
+            _log.warning("marks of %s in %s stay: %s", dead.write.by, tables, error)
+        else:
+            fields = extra(cluster=dead.view.cluster, application=dead.write.application)
+            _log.warning("marks of %s in %s ended: it is gone", dead.write.by, tables, extra=fields)
