@@ -171,17 +171,16 @@ def _rows(each: Advice, table: TableStock) -> set[int]:
     return {row for part in each.parts for row in table.rows(part)}
 
 
-def command_of(each: Advice, stock: Stock, target: str = "") -> str:
-    """The command that carries the advice out; `target` are its options for the metastore."""
+def command_of(each: Advice, stock: Stock) -> str:
+    """The command that carries the advice out, without the options that name the metastore."""
     table = stock.stock_of(each.table)
     assert table is not None  # advice is about tables that are there
-    where = f" {target}" if target else ""
     chosen = partition_filter(each, table)
     if each.action == "drop":
         named = "".join(f" --partition {name}" for name in partition_names(each, table))
-        return f"causeway table assign {each.table} --no-copy {each.cluster}{named}{where}"
+        return f"causeway table assign {each.table} --no-copy {each.cluster}{named}"
     option = f' --partition "{chosen}"' if chosen else ""
-    return f"causeway copy {each.table} --to {each.cluster}{option}{where}"
+    return f"causeway copy {each.table} --to {each.cluster}{option}"
 
 
 def partition_names(each: Advice, table: TableStock) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Primaries:
     after: float
 
 
-def primaries(stock: Stock, uses: Iterable[Use], budgets: Budgets, most: int = MOST) -> Primaries:
+def primaries(stock: Stock, uses: Iterable[Use], budgets: Budgets) -> Primaries:
     """The plan for these statements. Tables that are moved to a cluster have at most the bytes that
     its budget allows copies, those over a link at most the bytes of a day."""
     search = _Search(stock, [use for use in uses if use.reads or use.writes])
@@ -55,7 +55,7 @@ def primaries(stock: Stock, uses: Iterable[Use], budgets: Budgets, most: int = M
     room = _Room(dict(budgets.kept), dict(budgets.sent))
     moves: list[Move] = []
     ways = {table: search.ways(table) for table in sorted(search.by_table)}
-    while len(moves) < most:
+    while len(moves) < MOST:
         possible = [move for each in ways.values() for move in each if room.has(move)]
         if not possible:
             break

@@ -99,14 +99,6 @@ def readings(text: str) -> Iterator[Location]:
         yield Location.of(unquote(text, errors="surrogateescape"))
 
 
-def is_inside(location: str, folder: str) -> bool:
-    """Whether a reading of `location` is `folder` or lies below it.
-
-    A bare path lies in `folder` only where that is bare or of the scheme `file`.
-    """
-    return any(inner.is_inside(outer) for outer in readings(folder) for inner in readings(location))
-
-
 def clusters_of(location: str, filesystems: Mapping[ClusterName, str]) -> frozenset[ClusterName]:
     """The clusters with a file system that has or may have the location; none if it is shared."""
     roots = {name: Location.of(filesystem) for name, filesystem in filesystems.items()}

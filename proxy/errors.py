@@ -151,8 +151,8 @@ class Stopping(CausewayError):
     sqlstate = "57P01"
     hint = "Connect again; another proxy may answer."
 
-    def __init__(self, text: str = "Causeway is about to end.") -> None:
-        super().__init__(text)
+    def __init__(self) -> None:
+        super().__init__("Causeway is about to end.")
 
 
 class NoSuchThing(CausewayError):

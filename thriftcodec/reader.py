@@ -68,20 +68,20 @@ def decode_message(
     return Message(name, kind, seqid, body)
 
 
-def read_struct(data: bytes | bytearray, at: int, depth: int = 0) -> tuple[Struct, int]:
+def read_struct(data: bytes | bytearray, at: int) -> tuple[Struct, int]:
     """The struct at `at`, with texts as str, and where it ends.
 
     Raises Incomplete, MalformedMessage.
     """
-    return _Reader(data, Texts.STR, UNLIMITED).struct(at, depth)
+    return _Reader(data, Texts.STR, UNLIMITED).struct(at, 0)
 
 
-def read_value(data: bytes | bytearray, at: int, kind: int, depth: int = 0) -> tuple[Value, int]:
+def read_value(data: bytes | bytearray, at: int, kind: int) -> tuple[Value, int]:
     """The value of wire type `kind` at `at`, with texts as str, and where it ends.
 
     Raises Incomplete, MalformedMessage.
     """
-    return _Reader(data, Texts.STR, UNLIMITED).value(at, kind, depth)
+    return _Reader(data, Texts.STR, UNLIMITED).value(at, kind, 0)
 
 
 class _Reader:

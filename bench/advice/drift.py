@@ -6,7 +6,7 @@ each week, and copying the most popular tables everywhere, in their order, until
 known statements run as by the policy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
@@ -58,7 +58,6 @@ class Course:
 
 
 Made = frozenset[tuple[TableRef, ClusterName]]
-Planner = Callable[[Candidates, Made], Made]
 
 
 def simulate(company: Company, policy: Policy = Policy()) -> dict[str, Course]:  # noqa: B008

@@ -9,7 +9,7 @@ import base64
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from typing import Any
@@ -81,11 +81,10 @@ class Issued:
 class OidcLogin:
     """The console as a client of the issuer. `name` is what users call the issuer."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: Settings) -> None:
         console = settings.console
         self._issuer = settings.operating.access.issuer
         self._own = console.oidc
-        self._clock = clock
         scheme = "http" if settings.transports.tls is None else "https"
         self._url = console.url.rstrip("/") or f"{scheme}://{console.listen}"
         self._client = IssuerClient(self._issuer, (self._own.client,))
@@ -95,7 +94,7 @@ class OidcLogin:
         """The issuer's page to log in, and what `finish` needs. Raises LoginFailed."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         kept = to if len(to) <= _MAX_PATH else "/"
-        attempt = Attempt(state, nonce, verifier, kept, self._clock())
+        attempt = Attempt(state, nonce, verifier, kept, time.time())
         location = prepare_grant_uri(
             self._provider().authorization,
             self._own.client,
@@ -112,7 +111,7 @@ class OidcLogin:
     def finish(self, answer: Mapping[str, str], attempt: Attempt | None) -> Issued:
         """The user, with its role by its groups. `answer` has the parameters that the browser
         brings back. Raises LoginFailed."""
-        age = self._clock() - attempt.began if attempt else 0.0
+        age = time.time() - attempt.began if attempt else 0.0
         if attempt is None or age > MAX_AGE or not _same(answer.get("state"), attempt.state):
             raise LoginFailed(
                 "This log-in began in another browser or tab, or more than ten minutes ago."
@@ -204,7 +203,7 @@ class OidcLogin:
         try:
             claims = self._client.claims(token)
             checked = {"nonce": attempt.nonce, "client_id": self._own.client}
-            CodeIDToken(claims, {}, params=checked).validate(self._clock(), CLOCK_SKEW)
+            CodeIDToken(claims, {}, params=checked).validate(time.time(), CLOCK_SKEW)
         except AuthBackendUnavailable as error:
             raise self._down(error) from error
         except (BadCredentials, JoseError) as error:

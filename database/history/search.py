@@ -157,9 +157,9 @@ def place_of(parameters: Mapping[str, str]) -> tuple[float, str] | None:
     return float(when), id
 
 
-def limit_of(parameters: Mapping[str, str], default: int = DEFAULT_LIMIT) -> int:
+def limit_of(parameters: Mapping[str, str]) -> int:
     """Raises ValueError."""
-    limit = int(parameters.get("limit", default))
+    limit = int(parameters.get("limit", DEFAULT_LIMIT))
     if not 1 <= limit <= MAX_LIMIT:
         raise ValueError(f"a limit is from 1 to {MAX_LIMIT}, not {limit}")
     return limit

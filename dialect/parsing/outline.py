@@ -18,7 +18,7 @@ from dialect.parsing.query_cursor import SETS, SINGLE, QueryCursor
 from dialect.parsing.values_rows import begins_rows
 from dialect.work import spend
 
-_OPEN, _CLOSE, _COMMA = TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA
+_OPEN, _COMMA = TokenType.L_PAREN, TokenType.COMMA
 _BEFORE_ARGUMENTS = frozenset({_OPEN, _COMMA, TokenType.FARROW})
 # What may follow an argument TABLE(t).
 _PARTITIONING = frozenset({"WITH", "PARTITION", "PARTITION BY", "DISTRIBUTE", "DISTRIBUTE BY"})

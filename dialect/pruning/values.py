@@ -50,7 +50,6 @@ class Maybe(Enum):
 
 
 MAYBE: Final = Maybe.MAYBE
-Known = Value
 Guess = Value | Maybe
 
 

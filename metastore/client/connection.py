@@ -157,11 +157,9 @@ class Connection:
             raise MetastoreRefused(f"{method}: {problem.get(1, '')}", family)
         if kind != REPLY or name != method or sequence != self._sequence:
             raise MalformedReply(f"called {method}#{self._sequence}, got {name}#{sequence}")
-        return self._result(method, exceptions, element)
+        return self._result(exceptions, element)
 
-    def _result(
-        self, method: str, exceptions: dict[int, str], element: Decoder[Value] | None
-    ) -> Value:
+    def _result(self, exceptions: dict[int, str], element: Decoder[Value] | None) -> Value:
         success: Value = None
         refused: MetastoreRefused | None = None
         while True:

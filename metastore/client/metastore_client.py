@@ -276,8 +276,9 @@ class HmsClient:
         reply: Struct = self.call("get_current_notificationEventId", Struct())
         return int(reply.get(1))
 
-    def events(self, after: int, limit: int = 1000) -> list[Event]:
-        request = Struct({1: (I64, after), 2: (I32, limit)})
+    def events(self, after: int) -> list[Event]:
+        """At most 1000 events after this one."""
+        request = Struct({1: (I64, after), 2: (I32, 1000)})
         reply: Struct = self.call("get_next_notification", Struct({1: (STRUCT, request)}))
         return [Event(each) for each in reply.get(1) or ()]
 

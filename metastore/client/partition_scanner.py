@@ -17,17 +17,14 @@ _U32 = Format(">I").unpack_from
 _LIST_OF_STRINGS = b"\x0f\x00\x01\x0b"
 _MAP_OF_STRINGS = b"\x0b\x0b"
 _FIELD_HEADER = 3  # bytes
+_RESERVED = RESERVED_PREFIX.encode()
 
 
 class PartitionScanner:
-    """Scans the partitions of one reply or request.
+    """Scans the partitions of one reply or request. `ours` stays empty where no key or value of the
+    parameters has our prefix."""
 
-    `marker` is the beginning of the parameters that matter to the caller: where no key or value
-    contains it, `ours` stays empty.
-    """
-
-    def __init__(self, marker: str = RESERVED_PREFIX) -> None:
-        self._marker = marker.encode()
+    def __init__(self) -> None:
         self._known = False
         self._names = b""  # from the values to the time of creation
         self._created = 0  # its length
@@ -87,7 +84,7 @@ class PartitionScanner:
         found.location = (location, after)
         found.parameters = (parameters, at)
         found.fields = {VALUES: (start + _FIELD_HEADER, values_end)}
-        if data.find(self._marker, parameters, at) >= 0:
+        if data.find(_RESERVED, parameters, at) >= 0:
             scan_parameters(data, parameters, found)
         return found
 

@@ -312,7 +312,7 @@ def _process_among(process: Process, others: Surroundings) -> Iterator[Problem]:
             continue
         yield from _use(feed, used, element)
         for cluster in process.clusters:
-            yield from _use_on(process, cluster, feed, used, element)
+            yield from _use_on(cluster, feed, used, element)
             if isinstance(used, Input) and isinstance(feed.storage, Paths):
                 place = others.cluster(cluster.name)
                 if reason := partition_paths.input_problem(used, feed, place):
@@ -330,7 +330,7 @@ def _use(feed: Feed, used: Input | Output, element: str) -> Iterator[Problem]:
 
 
 def _use_on(
-    process: Process, cluster: ProcessCluster, feed: Feed, used: Input | Output, element: str
+    cluster: ProcessCluster, feed: Feed, used: Input | Output, element: str
 ) -> Iterator[Problem]:
     """The first instance must find its data within the feed's validity and retention (FA-P1)."""
     place = feed.on(cluster.name)

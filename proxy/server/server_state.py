@@ -153,7 +153,7 @@ class ServerState:
         self.admission.check_statement()
         place = self._take_statement(session)
         operation.working = True
-        operation.task = self.group.create_task(self._run(session, statement, operation, place))
+        operation.task = self.group.create_task(self._run(statement, operation, place))
 
     def _take_statement(self, session: UserSession) -> StatementPlace:
         """Raises TooMany."""
@@ -177,11 +177,7 @@ class ServerState:
             raise
 
     async def _run(
-        self,
-        session: UserSession,
-        statement: StatementRunner,
-        operation: Operation,
-        place: StatementPlace,
+        self, statement: StatementRunner, operation: Operation, place: StatementPlace
     ) -> None:
         """Runs the statement; metrics and the audit log are updated after the client's reply."""
         record = operation.record

@@ -41,11 +41,10 @@ class StatementRouter:
         settings: Settings,
         snapshot: Snapshot,
         loader: Loader,
-        health: EndpointHealth | None = None,
         load: ClusterLoad | None = None,
     ) -> None:
         """`load` is there if the cost decides among clusters (`router.choice`)."""
-        self.health = health or EndpointHealth()
+        self.health = EndpointHealth()
         self.load = load
         self.settings = settings
         self.access = _access(settings)

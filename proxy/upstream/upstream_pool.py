@@ -6,7 +6,6 @@ connection busy borrows another of the same user.
 """
 
 import asyncio
-import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Collection
@@ -27,7 +26,6 @@ from proxy.upstream.endpoint_health import EndpointHealth
 from proxy.upstream.opening_queue import OpeningQueue
 from proxy.upstream.upstream_connection import UpstreamConnection
 
-_log = logging.getLogger(__name__)
 _Key = tuple[Endpoint, str]
 _CHECKER = "causeway"  # the user of health checks, so that they use no connection of a client
 _SERVER_NAME = 17  # of GetInfo

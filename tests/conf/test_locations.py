@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conf.locations import Location, clusters_of, foreign_cluster, is_inside
+from conf.locations import Location, clusters_of, foreign_cluster, readings
 from conf.names import ClusterName
 
 CASES = json.loads(Path(__file__).with_name("location_cases.json").read_text())
@@ -19,6 +19,14 @@ C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 
 def test_the_file_of_cases_is_not_empty() -> None:
     assert len(ROWS) > 70
+
+
+def is_inside(location: str, folder: str) -> bool:
+    """Whether a reading of `location` is `folder` or lies below it.
+
+    A bare path lies in `folder` only where that is bare or of the scheme `file`.
+    """
+    return any(inner.is_inside(outer) for outer in readings(folder) for inner in readings(location))
 
 
 @pytest.mark.parametrize(("filesystems", "location", "owners"), ROWS)

@@ -89,15 +89,13 @@ def _ref(database: object, table: object) -> TableRef:
 
 
 @contextmanager
-def notifying_client(
-    settings: Settings, timeout: float | None = None, user: str | None = None
-) -> Iterator[HmsClient]:
+def notifying_client(settings: Settings, timeout: float | None = None) -> Iterator[HmsClient]:
     """A client of the metastore in the settings that notifies the views in the settings."""
     timeout = settings.metastore_timeout if timeout is None else timeout
     with (
         ViewSync.of(settings) as notify,
         NotifyingClient(
-            settings.metastores, timeout, notify, user, settings.metastore_login
+            settings.metastores, timeout, notify, login=settings.metastore_login
         ) as client,
     ):
         yield client

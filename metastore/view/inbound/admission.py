@@ -75,7 +75,7 @@ from thriftcodec.reader import read_value
 from thriftcodec.values import MAP
 
 ALL_TABLES = "*"
-_TABLE_NAME, _TABLE_DATABASE, _TABLE_TYPE = 1, 2, 12
+_TABLE_NAME, _TABLE_DATABASE = 1, 2
 _PARTITION_VALUES = 1
 
 

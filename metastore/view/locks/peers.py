@@ -74,12 +74,9 @@ class Place(Protocol):
 class Peer:
     """A `Place`."""
 
-    def __init__(
-        self, endpoint: Endpoint, wait: float = _WAIT, login: MetastoreLogin = PLAIN
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, login: MetastoreLogin = PLAIN) -> None:
         self._endpoint = endpoint
         self._login = login
-        self._wait = wait
         self._idle: deque[_Connection] = deque()
         self._busy: set[_Connection] = set()
         self._process = ""
@@ -97,7 +94,7 @@ class Peer:
         fields = {
             1: (LIST, strings(sorted(map(str, tables)))),
             2: (STRING, owner),
-            3: (I32, int(self._wait * 1000)),
+            3: (I32, int(_WAIT * 1000)),
         }
         problem: Exception | None = None
         for _ in range(TRIES):
@@ -113,7 +110,7 @@ class Peer:
                 problem = error
                 break
             try:
-                async with asyncio.timeout(self._wait + _CONNECT):
+                async with asyncio.timeout(_WAIT + _CONNECT):
                     granted = await connection.call(LOCK, Struct(fields))
             except (OSError, MalformedMessage) as error:
                 self.drop(connection)

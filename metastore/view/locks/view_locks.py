@@ -46,14 +46,12 @@ class ViewLocks:
         self,
         on_change: Callable[[tuple[TableRef, ...]], None],
         places: Iterable[Place] = (),
-        grace: float = GRACE,
     ) -> None:
         self.process = uuid4().hex
         self.local = TableLocks()
         self._on_change = on_change
         self._here = ""
         self._places = sorted(places, key=_order)
-        self._grace = grace
 
     def listens_at(self, addresses: Iterable[str]) -> None:
         """The addresses of this process itself; any of the places among them is left out."""
@@ -107,7 +105,7 @@ class ViewLocks:
         """The owner is lost: its locks are released when what it has sent has ended."""
         self._on_change(tuple(tables))
         loop = asyncio.get_running_loop()
-        loop.call_later(self._grace, self.release_local, owner, tables, tables)
+        loop.call_later(GRACE, self.release_local, owner, tables, tables)
 
     async def _take(self, owner: str, tables: frozenset[TableRef]) -> list[Held]:
         taken: list[Held] = []

@@ -1,6 +1,6 @@
 """Schedules of entities: which work to do, where, when, and with which data. Pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -265,16 +265,14 @@ def _process_on(
         parallel=process.parallel,
         timeout=_timeout(process.timeout, process.frequency),
         retries=_retries(retry) if retry else Retries(),
-        late=_late_checks(process, cluster, feeds),
+        late=_late_checks(process, feeds),
         low=low,
         high=high,
         needs=lambda nominal: tuple(inputs_of(process, cluster.name, feeds, nominal)),
     )
 
 
-def _late_checks(
-    process: Process, cluster: ProcessCluster, feeds: Callable[[str], Feed | None]
-) -> LateChecks | None:
+def _late_checks(process: Process, feeds: Callable[[str], Feed | None]) -> LateChecks | None:
     """Checks until the latest cut-off of the inputs with a late workflow."""
     late = process.late
     if late is None:
@@ -289,8 +287,3 @@ def _late_checks(
         return max(ends)
 
     return LateChecks(late.policy, late.delay.length, cutoff, frozenset(late.workflows))
-
-
-def total(schedules: Iterable[Schedule], action: Action) -> int:
-    """The number of instances of the schedules with `action`."""
-    return sum(each.count() for each in schedules if each.key.action is action)

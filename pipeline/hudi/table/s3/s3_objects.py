@@ -67,9 +67,8 @@ class S3Objects:
     of times. Each method raises StorageFault.
     """
 
-    def __init__(self, place: S3Place, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, place: S3Place) -> None:
         self._place = place
-        self._sleep = sleep
 
     def etag(self, key: str) -> str | None:
         """None when there is no such object."""
@@ -102,7 +101,7 @@ class S3Objects:
         reason, pause = "", _PAUSE
         for attempt in range(self._place.attempts):
             if attempt:
-                self._sleep(pause)
+                time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             try:
                 status, found, code = self._once(method, key, headers, digest, body)
