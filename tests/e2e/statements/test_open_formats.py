@@ -362,7 +362,10 @@ def test_feeds_copy_whole_tables(
             f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ id, 'a b' FROM range(3)",
         )
         for key, reason in (("p=${YEAR}", "#* is the whole table"), ("*", "Leave retention out")):
-            assert feeds.submit(format, home, to, f"catalog:lake:fed_{format}#{key}", KEPT) == 1
+            assert (
+                feeds.submit(format, home, to, f"catalog:lake:fed_{format}#{key}", retention=KEPT)
+                == 1
+            )
             assert reason in capsys.readouterr().err
         assert feeds.submit(format, home, to, f"catalog:lake:fed_{format}#*") == 0
         feeds.schedule(format, "2024-01-01T00:00Z")

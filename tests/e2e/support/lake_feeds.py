@@ -33,12 +33,13 @@ FEED = """<?xml version="1.0"?>
       <validity start="2024-01-01T00:00Z" end="2024-02-01T00:00Z"/>{retention}
     </cluster>
     <cluster name="{target}" type="target">
-      <validity start="2024-01-01T00:00Z" end="2024-02-01T00:00Z"/>{retention}
+      <validity start="2024-01-01T00:00Z" end="2024-02-01T00:00Z"/>{retention}{other}
     </cluster>
   </clusters>
   <table uri="{uri}"/>
   <ACL owner="x"/>
   <schema location="" provider="hcatalog"/>
+  {properties}
 </feed>
 """
 KEPT = '<retention limit="days(2)" action="delete"/>'
@@ -69,13 +70,24 @@ class LakeFeeds:
             assert main([*submit, *self._store]) == 0
 
     def submit(
-        self, name: str, source: ClusterName, target: ClusterName, uri: str, retention: str = ""
+        self,
+        name: str,
+        source: ClusterName,
+        target: ClusterName,
+        uri: str,
+        *,
+        retention: str = "",
+        other: str = "",
+        properties: str = "",
     ) -> int:
-        """The exit status."""
+        """The exit status. `other` is the target's table, if it is another one."""
         document = self.folder / f"{name}.xml"
         document.write_text(
-            FEED.format(name=name, source=source, target=target, uri=uri, retention=retention)
-        )
+            FEED.format(
+                name=name, source=source, target=target, uri=uri, retention=retention,
+                other=other, properties=properties,
+            )
+        )  # fmt: skip
         return main(["entity", "submit", str(document), *self._store])
 
     def schedule(self, name: str, at: str) -> None:
