@@ -21,11 +21,7 @@ from metastore.client.changes.notifying_client import Notify, NotifyingClient
 from metastore.client.connecting import PLAIN
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.placement.open_formats import (
-    open_format,
-    why_files_are_not_enough,
-    why_not_copied,
-)
+from metastore.placement.open_formats import open_format, why_files_are_not_enough, why_not_copied
 from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
