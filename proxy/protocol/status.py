@@ -13,9 +13,13 @@ SUCCESS = Encoded(encode_struct(Struct({1: (I32, int(StatusCode.SUCCESS))})))
 _EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
 _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
+# Hive's client names the class of its Thrift error, except in the text for a table, which has the
+# error's own words: those of Java's sockets, or of the libthrift that Spark 4 has.
 _METASTORE_LOST = re.compile(
     r"HiveException: (?:MetaException\(message:Got exception: )?"
     r"org\.apache\.thrift\.transport\.TTransportException"
+    r"|HiveException: Unable to fetch table [^.]+\. (?:org\.apache\.thrift\.transport\.TTransport"
+    r"|java\.net\.Socket|javax\.net\.ssl\.SSL|Socket is closed by peer|Cannot read\. Remote side)"
     r"|Could not connect to meta store using any of the URIs provided"
 )
 _STOPPED = re.compile(r"SparkContext (?:was shut down|has been shutdown)|on a stopped SparkContext")

@@ -214,6 +214,13 @@ def test_the_end_of_a_write_is_learnt_after_its_client_got_the_error(ended: bool
         " org.apache.thrift.transport.TTransportException: java.net.SocketTimeoutException",
         "org.apache.hadoop.hive.ql.metadata.HiveException: MetaException(message:Got exception:"
         " org.apache.thrift.transport.TTransportException null)",
+        # of Spark 4
+        "[_LEGACY_ERROR_TEMP_3065] org.apache.spark.sql.AnalysisException:"
+        " org.apache.hadoop.hive.ql.metadata.HiveException: Unable to fetch table t."
+        " Socket is closed by peer.",
+        "[_LEGACY_ERROR_TEMP_3065] org.apache.spark.sql.AnalysisException:"
+        " org.apache.hadoop.hive.ql.metadata.HiveException: Unable to fetch table t."
+        " java.net.SocketTimeoutException: Read timed out;\nCreateDataSourceTableAsSelectCommand",
     ],
 )
 def test_a_cluster_that_cannot_reach_the_metastore_is_named(text: str) -> None:
@@ -225,6 +232,15 @@ def test_a_cluster_that_cannot_reach_the_metastore_is_named(text: str) -> None:
     named = "[CW226] Cluster east cannot reach the metastore (Error running query: "
     assert become.failure.message.startswith(named)
     assert become.failure.blame is Blame.METASTORE
+
+
+@pytest.mark.parametrize("reason", ["Invalid method name: 'get_table_req'", "java.io.IOException"])
+def test_another_error_about_a_table_is_sparks(reason: str) -> None:
+    text = f"org.apache.hadoop.hive.ql.metadata.HiveException: Unable to fetch table t. {reason}"
+    book = running() >> Ended(Status(OperationState.ERROR, Failure(text)))
+    (become, _) = book.due
+    assert isinstance(become, cmd.Become)
+    assert become.failure == Failure(text)
 
 
 def test_a_metastore_that_cannot_mark_a_write_keeps_it_from_the_cluster() -> None:
