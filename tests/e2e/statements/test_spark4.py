@@ -112,6 +112,15 @@ def test_lists_are_those_of_the_thrift_server(connect: Connect, statement: str) 
     assert outcome(through, statement) == outcome(direct, statement)
 
 
+@pytest.mark.parametrize("view", [f"seen FROM {DB}", "seen_of_all FROM global_temp"])
+def test_columns_are_those_of_the_view_that_is_named_apart(connect: Connect, view: str) -> None:
+    """Spark's command then has the view without its database, which is not the current one."""
+    through, direct = connect(), connect(C1)
+    rows(through.cursor(), "CREATE OR REPLACE GLOBAL TEMPORARY VIEW seen_of_all AS SELECT 1 AS id")
+    assert rows(through.cursor(), f"SHOW COLUMNS IN {view}") == [("id",)]
+    assert outcome(through, f"SHOW COLUMNS IN {view}") == outcome(direct, f"SHOW COLUMNS IN {view}")
+
+
 def test_sessions_have_the_protocol_version_of_the_thrift_server(stack: Stack) -> None:
     def versions(cluster: Any) -> list[int]:
         endpoint = server(stack, cluster)

@@ -50,7 +50,7 @@ final class CommandCheck {
         }
         if (isReading(name)) {
             if (claim.mode == Claim.Mode.RUN) {
-                checkReading(arguments);
+                checkReading(name, arguments);
             }
             return;
         }
@@ -81,16 +81,30 @@ final class CommandCheck {
                         || claim.opens(Plans.name((TableIdentifier) arguments.get(0))));
     }
 
-    private void checkReading(List<Object> arguments) {
+    private void checkReading(String name, List<Object> arguments) {
         for (Object each : arguments) {
             if (each instanceof TableIdentifier) {
-                if (!claim.opens(Plans.name((TableIdentifier) each))) {
-                    ClaimCheck.read(targets.named((TableIdentifier) each), claim);
+                TableIdentifier table = inItsDatabase(name, (TableIdentifier) each, arguments);
+                if (!claim.opens(Plans.name(table))) {
+                    ClaimCheck.read(targets.named(table), claim);
                 }
             } else if (each instanceof Table && CommandTargets.wrapped(each) != null) {
                 ClaimCheck.read(Plans.name(CommandTargets.wrapped(each).identifier()), claim);
             }
         }
+    }
+
+    /** The table with the database of `SHOW COLUMNS IN v FROM d`, which Spark 4 keeps apart for a view. */
+    private static TableIdentifier inItsDatabase(
+            String name, TableIdentifier table, List<Object> arguments) {
+        if (table.database().isEmpty() && name.equals("ShowColumnsCommand")) {
+            for (Object each : arguments) {
+                if (each instanceof String) {
+                    return new TableIdentifier(table.table(), Option.apply((String) each));
+                }
+            }
+        }
+        return table;
     }
 
     private void checkWriting(LogicalPlan command, String name, List<Object> arguments) {
