@@ -14,10 +14,14 @@ from pyhive import hive
 from TCLIService import ttypes as t
 
 from cli.stack.stack import Stack
+from pipeline.spark.jar import SPARK_MAJOR
 from tests.e2e.conftest import C1, server
 from tests.e2e.support.interpreted import COMPILED
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(SPARK_MAJOR >= 4, reason="results are packed for Spark 3.5 alone"),
+]
 
 PACKS = "spark.causeway.results.columnar"
 NEWEST = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10

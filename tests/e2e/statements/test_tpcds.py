@@ -3,7 +3,9 @@
 Each third one runs, and the others are planned; all of them run with CAUSEWAY_TPCDS=all.
 
 Stores, warehouses and dimensions belong to c1, catalog sales to c2, web sales to c3. c2 has
-copies of everything else and c3 of what is c1's, so that the inputs decide where each runs.
+copies of everything else and c3 of what is c1's, so that the inputs decide where each runs. ANSI
+mode, the default of Spark 4, is off: query 90 divides by the number of rows that it finds, which is
+0 in this little data.
 """
 
 import os
@@ -24,6 +26,7 @@ pytestmark = [
 ]
 
 DATABASE = "tpcds"
+NULLS = "SET spark.sql.ansi.enabled=false"
 QUERIES = dict(tpcds.queries()) if tpcds.SHARED.is_dir() else {}
 RUN = [each for each in sorted(QUERIES) if each % 3 == 0 or "CAUSEWAY_TPCDS" in os.environ]
 PLANNED = sorted(QUERIES.keys() - set(RUN))
@@ -50,7 +53,7 @@ def through(stack: Stack) -> Iterator[Any]:
             tables.copy(f"{DATABASE}.{table}", C2)
         if home == C1:
             tables.copy(f"{DATABASE}.{table}", C3)
-    rows(cursor, "USE CLUSTER", f"USE {DATABASE}")
+    rows(cursor, "USE CLUSTER", f"USE {DATABASE}", NULLS)
     yield cursor
     connection.close()
 
@@ -61,7 +64,7 @@ def direct(stack: Stack, through: Any) -> Iterator[Any]:
     endpoint = server(stack, C2)
     connection = hive.connect(endpoint.host, endpoint.port)
     cursor = connection.cursor()
-    rows(cursor, f"USE {DATABASE}")
+    rows(cursor, f"USE {DATABASE}", NULLS)
     yield cursor
     connection.close()
 
