@@ -4,7 +4,7 @@ A table without cluster facts has no copies, and gets no facts. One with facts n
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from conf.names import ClusterName, TableRef
@@ -16,6 +16,7 @@ from metastore.placement.placement_store import PlacementStore
 
 _NO_CLUSTER = ClusterName("")
 _TABLE_WRITE = "replication"  # the id of its mark
+_BY = "lifecycle: "  # before the writer's name
 
 
 @contextmanager
@@ -25,8 +26,8 @@ def partition_write(
     """Marks a write of partitions of a table while they are added, or with `changes` replaced too
     (D10). A partition that is new has no copies, unless they are of the whole table.
 
-    A process that dies leaves the mark, and no copy of the partitions is read until an operator
-    removes it (`causeway table writes`).
+    A process that dies leaves the mark, and no copy of the partitions is read until the next run
+    for them calls `end_left_writes`.
     """
     parameters = client.get_table(ref).parameters
     placed = read_placement(parameters, _NO_CLUSTER)
@@ -35,11 +36,22 @@ def partition_write(
         yield
         return
     facts, write_id = PlacementStore(client, _NO_CLUSTER), new_id()
-    facts.open_write(ref, write_id, names, round(time.time(), 3), by)
+    facts.open_write(ref, write_id, names, round(time.time(), 3), _BY + by)
     try:
         yield
     finally:
         facts.close_write(ref, write_id, names)
+
+
+def end_left_writes(client: CatalogClient, ref: TableRef, names: Collection[str]) -> None:
+    """Ends the marks that are left of runs which died as they wrote some of these partitions. No
+    other run may write them now; one that still does, unknown to the caller, ends its write later.
+    """
+    with suppress(NoSuchObject):
+        parameters, chosen = client.get_table(ref).parameters, frozenset(names)
+        for mark in read_placement(parameters, _NO_CLUSTER).open:
+            if mark.by.startswith(_BY) and mark.partitions and mark.partitions <= chosen:
+                PlacementStore(client, _NO_CLUSTER).close_write(ref, mark.id, mark.partitions)
 
 
 def begin_table_write(client: CatalogClient, ref: TableRef, by: str) -> None:

@@ -13,6 +13,7 @@ from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, Files
+from pipeline.copy.own_writes import end_left_writes
 from pipeline.copy.runs.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed
 from pipeline.partition_values import names_with
@@ -107,6 +108,7 @@ def run_replication(
     prevented that.
     """
     report = CopyReport(fresh=plan.fresh)
+    end_left_writes(target, plan.request.target, plan.origins.keys())
     if not plan.steps:
         return report
     objects = [*(item.name for item in plan.items), *plan.drops]

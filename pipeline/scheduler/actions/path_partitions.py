@@ -15,7 +15,7 @@ from conf.write_ids import new_id
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from pipeline.copy.own_writes import partition_write
+from pipeline.copy.own_writes import end_left_writes, partition_write
 from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.catalog_uri import TableUri
 from pipeline.falcon.entities.cluster import Cluster
@@ -75,8 +75,9 @@ def register(
     """
     spec = instance_spec(table, uri, time)
     kinds = kinds_of(table.partition_keys)
-    by = f"partition of {location}"
-    for known in client.get_partitions(table.ref, spellings(spec, kinds)):
+    by, names = f"partition of {location}", spellings(spec, kinds)
+    end_left_writes(client, table.ref, names)
+    for known in client.get_partitions(table.ref, names):
         name = known.name(table)
         with partition_write(client, table.ref, [name], changes=True, by=by):
             _change(client, table, name, location)

@@ -10,7 +10,7 @@ from conf.placement import Copy, Placement, read_partition_placement, read_place
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
-from pipeline.copy.own_writes import after_write, partition_write
+from pipeline.copy.own_writes import after_write, end_left_writes, partition_write
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
 
 T, C1, C2 = TableRef("d", "t"), ClusterName("c1"), ClusterName("c2")
@@ -92,6 +92,27 @@ def test_a_copy_of_the_whole_table_is_stale_after_any_write(
     _, after = facts.table(T)
     assert not any(after.is_fresh(each) for each in after.copies)
     assert not after.open
+
+
+def test_what_a_dead_run_left_ends_with_the_next_run_for_its_partitions(
+    metastore: FakeMetastore,
+) -> None:
+    facts = _facts(metastore)
+    facts.change_partitions(T, [ONE, TWO], lambda _, old: _copied(old))
+    facts.open_write(T, "statement", [ONE], 0, "proxy")
+    for kill in ([ONE], [ONE, TWO]):
+        write = partition_write(cast(Any, metastore), T, kill, changes=True, by="x")
+        write.__enter__()  # and no more: the process is gone
+    end_left_writes(cast(Any, metastore), T, [ONE])
+    left = read_placement(metastore.tables[T].parameters, C1).open
+    names = {each.partitions for each in left if each.id != "statement"}
+    assert len(left) == 2
+    assert names == {frozenset({ONE, TWO})}, "its other partitions are not known to be written"
+    end_left_writes(cast(Any, metastore), T, [ONE, TWO, "ds=3"])
+    (other,) = read_placement(metastore.tables[T].parameters, C1).open
+    assert other.id == "statement"
+    facts.close_write(T, "statement", [ONE])
+    assert _fresh(metastore) == {ONE: False, TWO: False}
 
 
 def test_one_change_ends_the_copies_of_what_it_replaces() -> None:

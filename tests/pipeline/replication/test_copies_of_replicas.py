@@ -57,8 +57,12 @@ class CopiedReplica:
         return target.parts[TARGET][DAY] if self.partitioned else target.tables[TARGET]
 
     @property
+    def placed(self) -> Placement:
+        return read_placement(self.pair.target.tables[TARGET].parameters, B1)
+
+    @property
     def is_fresh(self) -> bool:
-        placed = read_placement(self.pair.target.tables[TARGET].parameters, B1)
+        placed = self.placed
         if self.partitioned:
             placed = read_partition_placement(self.replica.parameters, placed, DAY)
         return any(placed.is_fresh(each) for each in placed.copies)
@@ -71,7 +75,7 @@ def _copied(placed: Placement) -> Placement:
 @pytest.mark.slow
 @pytest.mark.parametrize("keys", [(), (("ds", "string"),)])
 def test_killed_at_every_point_no_copy_of_old_data_is_fresh(keys: Keys) -> None:
-    kept = ended = 0
+    kept = ended = left = 0
     for effect in count(1):
         copied = CopiedReplica(keys)
         assert copied.is_fresh
@@ -82,7 +86,12 @@ def test_killed_at_every_point_no_copy_of_old_data_is_fresh(keys: Keys) -> None:
         else:
             ended += 1
             assert not copied.is_fresh
+        left += bool(copied.placed.open)
+        copied.pair.run(copied.request)
+        assert not copied.is_fresh
+        assert not copied.placed.open, "the next run ends what a killed one left"
         if not killed:
             break
     assert kept > 1, "what was not replaced has its copy"
     assert ended > 1
+    assert bool(left) is bool(keys)

@@ -13,6 +13,7 @@ from conf.placement import WRITE, Copy
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
+from pipeline.copy.own_writes import partition_write
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
@@ -115,10 +116,16 @@ def test_late_data_makes_copies_of_the_partition_stale(site: Site) -> None:
     facts, copy = PlacementStore(cast(Any, site.metastore), C2), Copy(C9, "file:///c9", "0/0")
     facts.change_partitions(LOGS, [*site.partitions()], lambda _, old: old.with_copy(copy))
     _, known = facts.table(LOGS)
+    left = partition_write(
+        cast(Any, site.metastore), LOGS, [*site.partitions()], True, "a dead run"
+    )
+    left.__enter__()
     site.add(0, "late")
     site.run(1)
     (after,) = site.metastore.parts[LOGS].values()
-    assert facts.table(LOGS)[1].facts != known.facts, "caches read the partition again"
+    _, now = facts.table(LOGS)
+    assert now.facts != known.facts, "caches read the partition again"
+    assert not now.open
     assert site.partitions() == {"ds=2013-09-24/hour=6": {"a": b"late"}}
     assert before.parameters.get(WRITE) != after.parameters[WRITE]
 
