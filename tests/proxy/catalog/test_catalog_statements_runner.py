@@ -35,8 +35,8 @@ from proxy.protocol.results import Table
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
 from router.access.user_access import Access
+from tests.proxy.catalog.metadata_world import FakeUpstream
 from tests.proxy.catalog.test_descriptions import recorded
-from tests.proxy.catalog.test_metadata_runner import FakeUpstream
 
 EAST = ClusterName("east")
 REF = TableRef("mem", "txt")
