@@ -3,8 +3,17 @@
 import os
 import re
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+
+from pipeline.falcon.documents import document
+from pipeline.falcon.entities.cluster import Cluster
+from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.process import Process
+from pipeline.falcon.entity_set import EntitySet
+
+T = TypeVar("T", Cluster, Feed, Process)
 
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[4] / "shared"))
 FALCON = SHARED / "falcon"
@@ -73,3 +82,25 @@ PROCESS = """<?xml version="1.0"?>
   </late-process>
 </process>
 """
+
+
+def read_cluster(name: str = "c1") -> Cluster:
+    return _read(CLUSTER.replace("{name}", name), Cluster)
+
+
+def read_feed(text: str = FEED) -> Feed:
+    return _read(text, Feed)
+
+
+def read_process(text: str = PROCESS) -> Process:
+    return _read(text, Process)
+
+
+def read_entities(*texts: str) -> EntitySet:
+    return EntitySet.of(document.read(text.encode()) for text in texts)
+
+
+def _read(text: str, kind: type[T]) -> T:
+    found = document.read(text.encode())
+    assert isinstance(found, kind)
+    return found

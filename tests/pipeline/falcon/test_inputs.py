@@ -11,8 +11,7 @@ from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
-from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.instances.test_schedule import feed, process
+from tests.pipeline.falcon.documents import PROCESS, read_feed, read_process
 from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
 
 NOMINAL = parse_time("2013-09-25T05:30Z")
@@ -24,8 +23,8 @@ def counting(start: str, end: str) -> str:
 
 
 def needs_of(start: str, end: str) -> list[Need]:
-    wanted = process(counting(start, end))
-    return list(inputs_of(wanted, "c1", {"clicks": feed()}.get, NOMINAL))
+    wanted = read_process(counting(start, end))
+    return list(inputs_of(wanted, "c1", {"clicks": read_feed()}.get, NOMINAL))
 
 
 def hours(needs: list[Need]) -> list[int]:
@@ -41,9 +40,9 @@ def test_latest_looks_back_from_the_instance_at_the_nominal_time() -> None:
     needs = needs_of("latest(-1)", "latest(0)")
     assert hours(needs)[:6] == [5, 4, 3, 2, 1, 0]
     assert format_time(needs[-1].time) == "2013-09-24T00:00Z"  # the feed's start
-    old = process(counting("latest(0)", "latest(0)"))
+    old = read_process(counting("latest(0)", "latest(0)"))
     long_after = parse_time("2013-10-10T00:00Z")
-    found = list(inputs_of(old, "c1", {"clicks": feed()}.get, long_after))
+    found = list(inputs_of(old, "c1", {"clicks": read_feed()}.get, long_after))
     assert len(found) == 48 + 1  # what its retention keeps
 
 

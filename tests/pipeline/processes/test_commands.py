@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.falcon.entities.cluster import Cluster
 from pipeline.processes.commands import Programs, find_spark_submit, pig_command, spark_command
 from pipeline.processes.errors import CannotRun
-from tests.pipeline.falcon.documents import CLUSTER, PROCESS
-from tests.pipeline.processes.test_parameters import entity_set, process
+from tests.pipeline.falcon.documents import (
+    CLUSTER,
+    PROCESS,
+    read_cluster,
+    read_entities,
+    read_process,
+)
 
 SPARK = PROCESS.replace(
     '<workflow engine="hive" path="/app/summary.hql"/>',
@@ -31,12 +35,10 @@ VALUES = {
 PROGRAMS = Programs("/opt/spark-submit", "pig -x local")
 
 
-def cluster() -> Cluster:
-    return entity_set(CLUSTER.replace("{name}", "c1")).clusters["c1"]
-
-
 def test_spark() -> None:
-    command, environment = spark_command(process(SPARK), cluster(), VALUES, "ann", PROGRAMS)
+    command, environment = spark_command(
+        read_process(SPARK), read_cluster(), VALUES, "ann", PROGRAMS
+    )
     assert command[:5] == ["/opt/spark-submit", "--name", "Word Count", "--master", "local"]
     assert "spark.hadoop.hive.metastore.uris=thrift://localhost:9083" in command
     assert "spark.causeway.in_table=clicks" in command
@@ -57,20 +59,20 @@ def test_spark() -> None:
 
 def test_pysparks_own_script_has_spark_home() -> None:
     programs = Programs(find_spark_submit())
-    _, environment = spark_command(process(SPARK), cluster(), VALUES, "ann", programs)
+    _, environment = spark_command(read_process(SPARK), read_cluster(), VALUES, "ann", programs)
     assert environment["PYSPARK_PYTHON"] == sys.executable
     assert (Path(environment["SPARK_HOME"]) / "bin" / "spark-class").exists()
 
 
 def test_path_feeds_are_arguments() -> None:
     values = {"in": "/a,/b", "out": "/c"}
-    command, _ = spark_command(process(SPARK), cluster(), values, "ann", PROGRAMS)
+    command, _ = spark_command(read_process(SPARK), read_cluster(), values, "ann", PROGRAMS)
     assert command[-3:] == ["/a,/b", "/c", "one two"]
 
 
 def test_pig() -> None:
-    pig = process(PROCESS.replace('engine="hive"', 'engine="pig"'))
-    command = pig_command(pig, cluster(), {"in_table": "clicks"}, PROGRAMS)
+    pig = read_process(PROCESS.replace('engine="hive"', 'engine="pig"'))
+    command = pig_command(pig, read_cluster(), {"in_table": "clicks"}, PROGRAMS)
     assert command == [
         "pig",
         "-x",
@@ -82,15 +84,15 @@ def test_pig() -> None:
         "/app/summary.hql",
     ]
     with pytest.raises(CannotRun, match="no pig command"):
-        pig_command(pig, cluster(), {}, Programs("spark-submit"))
+        pig_command(pig, read_cluster(), {}, Programs("spark-submit"))
 
 
 def test_files_of_the_cluster() -> None:
     text = CLUSTER.replace("{name}", "c1").replace(
         'write" endpoint="file:///', 'write" endpoint="hdfs://nn'
     )
-    remote = entity_set(text).clusters["c1"]
-    command, _ = spark_command(process(SPARK), remote, VALUES, "ann", PROGRAMS)
+    remote = read_entities(text).clusters["c1"]
+    command, _ = spark_command(read_process(SPARK), remote, VALUES, "ann", PROGRAMS)
     assert "hdfs://nn/app/spark/count.py" in command
-    pig = process(PROCESS.replace('engine="hive"', 'engine="pig"'))
+    pig = read_process(PROCESS.replace('engine="hive"', 'engine="pig"'))
     assert pig_command(pig, remote, {}, PROGRAMS)[-1] == "hdfs://nn/app/summary.hql"

@@ -4,26 +4,15 @@ import pytest
 
 from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.documents import document
-from pipeline.falcon.entities.cluster import Cluster
-from pipeline.falcon.entities.feed import Feed
-from pipeline.falcon.entities.process import Process
-from pipeline.falcon.entity_set import EntitySet
 from pipeline.processes.parameters import filter_text, parameters_of
-from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
-
-
-def entity_set(*texts: str) -> EntitySet:
-    entities = [document.read(text.encode()) for text in texts]
-    return EntitySet(
-        {each.name: each for each in entities if isinstance(each, Cluster)},
-        {each.name: each for each in entities if isinstance(each, Feed)},
-    )
-
-
-def process(text: str) -> Process:
-    found = document.read(text.encode())
-    assert isinstance(found, Process)
-    return found
+from tests.pipeline.falcon.documents import (
+    CLUSTER,
+    FALCON,
+    FEED,
+    needs_documents,
+    read_entities,
+    read_process,
+)
 
 
 @pytest.fixture
@@ -33,10 +22,10 @@ def document_parameters() -> dict[str, str]:
         path.stem: document.substitute(path.read_bytes(), values).decode()
         for path in (FALCON / "spec004").glob("*.xml")
     }
-    around = entity_set(
+    around = read_entities(
         texts["primary-cluster"], texts["input-table-feed"], texts["output-table-feed"]
     )
-    pig = process(texts["pig-process"])
+    pig = read_process(texts["pig-process"])
     time = parse_time("2012-04-21T00:00Z")
     return parameters_of(pig, "primary-cluster", around, time, "testuser")
 
@@ -84,9 +73,9 @@ def test_the_document_process(document_parameters: dict[str, str], name: str, va
 
 
 def test_a_window_of_a_table_with_a_static_key() -> None:
-    around = entity_set(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), FEED)
+    around = read_entities(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), FEED)
     found = parameters_of(
-        process(PROCESS), "c1", around, parse_time("2013-09-25T01:00Z"), "ann", run=2
+        read_process(), "c1", around, parse_time("2013-09-25T01:00Z"), "ann", run=2
     )
     assert found["in_filter"] == (
         "((ds='2013-09-25-00' AND region='us') OR (ds='2013-09-25-01' AND region='us'))"
@@ -106,8 +95,8 @@ def test_path_feeds_give_their_paths() -> None:
         '<locations><location type="data" path="/data/${YEAR}/${MONTH}/${DAY}/${HOUR}"/>'
         "</locations>",
     )
-    around = entity_set(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), paths)
-    found = parameters_of(process(PROCESS), "c1", around, parse_time("2013-09-25T01:00Z"), "ann")
+    around = read_entities(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), paths)
+    found = parameters_of(read_process(), "c1", around, parse_time("2013-09-25T01:00Z"), "ann")
     assert found["in"] == "file:///data/2013/09/25/00,file:///data/2013/09/25/01"
     assert found["out"] == "file:///data/2013/09/25/01"
     assert found["falcon_in_storage_type"] == "FILESYSTEM"

@@ -10,14 +10,12 @@ import pytest
 from pipeline.copy import sent_files
 from pipeline.copy.files import CopyOptions, FileCopy, FileResult, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
-from pipeline.falcon.documents import document
-from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Paths
 from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.flagged_directories import SENT
 from pipeline.retention.directories import PathHome, evict_paths
 from tests.pipeline.copy.fakes import Effects, FakeFiles, Killed
-from tests.pipeline.falcon.documents import CLUSTER
+from tests.pipeline.falcon.documents import read_cluster
 
 SOURCE, TARGET = "hdfs://c1/logs/1", "s3a://lake/logs/1"
 COPY = PathCopy(SOURCE, TARGET, "s3a://lake/staging", flag="_SUCCESS")
@@ -161,8 +159,7 @@ def test_a_source_whose_flag_is_gone_is_waited_for(files: ObjectFiles) -> None:
 
 
 def test_an_eviction_deletes_the_flag_first(files: ObjectFiles) -> None:
-    cluster = document.read(CLUSTER.replace("{name}", "c1").encode())
-    assert isinstance(cluster, Cluster)
+    cluster = read_cluster()
     storage = Paths({"data": "s3a://lake/logs/${YEAR}"})
     day = "s3a://lake/logs/2020"
     home = PathHome("clicks", storage, cluster, timedelta(days=1), "_SUCCESS")

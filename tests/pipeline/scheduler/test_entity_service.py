@@ -17,6 +17,7 @@ from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
+from tests.pipeline.scheduler.instances.schedules import instance
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,
@@ -187,8 +188,6 @@ def test_killing_and_rerunning(store: Store) -> None:
 
 
 def test_success_is_only_run_again_by_force(store: Store) -> None:
-    from tests.pipeline.scheduler.instances.test_plan import instance
-
     assert not entity_service.rerunnable(instance(0, State.SUCCEEDED), force=False)
     assert entity_service.rerunnable(instance(0, State.SUCCEEDED), force=True)
     assert entity_service.rerunnable(instance(0, State.FAILED), force=False)

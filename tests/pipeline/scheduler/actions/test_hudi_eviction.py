@@ -11,9 +11,7 @@ import pytest
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from pipeline.errors import ActionFailed
-from pipeline.falcon.documents import document
-from pipeline.falcon.entities.cluster import Cluster, Interface
-from pipeline.falcon.entities.feed import Feed
+from pipeline.falcon.entities.cluster import Interface
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.replication.plan import FROM
 from pipeline.retention.partition_dates import read_date_pattern
@@ -21,7 +19,7 @@ from pipeline.retention.plan import Candidate, Policy, RetentionPlan, plan_reten
 from pipeline.scheduler.actions import hudi_eviction
 from pipeline.scheduler.actions.task_places import TableHome
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
-from tests.pipeline.falcon.documents import CLUSTER, FEED
+from tests.pipeline.falcon.documents import read_cluster, read_feed
 from tests.pipeline.hudi.conftest import FakeTable
 from tests.pipeline.scheduler.worlds import START
 
@@ -65,8 +63,7 @@ def metastore(location: str = "file:///src", **parameters: str) -> FakeMetastore
 
 def drop(client: FakeMetastore, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hudi_eviction, "run_statements", server)
-    cluster = document.read(CLUSTER.replace("{name}", "c1").encode())
-    assert isinstance(cluster, Cluster)
+    cluster = read_cluster()
     execute = {"execute": Interface("c1:10000", "3.5")}
     cluster = replace(cluster, interfaces={**cluster.interfaces, **execute})
     hudi_eviction.drop_partitions(cast(Any, client), plan(), cluster, "ann", cast(Any, None))
@@ -111,11 +108,9 @@ def test_a_table_that_is_being_written_waits(tmp_path: Path) -> None:
 
 
 def test_replicas_follow_their_source_and_keep_it_for_the_longest_limit() -> None:
-    feed = document.read(FEED.encode())
-    assert isinstance(feed, Feed)
+    feed = read_feed()
     assert hudi_eviction.policy_of(POLICY, feed).limit == timedelta(days=30)
-    cluster = document.read(CLUSTER.replace("{name}", "c1").encode())
-    assert isinstance(cluster, Cluster)
+    cluster = read_cluster()
     home = TableHome(cluster, ClusterName("c1"), POLICY)
     table = metastore().tables[CLICKS]
     assert not hudi_eviction.follows(table, home)

@@ -6,26 +6,21 @@ import pytest
 
 from pipeline.falcon.calendar import Frequency, format_time, parse_time
 from pipeline.falcon.documents import document
-from pipeline.falcon.entities.feed import Feed
-from pipeline.falcon.entities.process import Order, Policy, Process
+from pipeline.falcon.entities.process import Order, Policy
 from pipeline.falcon.inputs import inputs_of, outputs_of
 from pipeline.scheduler.instances.instance import Action
 from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule, of_feed, of_process
 from tests.pipeline.exchange.documents import DELTA, exporting, importing
-from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, WHOLE, needs_documents
+from tests.pipeline.falcon.documents import (
+    FALCON,
+    FEED,
+    PROCESS,
+    WHOLE,
+    needs_documents,
+    read_feed,
+    read_process,
+)
 from tests.pipeline.scheduler.worlds import START
-
-
-def feed(text: str = FEED) -> Feed:
-    found = document.read(text.encode())
-    assert isinstance(found, Feed)
-    return found
-
-
-def process(text: str = PROCESS) -> Process:
-    found = document.read(text.encode())
-    assert isinstance(found, Process)
-    return found
 
 
 def by_action(schedules: tuple[Schedule, ...], action: Action) -> list[Schedule]:
@@ -33,7 +28,7 @@ def by_action(schedules: tuple[Schedule, ...], action: Action) -> list[Schedule]
 
 
 def test_replication_runs_while_both_ends_are_valid() -> None:
-    (found,) = by_action(of_feed(feed(), START), Action.REPLICATE)
+    (found,) = by_action(of_feed(read_feed(), START), Action.REPLICATE)
     assert (found.key.source, found.key.cluster) == ("c1", "c2")
     assert format_time(found.calendar.at(0)) == "2013-09-24T06:00Z"
     assert format_time(found.end) == "2013-10-26T00:00Z"
@@ -44,7 +39,7 @@ def test_replication_runs_while_both_ends_are_valid() -> None:
 @needs_documents
 def test_the_document_feed_has_768_replications() -> None:
     text = (FALCON / "spec004/customer-table-replicating-feed.xml").read_text()
-    schedules = of_feed(feed(text), START)
+    schedules = of_feed(read_feed(text), START)
     (found,) = by_action(schedules, Action.REPLICATE)
     assert found.count() == 768
     (need,) = found.needs(found.calendar.at(5))
@@ -60,14 +55,14 @@ def test_of_a_whole_table_the_newest_instance_runs_and_nothing_is_evicted() -> N
     text = WHOLE.replace(
         "<properties>", '<properties><property name="partitionsPerRun" value="9"/>'
     )
-    (found,) = of_feed(feed(text), START)
+    (found,) = of_feed(read_feed(text), START)
     assert (found.key.action, found.order, found.together) == (
         Action.REPLICATE,
         Order.LAST_ONLY,
         1,
     )
     ordered = text.replace("<properties>", '<properties><property name="order" value="FIFO"/>')
-    assert of_feed(feed(ordered), START)[0].order is Order.FIFO
+    assert of_feed(read_feed(ordered), START)[0].order is Order.FIFO
 
 
 @needs_documents
@@ -77,9 +72,9 @@ def test_the_document_process_has_one_instance_and_its_partition() -> None:
         name: document.substitute((FALCON / f"spec004/{name}.xml").read_bytes(), values)
         for name in ("input-table-feed", "output-table-feed", "pig-process")
     }
-    feeds = [feed(texts[name].decode()) for name in ("input-table-feed", "output-table-feed")]
+    feeds = [read_feed(texts[name].decode()) for name in ("input-table-feed", "output-table-feed")]
     by_name = {each.name: each for each in feeds}
-    pig = process(texts["pig-process"].decode())
+    pig = read_process(texts["pig-process"].decode())
     (found,) = of_process(pig, by_name.get)
     assert found.count() == 1
     nominal = found.calendar.at(0)
@@ -93,14 +88,14 @@ def test_a_retention_stage_says_how_often_old_instances_are_evicted() -> None:
     stage = """<lifecycle><retention-stage><frequency>hours(7)</frequency><properties>
 <property name="retention.policy.agebaseddelete.limit" value="days(9)"/></properties>
 </retention-stage></lifecycle></feed>"""
-    found = by_action(of_feed(feed(FEED.replace("</feed>", stage)), START), Action.EVICT)
+    found = by_action(of_feed(read_feed(FEED.replace("</feed>", stage)), START), Action.EVICT)
     assert [str(each.calendar.frequency) for each in found] == ["hours(7)", "hours(7)"]
 
 
 def test_the_retries_of_a_feed_are_properties() -> None:
     def retries(*properties: tuple[str, str]) -> list[Retries]:
         text = "".join(f'<property name="{n}" value="{v}"/>' for n, v in properties)
-        schedules = of_feed(feed(FEED.replace("</properties>", f"{text}</properties>")), START)
+        schedules = of_feed(read_feed(FEED.replace("</properties>", f"{text}</properties>")), START)
         copy, *evictions = [each for each in schedules if each.key.action is not Action.WATCH]
         return [copy.retries, evictions[0].retries]
 
@@ -113,7 +108,7 @@ def test_the_retries_of_a_feed_are_properties() -> None:
 
 def test_evictions_are_at_once_and_outlive_the_feed() -> None:
     (_, hourly, daily) = (
-        each for each in of_feed(feed(), START) if each.key.action is not Action.REPLICATE
+        each for each in of_feed(read_feed(), START) if each.key.action is not Action.REPLICATE
     )
     assert hourly.calendar.at(0) == START
     assert hourly.calendar.at(1) == START + timedelta(days=1)  # the limit is days(2)
@@ -121,19 +116,19 @@ def test_evictions_are_at_once_and_outlive_the_feed() -> None:
 
 
 def test_a_feed_with_an_agreement_is_watched() -> None:
-    (found,) = by_action(of_feed(feed(), START), Action.WATCH)
+    (found,) = by_action(of_feed(read_feed(), START), Action.WATCH)
     assert (found.low, found.high) == (timedelta(hours=2), timedelta(hours=3))
 
 
 def test_inputs_of_a_window() -> None:
     nominal = parse_time("2013-09-25T05:30Z")
-    needs = list(inputs_of(process(), "c1", {"clicks": feed()}.get, nominal))
+    needs = list(inputs_of(read_process(), "c1", {"clicks": read_feed()}.get, nominal))
     # 04:30 is between two instances: the one before; both ends are in
     assert [format_time(each.time) for each in needs] == [
         "2013-09-25T04:00Z",
         "2013-09-25T05:00Z",
     ]
-    (output,) = outputs_of(process(), "c1", {"clicks": feed()}.get, nominal)
+    (output,) = outputs_of(read_process(), "c1", {"clicks": read_feed()}.get, nominal)
     assert format_time(output.time) == "2013-09-25T05:00Z"
 
 
@@ -186,7 +181,7 @@ def test_one_check_stands_for_all_that_are_due(hours: float, number: int) -> Non
 )
 def test_late_checks_follow_their_policy(policy: str, hours: list[int | None]) -> None:
     text = PROCESS.replace('late-process policy="periodic"', f'late-process policy="{policy}"')
-    (found,) = of_process(process(text), {"clicks": feed()}.get)
+    (found,) = of_process(read_process(text), {"clicks": read_feed()}.get)
     assert found.late is not None
     nominal = parse_time("2013-09-25T00:00Z")
     times = [found.late.time(nominal, number) for number in range(len(hours))]
@@ -195,10 +190,8 @@ def test_late_checks_follow_their_policy(policy: str, hours: list[int | None]) -
 
 
 def exchange_of(text: str) -> Schedule:
-    found = document.read(text.encode())
-    assert isinstance(found, Feed)
     actions = (Action.IMPORT, Action.EXPORT)
-    (schedule,) = [each for each in of_feed(found, START) if each.key.action in actions]
+    (schedule,) = [each for each in of_feed(read_feed(text), START) if each.key.action in actions]
     return schedule
 
 
