@@ -7,8 +7,8 @@ from conf.settings.load import load
 from conf.settings.settings import Settings
 
 
-def add_target_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--endpoints FILE` or `--conf FILE`, one of them required."""
+def add_target_arguments(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """`--endpoints FILE` or `--conf FILE`, one of them required; returns the group of them."""
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument(
         "--endpoints",
@@ -24,6 +24,7 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="hive-site.xml or a TOML file with settings (docs/reference/settings.md)",
     )
+    return target
 
 
 def load_settings(args: argparse.Namespace) -> Settings:

@@ -16,6 +16,7 @@ from advice.stock_document import read_stock
 from cli.advice.log_files import history, statements
 from cli.advice.metastore_stock import MetastoreStock
 from cli.advice.replayer import Load, replayed
+from cli.target import add_target_arguments
 from conf.settings.load import load as load_settings
 from conf.settings.settings import Settings
 from dialect.analyze import analyze
@@ -45,22 +46,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LOG",
         help="files of statements, or directories of them; .gz too",
     )
-    tables = parser.add_mutually_exclusive_group(required=True)
-    tables.add_argument(
-        "--endpoints",
-        type=Path,
-        dest="target",
-        metavar="FILE",
-        help="endpoints.json that `causeway up` wrote",
-    )
-    tables.add_argument(
-        "--conf",
-        type=Path,
-        dest="target",
-        metavar="FILE",
-        help="hive-site.xml or a TOML file with settings (docs/reference/settings.md)",
-    )
-    tables.add_argument(
+    add_target_arguments(parser).add_argument(
         "--tables", type=Path, metavar="FILE", help="a description of tables instead of a metastore"
     )
     add("--history", action="store_true", help="also the statements of history.store")
