@@ -54,6 +54,12 @@ _HINTS = (
 _NOISE = ("/*", "*/", "/*+", "--", "\\", "\n", "'", '"', "`", ";", "(", ")", ",", ".", "\u00a0")
 
 Words = list[str]
+Maker = Callable[[], Words]
+Makers = tuple[Maker, ...]
+_OPERATORS = (
+    *("=", "==", "<=>", "<>", "!=", "<", ">=", "!>", "!<"),
+    *("+", "-", "*", "/", "%", "||", "AND"),
+)
 
 
 class QueryWriter:
@@ -115,7 +121,7 @@ class QueryWriter:
     def _maybe(self, probability: float, *words: str) -> Words:
         return list(words) if self._may(probability) else []
 
-    def _of(self, *makers: Callable[[], Words]) -> Words:
+    def _of(self, *makers: Maker) -> Words:
         return self._chance.choice(makers)()
 
     # Names
@@ -178,74 +184,17 @@ class QueryWriter:
             )
         inner = lambda: self._expression(depth - 1)  # noqa: E731
         query = lambda: self._query(depth - 1)  # noqa: E731
-        operator = self._pick(
-            (
-                "=",
-                "==",
-                "<=>",
-                "<>",
-                "!=",
-                "<",
-                ">=",
-                "!>",
-                "!<",
-                "+",
-                "-",
-                "*",
-                "/",
-                "%",
-                "||",
-                "AND",
-            )
-        )
+        operator = self._pick(_OPERATORS)
         return self._of(
             lambda: [*inner(), operator, *inner()],
             lambda: ["(", *inner(), ")"],
+            *self._calls(inner),
+            *self._of_queries(inner, query),
+            *self._predicates(inner),
             lambda: [
-                self._pick(("coalesce", "f", "if", "`g h`", "d1.f", "left", "first")),
-                "(",
-                *inner(),
-                ",",
-                *inner(),
-                ")",
-            ],
-            lambda: ["count", "(", self._pick(("*", "1", "DISTINCT x")), ")"],
-            lambda: [
-                "CASE",
-                "WHEN",
-                *inner(),
-                "THEN",
-                *inner(),
-                *self._maybe(0.5, "ELSE", "1"),
-                "END",
-            ],
-            lambda: [
-                "CAST",
-                "(",
-                *inner(),
-                "AS",
-                self._pick(("INT", "decimal(10,2)", "array<int>", "struct<a:int>")),
-                ")",
-            ],
-            lambda: ["(", *query(), ")"],
-            lambda: ["(", *query(), ")"],
-            lambda: ["EXISTS", "(", *query(), ")"],
-            lambda: [*inner(), *self._maybe(0.3, "NOT"), "IN", "(", *query(), ")"],
-            lambda: [*inner(), "IN", "(", *inner(), ",", *inner(), ")"],
-            lambda: [*inner(), *self._maybe(0.3, "NOT"), "BETWEEN", *inner(), "AND", *inner()],
-            lambda: [*inner(), self._pick(("LIKE", "RLIKE", "ILIKE")), *self._string()],
-            lambda: [*inner(), "IS", *self._maybe(0.5, "NOT"), "NULL"],
-            lambda: [self._pick(("NOT", "-", "~", "!", "~ ~", "- -")), *inner()],
-            lambda: [
-                "sum",
-                "(",
-                "x",
-                ")",
-                "OVER",
-                "(",
+                *("sum", "(", "x", ")", "OVER", "("),
                 *self._maybe(0.7, "PARTITION", "BY", "y"),
-                *self._maybe(0.7, "ORDER", "BY", "k"),
-                ")",
+                *(*self._maybe(0.7, "ORDER", "BY", "k"), ")"),
             ],
             lambda: ["transform", "(", "x", ",", "z", "->", *inner(), ")"],
             lambda: [self._pick(("DATE", "TIMESTAMP", "INTERVAL")), "'2020-01-01'"],
@@ -254,6 +203,40 @@ class QueryWriter:
             lambda: ["(", *inner(), ",", *inner(), ")", "IN", "(", *query(), ")"],
             lambda: ["x", "[", *inner(), "]"],
             lambda: ["named_struct", "(", "'a'", ",", *inner(), ")", ".", "a"],
+        )
+
+    def _calls(self, inner: Maker) -> Makers:
+        return (
+            lambda: [
+                self._pick(("coalesce", "f", "if", "`g h`", "d1.f", "left", "first")),
+                *("(", *inner(), ",", *inner(), ")"),
+            ],
+            lambda: ["count", "(", self._pick(("*", "1", "DISTINCT x")), ")"],
+            lambda: [
+                *("CASE", "WHEN", *inner(), "THEN", *inner()),
+                *(*self._maybe(0.5, "ELSE", "1"), "END"),
+            ],
+            lambda: [
+                *("CAST", "(", *inner(), "AS"),
+                *(self._pick(("INT", "decimal(10,2)", "array<int>", "struct<a:int>")), ")"),
+            ],
+        )
+
+    def _of_queries(self, inner: Maker, query: Maker) -> Makers:
+        return (
+            lambda: ["(", *query(), ")"],
+            lambda: ["(", *query(), ")"],
+            lambda: ["EXISTS", "(", *query(), ")"],
+            lambda: [*inner(), *self._maybe(0.3, "NOT"), "IN", "(", *query(), ")"],
+        )
+
+    def _predicates(self, inner: Maker) -> Makers:
+        return (
+            lambda: [*inner(), "IN", "(", *inner(), ",", *inner(), ")"],
+            lambda: [*inner(), *self._maybe(0.3, "NOT"), "BETWEEN", *inner(), "AND", *inner()],
+            lambda: [*inner(), self._pick(("LIKE", "RLIKE", "ILIKE")), *self._string()],
+            lambda: [*inner(), "IS", *self._maybe(0.5, "NOT"), "NULL"],
+            lambda: [self._pick(("NOT", "-", "~", "!", "~ ~", "- -")), *inner()],
         )
 
     # Queries

@@ -4,13 +4,12 @@ Most of them parse. What they mean does not matter: Spark's parser resolves no c
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from tests.dialect.spark.client import SparkText
-from tests.dialect.spark.queries import QueryWriter, Words
+from tests.dialect.spark.queries import Makers, QueryWriter, Words
 
-Makers = tuple[Callable[[], Words], ...]
 _WALKS = 500  # that are asked for at once
 
 
