@@ -3,30 +3,26 @@
 c1 and c4 have Iceberg in the place of the session catalog, c2 and c3 have Delta.
 """
 
-import json
 import os
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyhive import hive
 from pyhive.exc import OperationalError
-from TCLIService import ttypes
 
 from cli.main import main
 from cli.server.admin import call
 from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, free_ports
-from conf.names import ClusterName, TableRef
-from conf.placement import read_placement
+from conf.names import ClusterName
 from conf.settings.load import load
-from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import SPARK_MAJOR, guard_jar
-from router.claim import KEY
 from tests.e2e.conftest import C1, C2, C3, rows, run_sql, server
 from tests.e2e.support.interpreted import INTERPRETED
 from tests.e2e.support.jars import fetch_jar
@@ -39,6 +35,9 @@ from tests.e2e.support.lake import (
     WRITES,
     copied,
     files_of,
+    is_marked,
+    run_claimed,
+    run_sql_in,
     size_of,
 )
 from tests.e2e.support.lake_feeds import KEPT, LakeFeeds
@@ -121,15 +120,9 @@ def test_the_primary_reads_and_writes_through_the_proxy(lake: Stack, table: str)
             assert rows(cursor, everything) == []
             rows(cursor, f"INSERT INTO {table} VALUES (1, 'a', 'x', 0), (2, 'b', 'x', 0)")
     end = time.monotonic() + 60
-    while _is_marked(lake, table) and time.monotonic() < end:
+    while is_marked(lake, table) and time.monotonic() < end:
         time.sleep(0.2)
-    assert not _is_marked(lake, table)
-
-
-def _is_marked(lake: Stack, table: str) -> bool:
-    with HmsClient((lake.ports.metastore,)) as client:
-        parameters = client.get_table(TableRef.parse(table)).parameters
-    return bool(read_placement(parameters, C1).open)
+    assert not is_marked(lake, table)
 
 
 @pytest.mark.parametrize(("format", "to"), [("iceberg", C4), ("delta", C3)])
@@ -156,7 +149,7 @@ def test_no_statement_leaves_a_mark_when_its_client_has_the_result(
         rows(cursor, f"USE CLUSTER {home}")
         for statement in statements:
             rows(cursor, statement)
-            if _is_marked(lake, name):
+            if is_marked(lake, name):
                 left.append(statement)
     assert left == []
 
@@ -185,21 +178,7 @@ def test_claims_are_compared(lake: Stack, table: str) -> None:
     endpoint = server(lake, here)
     reads: dict[str, Any] = {table: {}}
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
-
-        def claimed(statement: str, **claim: Any) -> list[tuple[Any, ...]]:
-            overlay = {KEY: json.dumps({"v": 1, **claim})}
-            response = connection.client.ExecuteStatement(
-                ttypes.TExecuteStatementReq(
-                    connection.sessionHandle, statement, overlay, runAsync=False
-                )
-            )
-            hive._check_status(response)
-            cursor = connection.cursor()
-            cursor._reset_state()
-            cursor._state = cursor._STATE_RUNNING
-            cursor._operationHandle = response.operationHandle
-            return rows(cursor)
-
+        claimed = partial(run_claimed, connection)
         query = f"SELECT count(*) FROM {table} WHERE id > 0"
         assert claimed(query, reads=reads) == [(2,)]
         with pytest.raises(OperationalError, match=f"CW361.*{table}"):
@@ -393,13 +372,6 @@ def test_feeds_copy_whole_tables(
         assert feeds.states(name.removeprefix("lake.fed_")) == {
             "00:00": "SUCCEEDED", "01:00": "SKIPPED", "02:00": "SKIPPED", "03:00": "SUCCEEDED",
         }  # fmt: skip
-
-
-def run_sql_in(lake: Stack, cluster: ClusterName, statement: str) -> None:
-    """Past the proxy."""
-    endpoint = server(lake, cluster)
-    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
-        rows(connection.cursor(), statement)
 
 
 def test_pyiceberg_commits_in_the_primary_alone(lake: Stack) -> None:

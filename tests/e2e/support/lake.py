@@ -1,10 +1,20 @@
 """Clusters with Iceberg or Delta in the place of the session catalog, and files of their tables."""
 
+import json
+from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+from pyhive import hive
+from TCLIService import ttypes
 
 from cli.stack.plan import GUARD
-from conf.names import ClusterName
-from tests.e2e.conftest import C1, C2, C3
+from cli.stack.stack import Stack
+from conf.names import ClusterName, TableRef
+from conf.placement import read_placement
+from metastore.client.metastore_client import HmsClient
+from router.claim import KEY
+from tests.e2e.conftest import C1, C2, C3, rows, server
 
 ARTIFACTS = (
     "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",
@@ -49,6 +59,34 @@ def copied(before: Files, after: Files) -> list[tuple[str]]:
     new = after - before
     assert 0 < len(new) < len(after)
     return [(f"1 copied, 0 fresh, {size_of(new)} bytes in {len(new)} files",)]
+
+
+def is_marked(lake: Stack, table: str) -> bool:
+    with HmsClient((lake.ports.metastore,)) as client:
+        parameters = client.get_table(TableRef.parse(table)).parameters
+    return bool(read_placement(parameters, C1).open)
+
+
+def run_sql_in(lake: Stack, cluster: ClusterName, statement: str) -> None:
+    """Past the proxy."""
+    endpoint = server(lake, cluster)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        rows(connection.cursor(), statement)
+
+
+def run_claimed(connection: hive.Connection, statement: str, **claim: Any) -> list[tuple[Any, ...]]:
+    """The rows of a statement that comes with this decision of a proxy."""
+    overlay = {KEY: json.dumps({"v": 1, **claim})}
+    request = ttypes.TExecuteStatementReq(
+        connection.sessionHandle, statement, overlay, runAsync=False
+    )
+    response = connection.client.ExecuteStatement(request)
+    hive._check_status(response)
+    cursor = connection.cursor()
+    cursor._reset_state()
+    cursor._state = cursor._STATE_RUNNING
+    cursor._operationHandle = response.operationHandle
+    return rows(cursor)
 
 
 PYICEBERG = """\
