@@ -17,7 +17,7 @@ from conf.names import ClusterName, TableRef
 from dialect.statement import Namespace
 from tests.advice.samples import DATED, JOINS, SHOP, outcome, query, shop
 
-EAST, WEST = ClusterName("east"), ClusterName("west")
+WEST = ClusterName("west")
 
 
 def replayed(texts: Sequence[str], stock: Stock) -> Replayed:

@@ -12,7 +12,7 @@ from advice.stock_document import read_stock
 from conf.names import ClusterName, TableRef
 from tests.advice.samples import outcome
 
-EAST, WEST, NORTH = map(ClusterName, ("east", "west", "north"))
+EAST, WEST = map(ClusterName, ("east", "west"))
 ORDERS = TableRef("shop", "orders")
 JOIN = "SELECT * FROM orders JOIN users"
 

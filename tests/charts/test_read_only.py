@@ -26,7 +26,6 @@ from tests.secret_files import private
 
 pytestmark = pytest.mark.slow
 
-WRITABLE = ("tmp", "home", "run", "data")  # folders that are volumes in the chart
 SCRIPT = """
 mount --make-rprivate /
 for each in $(awk '{print $2}' /proc/mounts | grep -vE '^/(proc|sys|dev)(/|$)'); do

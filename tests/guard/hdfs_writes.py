@@ -7,14 +7,12 @@ there was none. Attempts whose names begin with "read" change nothing.
 """
 
 import json
-import socket
 import sys
 from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
 folder, port, http = sys.argv[1:]
-host = socket.gethostname()
 spark = (
     SparkSession.builder.master("local[1]")
     .config("spark.ui.enabled", "false")

@@ -9,7 +9,7 @@ from functools import partial
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from metastore.placement.placement_store import PlacementStore
-from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog
+from pipeline.copy.copy_catalog import DataObject, ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
@@ -156,10 +156,6 @@ class World:
             for name in self.files.children(f"{staging}/{run}")
             if not name.startswith(".")
         ]
-
-
-def whole() -> str:
-    return TABLE_ITSELF
 
 
 def three() -> World:

@@ -77,11 +77,6 @@ def test_clusters(old: str, new: str, element: str, reason: str) -> None:
     assert reason in problem.reason
 
 
-SECOND = """<cluster name="c2" type="source">
-<validity start="2013-09-24T06:00Z" end="2013-10-27T00:00Z"/>
-<retention limit="days(30)" action="delete"/></cluster><cluster name="c2" type="target">"""
-
-
 @pytest.mark.parametrize(
     ("old", "new", "element", "reason"),
     [

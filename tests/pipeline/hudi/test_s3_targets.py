@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -75,9 +74,6 @@ def test_a_mirror_is_reloaded_when_rows_vanished(s3, row_table, target):
     row_table.write(200, {"c": 3}, delete=["a"])
     assert "deleted" in str(pulled(s3, row_table, target, Mode.MERGE).reloaded)
     assert {key: value for _, key, value in rows(s3, target)} == row_table.state
-
-
-Cut = Callable[[S3Server, int], None]
 
 
 def cut_before(s3: S3Server, at: int) -> None:
