@@ -10,7 +10,7 @@ from TCLIService.ttypes import TOperationState
 from pipeline.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.hive import run_sql
-from tests.pipeline.processes.test_program import WorkLease
+from tests.pipeline.processes.lease import WorkLease
 
 
 class Session:

@@ -2,35 +2,13 @@
 
 import sys
 import threading
-from collections.abc import Callable
 
 import pytest
 
 from pipeline.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.program import cause, run_program
-
-
-class WorkLease:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.lost = False
-        self.stops: list[Callable[[], None]] = []
-
-    def check(self) -> None:
-        if self.lost:
-            raise LeaseLost("killed")
-
-    def log(self, line: str) -> None:
-        self.lines.append(line)
-
-    def on_loss(self, stop: Callable[[], None]) -> None:
-        self.stops.append(stop)
-
-    def lose(self) -> None:
-        self.lost = True
-        for stop in self.stops:
-            stop()
+from tests.pipeline.processes.lease import WorkLease
 
 
 def python(code: str) -> list[str]:

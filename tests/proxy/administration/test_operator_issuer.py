@@ -15,7 +15,7 @@ from conf.roles import Role
 from conf.topology import Endpoint
 from proxy.operations.audit.audit_events import Caller
 from tests.openid_issuer import CLIENT, Issuer, running_issuer, shared_key
-from tests.proxy.administration.test_operator_access import serving, values_of
+from tests.proxy.administration.operator_port import serving, values_of
 
 AUDIENCE = "causeway-operators"
 

@@ -5,7 +5,7 @@ import pytest
 from dialect.analyze import analyze
 from dialect.statement import AssignVariables, Known, Unknown
 from tests.dialect.catalogs import TestCatalog, written
-from tests.dialect.grammar.session.test_session_variables import known, namespace
+from tests.dialect.grammar.session.variables import known, namespace
 
 
 @pytest.mark.parametrize(
