@@ -1,6 +1,7 @@
 """Checks of other servers: each asks one of them as Causeway does while it runs."""
 
 import socket
+from contextlib import suppress
 from dataclasses import replace
 
 from kazoo.exceptions import KazooException
@@ -20,7 +21,7 @@ from proxy.auth.tokens.issuer_client import IssuerClient
 from proxy.auth.tokens.token_keys_client import JwtVerifier
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.discovery.zookeeper_client import registered
-from proxy.errors import Rejected
+from proxy.errors import ClusterLost, Rejected
 from proxy.limits import DEFAULT
 from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.protocol.replies import info_text, read_result
@@ -74,10 +75,12 @@ async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding
         credentials=CredentialsByCluster({name: target.login}),
     )
     try:
-        async with pool.borrow(name, endpoint, _USER) as connection:
-            request = get_info_call(NO_SESSION, DBMS_VERSION)
-            reply = await connection.call("GetInfo", request, seconds)
-            version = f"Spark {info_text(read_result(reply, 'GetInfo'))}"
+        version = "a server that tells no version"
+        with suppress(ClusterLost):  # Hive's own server answers in sessions alone
+            async with pool.borrow(name, endpoint, _USER) as connection:
+                request = get_info_call(NO_SESSION, DBMS_VERSION)
+                reply = await connection.call("GetInfo", request, seconds)
+                version = f"Spark {info_text(read_result(reply, 'GetInfo'))}"
         return await _session(pool, Cluster(name, "", (endpoint,)), version)
     finally:
         pool.close()

@@ -4,7 +4,9 @@ The Thrift Server knows four kinds and drops the connection at any other; the re
 here as Hive does, or as ODBC defines the number. 0 says "no limit, or not known".
 """
 
-SERVER_NAME, DBMS_NAME, DBMS_VERSION, KEYWORDS = 13, 17, 18, 10006
+from proxy.protocol.cluster_calls import DBMS_NAME
+
+SERVER_NAME, DBMS_VERSION, KEYWORDS = 13, 18, 10006
 ASKED_OF_CLUSTER = frozenset({SERVER_NAME, DBMS_NAME, DBMS_VERSION, KEYWORDS})
 
 _NAME_LENGTH = 128

@@ -39,6 +39,7 @@ class RemoteSession:
 
 
 # Sufficient for GetInfo, which the Thrift Server answers without a check of the session.
+DBMS_NAME = 17  # of GetInfo
 NO_SESSION = RemoteSession(
     Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
 )

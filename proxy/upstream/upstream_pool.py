@@ -19,7 +19,7 @@ from proxy.auth.impersonation.requested_user import PROXY_USER
 from proxy.counters import Counters, LocalCounters
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
-from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
+from proxy.protocol.cluster_calls import DBMS_NAME, NO_SESSION, get_info_call
 from proxy.upstream.busy_servers import BusyServers
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth
@@ -28,7 +28,6 @@ from proxy.upstream.upstream_connection import UpstreamConnection
 
 _Key = tuple[Endpoint, str]
 _CHECKER = "causeway"  # the user of health checks, so that they use no connection of a client
-_SERVER_NAME = 17  # of GetInfo
 
 
 class _Slot:
@@ -232,7 +231,7 @@ class UpstreamPool:
         `limits.silence` seconds without a byte.
         """
         began = time.monotonic()
-        request = get_info_call(NO_SESSION, _SERVER_NAME)
+        request = get_info_call(NO_SESSION, DBMS_NAME)
         connection = None
         try:
             async with self.borrow(cluster, endpoint, _CHECKER) as connection:

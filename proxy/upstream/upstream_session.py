@@ -15,7 +15,6 @@ from typing import Self
 from conf.errors import CausewayError
 from conf.logs.log_fields import extra, log_fields
 from conf.names import ClusterName
-from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
 from proxy.errors import (
     ClusterDown,
@@ -31,7 +30,6 @@ from proxy.protocol.cluster_calls import (
     RemoteSession,
     close_session_call,
     execute_call,
-    fetch_call,
     open_session_call,
     operation_call,
 )
@@ -43,19 +41,17 @@ from proxy.protocol.replies import (
     read_started,
     result_failure,
 )
-from proxy.protocol.requests import FetchResults, Handle
-from proxy.protocol.results import rows_in
 from proxy.protocol.status import NO_SESSION, is_cluster_stopped
-from proxy.protocol.types import ENDS, OperationState, Orientation
+from proxy.protocol.types import ENDS, OperationState
+from proxy.upstream import server_facts
 from proxy.upstream.busy_servers import BusyServers
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
 from router import claim
-from thriftcodec.values import STRING, Struct
+from thriftcodec.values import Struct
 
 _log = logging.getLogger(__name__)
 _STATEMENT = "causeway.statement"  # key of an overlay; clients cannot set it
-_CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
 _LARGE = 256 << 10  # characters of a statement; the call of a larger one is made in a thread
 _CLOSE_AFTER = 0.05  # seconds
 _STOPPED = "its SparkContext has stopped"
@@ -133,11 +129,13 @@ class UpstreamSession:
                     return upstream
 
     async def _learn_checked(self) -> None:
-        """Asks the guard whether it checks claims, once for each endpoint while it is up."""
+        """Learns whether the server is Spark's and its guard checks claims, once for each endpoint
+        while it is up. Raises ClusterDown."""
         health = self._pool.health
         known = health.condition(self.endpoint).checked
         if known is None:
-            known = await self._probe()
+            await server_facts.refuse_hive(self)
+            known = await server_facts.is_checked(self)
             health.learn_checked(self.endpoint, known)
             if not known:
                 fields = extra(cluster=self.cluster, endpoint=str(self.endpoint))
@@ -153,24 +151,7 @@ class UpstreamSession:
 
     async def read_zone(self) -> str | None:
         """The session's time zone; None where the server returns none. Raises ClusterLost."""
-        try:
-            operation = await self.execute_to_end(f"SET {TIME_ZONE}", {})
-            request = FetchResults(Handle(b"", b""), Orientation.NEXT, 1, 0)
-            reply = await self.call("FetchResults", fetch_call(operation, request))
-            self.close_operation(operation)
-            ((_, zone),) = rows_in(reply, (STRING, STRING), self._protocol)
-        except (Rejected, WireError, ValueError):
-            return None
-        return zone if isinstance(zone, str) else None
-
-    async def _probe(self) -> bool:
-        """A guard refuses the claim with its version; any other server runs the statement."""
-        try:
-            operation = await self.execute_to_end("SELECT 1", {claim.KEY: claim.PROBE})
-        except Rejected as error:
-            return error.failure.message.partition(_CHECKED)[2].startswith(str(claim.VERSION))
-        self.close_operation(operation)
-        return False
+        return await server_facts.zone(self, self._protocol)
 
     @property
     def call_seconds(self) -> float:

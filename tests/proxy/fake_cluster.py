@@ -86,6 +86,7 @@ class FakeCluster:
         self.column = "c"  # the name of the column in its schemas
         self.numbered: set[str] = set()  # whose rows are their numbers, not `row`
         self.silent = False
+        self.dbms = "Fake 1"  # its answer to GetInfo
         self.checks_sessions = False  # whether it answers GetInfo for its sessions alone
         self.drip = 0  # bytes of a reply that are sent at a time, 0: all
         self.stalls_after = 0  # bytes of a longer reply, of which no more is sent; 0: all is
@@ -249,7 +250,7 @@ class FakeCluster:
                     return ttypes.TGetInfoResp(
                         _failed("Invalid SessionHandle"), ttypes.TGetInfoValue("-")
                     )
-                return ttypes.TGetInfoResp(_succeeded(), ttypes.TGetInfoValue("Fake 1"))
+                return ttypes.TGetInfoResp(_succeeded(), ttypes.TGetInfoValue(self.dbms))
             case "ExecuteStatement":
                 if not request.runAsync and text in self.fails:
                     return ttypes.TExecuteStatementResp(_failed(self.fails[text], "42P01"))

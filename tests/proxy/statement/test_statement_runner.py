@@ -77,7 +77,8 @@ def test_a_select_of_literals_is_one_call_to_its_cluster(run_async: bool) -> Non
             state = await client.state(operation)
         assert column_length(await client.on("FetchResults", operation)) == 1
         calls = [call for _, call, text in world.east.log if "SET" not in text]
-        assert calls[:3] == ["OpenSession", "ExecuteStatement", "GetResultSetMetadata"]
+        opened = ["OpenSession", "GetInfo"]  # the session in the cluster
+        assert calls[:4] == [*opened, "ExecuteStatement", "GetResultSetMetadata"]
         await client.operation("SELECT count(1)")
         assert ("ann", "GetOperationStatus", "") in world.east.log
 

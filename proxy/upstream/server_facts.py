@@ -1,0 +1,82 @@
+"""What a Thrift Server is asked in a session that was just opened there."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from conf.names import ClusterName
+from conf.settings.names import TIME_ZONE
+from conf.topology import Endpoint
+from proxy.errors import ClusterDown, Rejected, WireError
+from proxy.protocol.cluster_calls import (
+    DBMS_NAME,
+    RemoteOperation,
+    RemoteSession,
+    fetch_call,
+    get_info_call,
+)
+from proxy.protocol.replies import info_text
+from proxy.protocol.requests import FetchResults, Handle
+from proxy.protocol.results import rows_in
+from proxy.protocol.types import Orientation
+from router import claim
+from thriftcodec.values import STRING
+
+_CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
+_HIVE = "Apache Hive"  # what HiveServer2 says of itself; Spark says "Spark SQL"
+
+
+class OpenedSession(Protocol):
+    """An UpstreamSession. Its calls raise ClusterLost, TooMany, Rejected."""
+
+    cluster: ClusterName
+    endpoint: Endpoint
+    session: RemoteSession
+
+    async def call(self, name: str, request: bytes) -> Any: ...
+
+    async def execute_to_end(
+        self, statement: str, overlay: Mapping[str, str]
+    ) -> RemoteOperation: ...
+
+    def close_operation(self, operation: RemoteOperation) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def refuse_hive(opened: OpenedSession) -> None:
+    """Raises ClusterDown for Hive's own server, after the session was closed.
+
+    Statements are analysed as Spark's. Hive reads other tables for some of them: its optimizer puts
+    materialized views in the place of a query's tables.
+    """
+    request = get_info_call(opened.session, DBMS_NAME)
+    if info_text(await opened.call("GetInfo", request)) == _HIVE:
+        await opened.close()
+        raise ClusterDown(
+            f"Cluster {opened.cluster} cannot be used: the server at {opened.endpoint} is {_HIVE},"
+            " and Causeway analyses Spark's SQL."
+        )
+
+
+async def is_checked(opened: OpenedSession) -> bool:
+    """Whether the guard checks claims: it refuses this one with its version, and any other server
+    runs the statement."""
+    try:
+        operation = await opened.execute_to_end("SELECT 1", {claim.KEY: claim.PROBE})
+    except Rejected as error:
+        return error.failure.message.partition(_CHECKED)[2].startswith(str(claim.VERSION))
+    opened.close_operation(operation)
+    return False
+
+
+async def zone(opened: OpenedSession, protocol: int) -> str | None:
+    """The session's time zone; None where the server returns none."""
+    try:
+        operation = await opened.execute_to_end(f"SET {TIME_ZONE}", {})
+        request = FetchResults(Handle(b"", b""), Orientation.NEXT, 1, 0)
+        reply = await opened.call("FetchResults", fetch_call(operation, request))
+        opened.close_operation(operation)
+        ((_, found),) = rows_in(reply, (STRING, STRING), protocol)
+    except (Rejected, WireError, ValueError):
+        return None
+    return found if isinstance(found, str) else None
