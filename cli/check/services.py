@@ -76,9 +76,9 @@ async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding
     )
     try:
         version = "a server that tells no version"
-        with suppress(ClusterLost):  # Hive's own server answers in sessions alone
-            async with pool.borrow(name, endpoint, _USER) as connection:
-                request = get_info_call(NO_SESSION, DBMS_VERSION)
+        async with pool.borrow(name, endpoint, _USER) as connection:
+            request = get_info_call(NO_SESSION, DBMS_VERSION)
+            with suppress(ClusterLost):  # Hive's own server answers in sessions alone
                 reply = await connection.call("GetInfo", request, seconds)
                 version = f"Spark {info_text(read_result(reply, 'GetInfo'))}"
         return await _session(pool, Cluster(name, "", (endpoint,)), version)

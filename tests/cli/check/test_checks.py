@@ -125,7 +125,8 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
     rows["hive.server2.keystore.path"] = keystore
     by_keytab = {"metastore.login.keytab": rows.pop("metastore.login.keytab")}
     by_token = {"metastore.login.token.file": rows.pop("metastore.login.token.file")}
-    view = {"view.kerberos.keytab": rows.pop("view.kerberos.keytab")}  # not beside a token
+    secrets_of_view = ("view.kerberos.keytab", "view.token.key.file")  # not beside a token
+    view = {name: rows.pop(name) for name in secrets_of_view}
     ldap = {"proxy.ldap.bindpw.file": rows.pop("proxy.ldap.bindpw.file")}  # instead of FILE
     login = json.dumps({"Authentication": "PLAIN", "User": "u", "PasswordFile": file})
     values = {
@@ -152,7 +153,7 @@ def test_every_setting_that_names_a_secret_file_is_looked_at(tmp_path: Path) -> 
     callers = {"view.callers": "spark/*@R=c1", "metastore.login.principal": "c@R"}
     clusters = {CLUSTERS.name: json.dumps(cluster), DEFAULT_CLUSTER.name: "c1"}
     with_view = values | by_keytab | view | callers | clusters
-    assert "view.kerberos.keytab" in names(settings_from(with_view, "here"))
+    assert set(secrets_of_view) <= set(names(settings_from(with_view, "here")))
     prefix = "hive.server2.authentication"
     where = {f"{prefix}.ldap.url": "ldaps://l", f"{prefix}.ldap.binddn": "cn=c"}
     assert set(ldap) <= set(names(settings_from({prefix: "LDAP"} | where | ldap, "here")))
