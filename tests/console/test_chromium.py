@@ -14,24 +14,18 @@ from typing import Any
 import pytest
 import uvicorn
 
-from conf.names import TableRef
-from tests.console.facts.test_lineage import made
-from tests.console.fake_places import behind, entities, instance, parted, placed
-from tests.console.fake_sources import fake_sources, open_app
+from tests.console.fake_places import placed
+from tests.console.fake_sources import open_app
+from tests.console.filled_sources import PATHS, filled
 from tests.console.oidc_browser import browser_of as oidc_browser
 from tests.openid_issuer import running_issuer, serving
-from tests.pipeline.hudi.conftest import FakeTable
 
 pytestmark = pytest.mark.slow
 CHROMIUM = Path("/usr/bin/chromium")
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 PATIENCE = 120_000  # milliseconds; all is there at once
-PATHS = (
-    *("/freshness", "/freshness/w.visits", "/freshness/s.items", "/lag", "/feeds"),
-    *("/feeds/feed/clicks", "/new?kind=cluster", "/new?kind=feed", "/new?kind=process"),
-    *("/map", "/live", "/refusals", "/statements", "/where"),
-    *("/lineage", "/lineage?table=s.daily", "/hudi", "/hudi/s.trips?since=earliest"),
-)
+
+
 # Types into the document as soon as the console has replaced it.
 _TYPE_AT_ONCE = """() => new MutationObserver((_, observer) => {
   observer.disconnect();
@@ -97,29 +91,6 @@ def window(chromium: Any, tmp_path: Path) -> Iterator[Window]:
         server.should_exit = True
         thread.join()
         listening.close()
-
-
-def filled(folder: Path) -> Any:
-    """Sources with something for every screen."""
-    sources: Any = fake_sources()
-    sources.metastore.put("s.items", placed(False, 7200))
-    sources.metastore.put("s.orders", placed(True))
-    sources.metastore.put("w.visits", placed(), parted(400, range(100, 120)))
-    sources.metastore.put("s.trips", placed())
-    sources.metastore.hudi = (TableRef("s", "trips"),)
-    trips = FakeTable(folder / "trips", version=9)
-    trips.commit("20260101000000000", [("ds=1", "a")])
-    trips.commit("20260103000000000", state="inflight")
-    sources.hudi.tables = {"file:/east/s.trips": trips.path}
-    sources.lifecycle.stored = entities()
-    sources.lifecycle.behind = [behind(20_000.0)]
-    states = {0: "WAITING", 1: "RUNNING", 5: "FAILED", 7: "TIMEDOUT", 8: "KILLED", 9: "SUSPENDED"}
-    sources.lifecycle.known = [
-        instance(hours, states.get(hours, "SUCCEEDED")) for hours in range(60)
-    ]
-    edges = [made("s.orders", "s.daily", 40), made("s.items", "s.daily"), made("s.daily", "s.sum")]
-    sources.history.answers["lineage"] = {"edges": edges, "more": False}
-    return sources
 
 
 def test_every_screen_is_clean_in_light_and_dark(window: Window) -> None:

@@ -4,19 +4,9 @@ from typing import Any
 
 from console.facts.lineage import BOTH, DOWNSTREAM, MAX_NODES, UPSTREAM, Lineage, part_of
 from tests.console.browser import Browser, opened
+from tests.console.edges import made
 from tests.console.fake_places import entities, placed
 from tests.console.fake_sources import fake_sources, open_app
-
-
-def made(source: str, target: str, statements: int = 1) -> dict[str, Any]:
-    day = "2026-01-31T00:00:00.000Z"
-    return {
-        "source": source,
-        "target": target,
-        "statements": statements,
-        "last": day,
-        "example": "a1",
-    }
 
 
 def lineage(*edges: tuple[str, str]) -> Lineage:

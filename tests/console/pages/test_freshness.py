@@ -1,19 +1,16 @@
 """Tables by clusters, and a table's partitions by clusters."""
 
-import os
-import random
 import resource
 import time
 
 from conf.names import ClusterName, TableRef
-from conf.placement import Copy, Placement
 from console.pages.freshness import partitions_context, select, tables_context
 from console.sources.partition_states import partition_states
 from tests.console.browser import Browser, opened
 from tests.console.fake_places import EAST, WEST, parted, placed
 from tests.console.fake_sources import fake_sources, open_app
+from tests.console.many_partitions import many
 
-SEED = int(os.environ.get("CAUSEWAY_SEED", "20"))
 NOW = time.time()
 
 
@@ -120,18 +117,6 @@ def test_names_are_escaped() -> None:
         assert answer.status == 200
         assert "<b>" not in answer.text
         assert "<i>" not in answer.text
-
-
-def many(count: int) -> dict[str, Placement]:
-    """So many partitions in five clusters, each copy fresh or stale at random."""
-    chance, found = random.Random(SEED), {}
-    for number in range(count):
-        placement = Placement(EAST, write="1", table_write="1")
-        for cluster in ("c2", "c3", "c4", "c5"):
-            of = "1/1" if chance.random() < 0.9 else "0/1"
-            placement = placement.with_copy(Copy(ClusterName(cluster), "file:/x", of))
-        found[f"day={number // 24:05}/hour={number % 24:02}"] = placement
-    return found
 
 
 def test_a_hundred_thousand_partitions_are_a_small_page() -> None:
