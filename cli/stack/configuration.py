@@ -29,6 +29,8 @@ _FAIR_POOL = """\
   </pool>
 </allocations>
 """
+# Spark 4 lacks the jar of the metastore's default, which a drop of a database needs.
+CONNECTION_POOL = {"datanucleus.connectionPoolingType": "HikariCP"} if SPARK_MAJOR >= 4 else {}
 
 
 def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
@@ -65,8 +67,7 @@ def _metastore_site(spec: StackSpec, layout: Layout) -> dict[str, str]:
         "hive.hmshandler.retry.interval": "100ms",  # a failed call answers within a second
         "hive.async.log.enabled": "false",  # Spark's jars lack what it needs
         "hive.metastore.server.min.threads": "10",
-        # Spark 4 lacks the jar of the default, which a drop of a database needs.
-        **({"datanucleus.connectionPoolingType": "HikariCP"} if SPARK_MAJOR >= 4 else {}),
+        **CONNECTION_POOL,
     }
 
 

@@ -29,6 +29,7 @@ from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
+from pipeline.spark.jar import SPARK_MAJOR, guard_jar
 from tests.e2e.support.metastores import C1, C2, MetastoreAlone
 
 pytestmark = pytest.mark.e2e
@@ -268,7 +269,7 @@ def standalone(tmp_path: Path) -> Iterator[str]:
     environment = os.environ | {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_HOME": str(spark_home()),
-        "SPARK_SCALA_VERSION": "2.12",
+        "SPARK_SCALA_VERSION": "2.13" if SPARK_MAJOR >= 4 else "2.12",
     }
     try:
         for number, (name, *rest) in enumerate(commands):
@@ -299,5 +300,5 @@ def test_on_a_standalone_master_with_two_workers(
     assert run.returncode == 0, problem
     assert json.loads(out.splitlines()[-1])["files_sent"] == FILES
     assert content(fresh(west, ref)["ds=1"]) == content(source / "ds=1")
-    fetched = list(tmp_path.glob("w*/app-*/*/causeway-guard.jar"))
+    fetched = list(tmp_path.glob(f"w*/app-*/*/{guard_jar().name}"))
     assert len(fetched) == 2, "executors of both workers ran tasks"

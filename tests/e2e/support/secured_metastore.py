@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cli.stack.configuration import hive_site
+from cli.stack.configuration import CONNECTION_POOL, hive_site
 from cli.stack.java import find_java
 from cli.stack.plan import jvm
 from cli.stack.stack import free_ports, spark_home
@@ -50,6 +50,7 @@ def metastore(
         "hive.cluster.delegation.token.store.class": (
             "org.apache.hadoop.hive.thrift.MemoryTokenStore"
         ),
+        **CONNECTION_POOL,
     }
     options: list[str] = []
     core: dict[str, str] = {}
