@@ -14,7 +14,7 @@ from tests.e2e.support.jars import fetch_jar
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.long,
-    pytest.mark.skipif(SPARK_MAJOR >= 4, reason="the format's jars are for Spark 3.5"),
+    pytest.mark.skipif(SPARK_MAJOR >= 4, reason="Iceberg has no jar for Spark 4.3"),
 ]
 
 

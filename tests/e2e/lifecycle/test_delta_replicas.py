@@ -19,7 +19,7 @@ from tests.e2e.support.lake_feeds import LakeFeeds
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.long,
-    pytest.mark.skipif(SPARK_MAJOR >= 4, reason="the format's jars are for Spark 3.5"),
+    pytest.mark.skipif(SPARK_MAJOR >= 4, reason="Delta has no jar for Spark 4.3"),
 ]
 
 

@@ -16,7 +16,7 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
-from tests.e2e.support.interpreted import INTERPRETED
+from tests.e2e.support.interpreted import WITHOUT_CODE
 
 pytestmark = [
     pytest.mark.e2e,
@@ -130,7 +130,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         .config("spark.sql.catalogImplementation", "in-memory")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
-        .config(map=INTERPRETED)
+        .config(map=WITHOUT_CODE)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
