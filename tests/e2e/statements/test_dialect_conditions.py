@@ -16,6 +16,7 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
+from pipeline.spark.jar import SPARK_MAJOR
 from tests.e2e.support.interpreted import WITHOUT_CODE
 
 pytestmark = [
@@ -188,5 +189,5 @@ def test_what_spark_holds_true_is_named(spark: Any, kind: str) -> None:
             understood += 1
             sharp += len(named) < len(keys.rows)
     assert not missed
-    assert understood > 40
+    assert understood > (40 if SPARK_MAJOR < 4 else 20)  # ANSI mode refuses more of them
     assert sharp > understood // 6, "nearly nothing is left out: the comparison says nothing"
