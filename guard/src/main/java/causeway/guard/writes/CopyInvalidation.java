@@ -166,16 +166,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
 
     /** Whether a running write of the plan, which Spark executes, may change the file. */
     static boolean covers(LogicalPlan plan, Location file) {
-        Option<Running> running = plan.getTagValue(RUNNING);
-        if (running.isDefined() && running.get().covers(file)) {
-            return true;
-        }
-        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
-            if (covers(each.next(), file)) {
-                return true;
-            }
-        }
-        return false;
+        return commandsOf(plan).stream().anyMatch(each -> each.covers(file));
     }
 
     /**
@@ -183,26 +174,31 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
      * plan has no command.
      */
     static boolean onEnd(LogicalPlan plan, Runnable end) {
-        Option<Running> running = plan.getTagValue(RUNNING);
-        if (running.isDefined()) {
-            running.get().onEnd(end);
-            return true;
+        List<Running> commands = commandsOf(plan);
+        if (!commands.isEmpty()) {
+            commands.get(0).onEnd(end);
         }
-        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
-            if (onEnd(each.next(), end)) {
-                return true;
-            }
-        }
-        return false;
+        return !commands.isEmpty();
     }
 
     private static void ended(LogicalPlan plan, boolean failed) {
+        commandsOf(plan).forEach(each -> each.end(failed));
+    }
+
+    /** Returns the writes of the commands in the plan, the outermost first. */
+    private static List<Running> commandsOf(LogicalPlan plan) {
+        List<Running> found = new ArrayList<>();
+        addCommands(plan, found);
+        return found;
+    }
+
+    private static void addCommands(LogicalPlan plan, List<Running> found) {
         Option<Running> running = plan.getTagValue(RUNNING);
         if (running.isDefined()) {
-            running.get().end(failed);
+            found.add(running.get());
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
-            ended(each.next(), failed);
+            addCommands(each.next(), found);
         }
     }
 
@@ -256,15 +252,10 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
      * <p>What another thread writes for a command may end after it, so it ends by itself.
      */
     private static void addToOuter(LogicalPlan outer, RunningWrite write) {
-        if (outer == null) {
-            return;
-        }
-        Option<Running> running = outer.getTagValue(RUNNING);
-        if (running.isDefined() && running.get().thread == Thread.currentThread().getId()) {
-            running.get().add(write);
-        }
-        for (Iterator<LogicalPlan> each = outer.children().iterator(); each.hasNext(); ) {
-            addToOuter(each.next(), write);
+        for (Running each : outer == null ? Collections.<Running>emptyList() : commandsOf(outer)) {
+            if (each.thread == Thread.currentThread().getId()) {
+                each.add(write);
+            }
         }
     }
 
