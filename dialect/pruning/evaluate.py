@@ -148,10 +148,15 @@ def _in(args: Sequence[Term], bind: Bind) -> int:
     if isinstance(args[1], Members):
         return _among(needle, args[1])
     result = F
-    for arg in args[1:]:
-        outcome = _equal_values(needle, value(arg, bind))
+    members = [value(arg, bind) for arg in args[1:]]
+    # In ANSI mode a list with another type makes Spark compare its texts as that type, too.
+    mixed = not all(each is None or isinstance(each, str) for each in members)
+    for member in members:
+        outcome = _equal_values(needle, member)
         if outcome == T:
             return T
+        if mixed and isinstance(needle, str) and isinstance(member, str):
+            outcome = ANY
         result = _NOT[_AND[_NOT[result]][_NOT[outcome]]]
     return result
 

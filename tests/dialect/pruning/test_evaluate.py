@@ -57,6 +57,8 @@ def test_and_or_follow_three_valued_logic(name: str, left: int, right: int) -> N
         (call("tuple_in", *[call("tuple", Constant(None))] * 2), T | N),
         (call("tuple_in", call("tuple", Constant(None)), call("tuple", Constant(1))), F | N),
         (call("in", Constant(3), Constant(1), Constant(None)), N),
+        (call("in", Constant("11"), Constant(" 11"), Constant("12")), F),
+        (call("in", Constant("11"), Constant(" 11"), Constant(1)), ANY),  # ANSI: as numbers
         (call("like", Constant("a%c"), Constant("a\\%_")), T),
         (call("rlike", Constant("abc"), Constant("^a.c$")), T),
         (call("rlike", Constant("abc"), Constant("(?i)ABC\\b")), ANY),
