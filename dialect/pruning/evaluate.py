@@ -149,16 +149,26 @@ def _in(args: Sequence[Term], bind: Bind) -> int:
         return _among(needle, args[1])
     result = F
     members = [value(arg, bind) for arg in args[1:]]
-    # In ANSI mode a list with another type makes Spark compare its texts as that type, too.
-    mixed = not all(each is None or isinstance(each, str) for each in members)
+    mixed = _are_mixed(members)
     for member in members:
-        outcome = _equal_values(needle, member)
+        outcome = _equal_in_list(needle, member, mixed)
         if outcome == T:
             return T
-        if mixed and isinstance(needle, str) and isinstance(member, str):
-            outcome = ANY
         result = _NOT[_AND[_NOT[result]][_NOT[outcome]]]
     return result
+
+
+def _are_mixed(members: Sequence[Guess]) -> bool:
+    """Whether a list has values that are no texts. In ANSI mode, the default of Spark 4, Spark
+    compares its texts as these other values, too: 11 is in (' 11', 1)."""
+    return not all(each is None or isinstance(each, str) for each in members)
+
+
+def _equal_in_list(needle: Guess, member: Guess, mixed: bool) -> int:
+    outcome = _equal_values(needle, member)
+    if mixed and outcome != T and isinstance(needle, str) and isinstance(member, str):
+        return ANY
+    return outcome
 
 
 def _among(needle: Value, members: Members) -> int:
@@ -217,12 +227,17 @@ def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
     """`(a, b) IN ((1, 2), ..)`, where only some of the columns may be known."""
     result = F
     needle = args[0].args if isinstance(args[0], Call) else ()
+    members: list[Sequence[Guess]] = []
     for arg in args[1:]:
         if not isinstance(arg, Call) or len(arg.args) != len(needle):
             return ANY
+        members.append([value(each, bind) for each in arg.args])
+    mixed = [_are_mixed(each) for each in zip(*members, strict=True)]
+    wanted = [value(each, bind) for each in needle]
+    for member in members:
         outcome = T
-        for left, right in zip(needle, arg.args, strict=True):
-            outcome = _AND[outcome][_equal_members(value(left, bind), value(right, bind))]
+        for each in zip(wanted, member, mixed, strict=True):
+            outcome = _AND[outcome][_equal_members(*each)]
             if outcome == F:
                 break
         if outcome == T:
@@ -231,13 +246,13 @@ def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
     return result
 
 
-def _equal_members(left: Guess, right: Guess) -> int:
+def _equal_members(left: Guess, right: Guess, mixed: bool) -> int:
     """To Spark NULL equals NULL inside a tuple, and nothing else; to Hive neither is known."""
     if isinstance(left, Maybe) or isinstance(right, Maybe):
         return ANY
     if left is None or right is None:
         return N | (T if left is right else F)
-    return _equal_values(left, right)
+    return _equal_in_list(left, right, mixed)
 
 
 def _is_true(args: Sequence[Term], bind: Bind) -> int:

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from dialect.pruning.evaluate import ANY, F, N, T, truth
-from dialect.pruning.terms import ANYTHING, Column, Constant, Members, Term, call
+from dialect.pruning.terms import ANYTHING, Column, Constant, Members, Term, Value, call
 from dialect.pruning.values import MAYBE, Guess
 
 ATOMS = {T: Constant(True), F: Constant(False), N: Constant(None)}
@@ -18,6 +18,12 @@ def _nothing(_column: object) -> Guess:
 
 def _outcomes(term: Term) -> int:
     return truth(term, _nothing)
+
+
+def _pairs(needle: tuple[Value, Value], *members: tuple[Value, Value]) -> Term:
+    """Whether a pair is among others."""
+    pairs = [call("tuple", *map(Constant, each)) for each in (needle, *members)]
+    return call("tuple_in", *pairs)
 
 
 def _kleene(name: str, left: bool | None, right: bool | None) -> bool | None:
@@ -59,6 +65,9 @@ def test_and_or_follow_three_valued_logic(name: str, left: int, right: int) -> N
         (call("in", Constant(3), Constant(1), Constant(None)), N),
         (call("in", Constant("11"), Constant(" 11"), Constant("12")), F),
         (call("in", Constant("11"), Constant(" 11"), Constant(1)), ANY),  # ANSI: as numbers
+        (_pairs(("11", 1), (" 11", 1), ("12", 1)), F),
+        (_pairs(("11", 1), (" 11", 1), (1, 1)), ANY),  # ANSI: as numbers
+        (_pairs(("11", 1), (" 11", 2), (1, 1)), F),
         (call("like", Constant("a%c"), Constant("a\\%_")), T),
         (call("rlike", Constant("abc"), Constant("^a.c$")), T),
         (call("rlike", Constant("abc"), Constant("(?i)ABC\\b")), ANY),
