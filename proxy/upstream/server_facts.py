@@ -1,6 +1,7 @@
 """What a Thrift Server is asked in a session that was just opened there."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 from conf.names import ClusterName
@@ -50,7 +51,10 @@ async def refuse_hive(opened: OpenedSession) -> None:
     materialized views in the place of a query's tables.
     """
     request = get_info_call(opened.session, DBMS_NAME)
-    if info_text(await opened.call("GetInfo", request)) == _HIVE:
+    name = ""
+    with suppress(Rejected, WireError):  # a server that does not say what it is
+        name = info_text(await opened.call("GetInfo", request))
+    if name == _HIVE:
         await opened.close()
         raise ClusterDown(
             f"Cluster {opened.cluster} cannot be used: the server at {opened.endpoint} is {_HIVE},"

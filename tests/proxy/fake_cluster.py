@@ -86,7 +86,7 @@ class FakeCluster:
         self.column = "c"  # the name of the column in its schemas
         self.numbered: set[str] = set()  # whose rows are their numbers, not `row`
         self.silent = False
-        self.dbms = "Fake 1"  # its answer to GetInfo
+        self.dbms: str | None = "Fake 1"  # its answer to GetInfo; None: it refuses it
         self.checks_sessions = False  # whether it answers GetInfo for its sessions alone
         self.drip = 0  # bytes of a reply that are sent at a time, 0: all
         self.stalls_after = 0  # bytes of a longer reply, of which no more is sent; 0: all is
@@ -250,6 +250,8 @@ class FakeCluster:
                     return ttypes.TGetInfoResp(
                         _failed("Invalid SessionHandle"), ttypes.TGetInfoValue("-")
                     )
+                if self.dbms is None:
+                    return ttypes.TGetInfoResp(_failed("no info"), ttypes.TGetInfoValue("-"))
                 return ttypes.TGetInfoResp(_succeeded(), ttypes.TGetInfoValue(self.dbms))
             case "ExecuteStatement":
                 if not request.runAsync and text in self.fails:

@@ -13,7 +13,7 @@ from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import EAST
 
 
-def opened(dbms: str, claims: bool = True) -> FakeCluster:
+def opened(dbms: str | None, claims: bool = True) -> FakeCluster:
     """The server, after a session was opened and closed there."""
     fake = FakeCluster(EAST)
     fake.dbms, fake.checks = dbms, True
@@ -37,8 +37,9 @@ def opened(dbms: str, claims: bool = True) -> FakeCluster:
     return fake
 
 
-def test_spark_is_asked_once() -> None:
-    calls = [call for _, call, _ in opened("Spark SQL").log]
+@pytest.mark.parametrize("dbms", ["Spark SQL", None])
+def test_a_server_is_asked_once(dbms: str | None) -> None:
+    calls = [call for _, call, _ in opened(dbms).log]
     assert calls.count("GetInfo") == 1
     assert calls.count("OpenSession") == 2
 
