@@ -42,6 +42,14 @@ def directives(message: bytes) -> Mapping[str, str]:
     return found
 
 
+def message_limit(found: Mapping[str, str]) -> int:
+    """How many bytes of a wrapped message the other side takes. Raises SaslFailed."""
+    limit = found.get("maxbuf", str(MAX_BUFFER))
+    if not limit.isdecimal() or len(limit) > 9:
+        raise SaslFailed("not a size of messages")
+    return int(limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """What both sides know when a response was made. `key` is the hash of A1."""

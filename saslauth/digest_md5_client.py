@@ -14,6 +14,7 @@ from saslauth.digest_md5 import (
     Exchange,
     IntegrityLayer,
     directives,
+    message_limit,
     same,
     session_key,
 )
@@ -65,10 +66,7 @@ class DigestMd5Client:
             )
         if found.get("realm", REALM) != REALM:
             raise SaslFailed("the server asks for the token of another realm")
-        limit = found.get("maxbuf", str(MAX_BUFFER))
-        if not limit.isdecimal() or len(limit) > 9:
-            raise SaslFailed("not a size of messages")
-        self._peer_limit = int(limit)
+        self._peer_limit = message_limit(found)
         cnonce = secrets.token_urlsafe(32)
         key = session_key(self._user, self._password, nonce, cnonce)
         self._exchange = Exchange(key, nonce, cnonce, qop)

@@ -14,6 +14,7 @@ from saslauth.digest_md5 import (
     Exchange,
     IntegrityLayer,
     directives,
+    message_limit,
     same,
     session_key,
 )
@@ -65,10 +66,7 @@ class DigestMd5Server:
         if not same(found.get("response", ""), exchange.response()):
             raise BadCredentials("the password of another token")
         if qop != Qop.AUTH.value:
-            limit = found.get("maxbuf", str(MAX_BUFFER))
-            if not limit.isdecimal() or len(limit) > 9:
-                raise BadCredentials("not a size of messages")
-            self.layer = IntegrityLayer(key, False, int(limit))
+            self.layer = IntegrityLayer(key, False, message_limit(found))
         return f"rspauth={exchange.rspauth()}".encode(), user
 
 
