@@ -5,6 +5,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import Any
 
 from cli.target import add_target_arguments, load_settings
@@ -124,11 +125,14 @@ def _show(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -
 
 
 def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
-    now = time.time()
+    clusters, now = tuple(settings.topology.clusters.values()), time.time()
+    is_gone = cache(partial(has_ended, clusters))  # a job may have written many tables
     found = []
     for ref, mark in list(running_writes(facts)):
         if not args.older or mark.since <= now - args.older:
-            ended = args.end_dead and _end_dead(ref, mark, settings, facts)
+            ended = args.end_dead and bool(mark.application) and is_gone(mark.application)
+            if ended:
+                facts.close_write(ref, mark.id, mark.partitions)
             found.append({"table": str(ref), **_write(mark), "ended": ended})
     if args.json:
         print(json.dumps(found, indent=2))
@@ -139,15 +143,6 @@ def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore)
         gone = ": it is gone, the mark is removed" if each["ended"] else ""
         print(f"{each['table']}: written by {each['by']} {began}{count} (id {each['id']}){gone}")
     return 0
-
-
-def _end_dead(ref: TableRef, mark: OpenWrite, settings: Settings, facts: PlacementStore) -> bool:
-    """Ends the write if the cluster says that its application has ended; returns whether it did."""
-    clusters = settings.topology.clusters.values()
-    if not mark.application or not has_ended(clusters, mark.application):
-        return False
-    facts.close_write(ref, mark.id, mark.partitions)
-    return True
 
 
 def _described(table: Table, placement: Placement) -> dict[str, Any]:

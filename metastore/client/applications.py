@@ -55,8 +55,9 @@ def _yarn_end(url: str, application: str, fetch: Fetch) -> float | None:
     if not isinstance(found, dict) or found.get("id") != application:
         return None
     end = found.get("finishedTime")
-    over = found.get("state") in _OVER and isinstance(end, int) and end > 0
-    return end / 1000 if over and isinstance(end, int) else None
+    if found.get("state") in _OVER and isinstance(end, int) and end > 0:
+        return end / 1000
+    return None
 
 
 def _standalone_end(url: str, application: str, fetch: Fetch) -> float | None:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 
 from conf.errors import CausewayError
 from conf.logs.log_fields import extra
+from conf.names import ClusterName
 from conf.topology import Topology
 from metastore.client.applications import has_ended
 from metastore.view.locations import ClusterView
@@ -40,13 +41,19 @@ class EndedApplications:
 
     async def look(self) -> None:
         """Ends the marks of those silent writers whose application has ended."""
+        answers: dict[tuple[ClusterName, str], bool] = {}  # a job may have written many tables
         for each in self._shared.writes.silent():
-            cluster = self._clusters.get(each.view.cluster)
-            application = each.write.application
-            if cluster is None or not application:
-                continue
-            if await asyncio.to_thread(has_ended, (cluster,), application):
+            asked = each.view.cluster, each.write.application
+            if asked not in answers:
+                answers[asked] = await self._has_ended(*asked)
+            if answers[asked]:
                 await self._end(each)
+
+    async def _has_ended(self, name: ClusterName, application: str) -> bool:
+        cluster = self._clusters.get(name)
+        if cluster is None or not application:
+            return False
+        return await asyncio.to_thread(has_ended, (cluster,), application)
 
     async def _end(self, dead: RunningWrite) -> None:
         tables = ", ".join(map(str, sorted(dead.marked)))
