@@ -1,7 +1,8 @@
 """Servers with fast limits, and the calls of tests that run and await them."""
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from database.errors import StoreUnavailable
 from pipeline.scheduler.clock import SetClock
@@ -43,3 +44,14 @@ def begin(service: SchedulerServer, actions: FakeActions) -> None:
     for _ in range(3):
         service.tick()
     wait_for(lambda: actions.running)
+
+
+def run_together(servers: Sequence[SchedulerServer]) -> None:
+    """Runs all of them, each in a thread, until they have nothing to do, and closes them."""
+    threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for each in servers:
+        each.close()

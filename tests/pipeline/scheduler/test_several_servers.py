@@ -10,7 +10,15 @@ from pipeline.scheduler.instances.states import State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.servers import FAST, Unrenewing, begin, settle, states, wait_for
+from tests.pipeline.scheduler.servers import (
+    FAST,
+    Unrenewing,
+    begin,
+    run_together,
+    settle,
+    states,
+    wait_for,
+)
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     FIRST,
@@ -115,13 +123,7 @@ def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 60 * HOUR)
     services = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
-    threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for service in services:
-        service.close()
+    run_together(services)
     assert actions.overlaps == []
     assert actions.count("replicate") == 61
     assert len(set(actions.done)) == len(actions.done)

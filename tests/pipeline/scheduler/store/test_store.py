@@ -1,6 +1,5 @@
 """The store keeps its promises on both databases."""
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.instances.states import Event, State
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.store import Store
+from tests.pipeline.scheduler.servers import run_together
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     FIRST,
@@ -168,13 +168,7 @@ def test_two_services_share_a_database(url: str) -> None:
     services = [
         SchedulerServer(Store(url), actions, clock, f"s{n}", Limits(lease=30)) for n in range(2)
     ]
-    threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for service in services:
-        service.close()
+    run_together(services)
     assert actions.overlaps == []
     replicated = [each for each in actions.done if each[0] == "replicate"]
     assert len(replicated) == len(set(replicated)) == 12
