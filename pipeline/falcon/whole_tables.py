@@ -15,7 +15,7 @@ _ALWAYS_THERE = "{} is a whole table, which is there at any time: watch the lag 
 
 def problems(feed: Feed, storage: Table) -> Iterator[Problem]:
     """The problems of a feed of `storage` that names partitions in one cluster and none in another,
-    or that says of a whole table what can be said of partitions only.
+    and those of a feed of a whole table with elements that only partitions can have.
     """
     uri = storage.uri
     for each in feed.clusters:

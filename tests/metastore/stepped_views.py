@@ -1,4 +1,4 @@
-"""Two processes of the view over one metastore, whose every call waits for its turn."""
+"""Two processes of the view over one metastore, and each call to it waits for its turn."""
 
 import asyncio
 import random

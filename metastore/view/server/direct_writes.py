@@ -77,7 +77,7 @@ class DirectWriter:
         return self._shared.writes.abandon(write)
 
     async def end_dead(self, dead: RunningWrite) -> None:
-        """The writer is gone for good. Its marks go, where nobody has taken them away before.
+        """The writer is gone for good. Those of its marks go that are still there.
 
         Raises MetastoreDown, FactsUnavailable.
         """

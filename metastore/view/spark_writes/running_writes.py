@@ -83,7 +83,7 @@ class RunningWrites:
         return list(self._running.values())
 
     def silent(self) -> list[RunningWrite]:
-        """Those of which nothing was heard for LAPSE seconds."""
+        """Those that no guard has reported for LAPSE seconds."""
         return [each for each in self._running.values() if self.is_silent(each)]
 
     def ended(self, table: TableRef) -> list[SparkWrite]:

@@ -23,17 +23,17 @@ APP = "app-1"
 
 
 @pytest.fixture
-def told() -> dict[str, Any]:
+def applications() -> dict[str, Any]:
     """What the cluster says of its applications."""
     return {}
 
 
 @pytest.fixture
 def view(
-    hms: WritableMetastore, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    hms: WritableMetastore, applications: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Endpoint]:
     monkeypatch.setattr(ended_applications, "EVERY", 0.05)
-    with answering(told) as url:
+    with answering(applications) as url:
         first = Cluster(ClusterName(C1), "hdfs://c1:8020", (), (url,), (url,))
         other = Cluster(ClusterName(C2), "hdfs://c2:8020", ())
         with views(hms, topology=Topology({C1: first, C2: other}, C1)) as listening:
@@ -41,7 +41,7 @@ def view(
 
 
 def dies(view: Endpoint, application: str = APP, write_id: str = "w") -> None:
-    """A guard reports a write, and is never heard again."""
+    """A guard reports a write, and no other one follows."""
     arguments = {1: (STRING, REF.db), 2: (STRING, REF.name), 4: (LIST, strings([HOME]))}
     arguments |= {6: (STRING, write_id), 8: (STRING, "a job"), 9: (STRING, application)}
     with HmsClient((view,), 60.0) as guard:
@@ -60,14 +60,14 @@ def becomes(found: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         {"/json/": of_master(APP, "FINISHED", 0, 1)},
         {f"/ws/v1/cluster/apps/{APP}": of_yarn(APP, "KILLED", 1)},
     ],
 )
 def test_the_mark_goes_and_copies_made_before_are_stale(
-    hms: WritableMetastore, view: Endpoint, told: dict[str, Any], said: dict[str, Any]
+    hms: WritableMetastore, view: Endpoint, applications: dict[str, Any], answer: dict[str, Any]
 ) -> None:
     hms.add(table(placed()))
     before = now(hms).version
@@ -76,13 +76,13 @@ def test_the_mark_goes_and_copies_made_before_are_stale(
     assert (mark.id, mark.by, mark.application) == ("w", "a job", APP)
     time.sleep(0.3)
     assert now(hms).writing
-    told.update(said)
+    applications.update(answer)
     assert becomes(lambda: not now(hms).writing)
     assert now(hms).version != before
 
 
 def test_copies_made_after_an_operator_removed_the_mark_stay_fresh(
-    hms: WritableMetastore, view: Endpoint, told: dict[str, Any]
+    hms: WritableMetastore, view: Endpoint, applications: dict[str, Any]
 ) -> None:
     hms.add(table(placed()))
     dies(view)
@@ -90,27 +90,27 @@ def test_copies_made_after_an_operator_removed_the_mark_stay_fresh(
         store = PlacementStore(client, C1)
         end_writes(store, REF)
         store.change_table(REF, lambda old: old.with_copy(Copy(C2, AWAY, old.version)))
-    told["/json/"] = of_master(APP, "FAILED", 0, 1)
+    applications["/json/"] = of_master(APP, "FAILED", 0, 1)
     time.sleep(0.4)
     placement = now(hms)
     assert placement.is_fresh(placement.copies[0])
 
 
-def test_others_stay(hms: WritableMetastore, view: Endpoint, told: dict[str, Any]) -> None:
+def test_others_stay(hms: WritableMetastore, view: Endpoint, applications: dict[str, Any]) -> None:
     """A Spark that runs, one that its cluster does not know, one of a guard without ids."""
     hms.add(table(placed()))
-    told["/json/"] = of_master(APP, "RUNNING", 0, 1)
+    applications["/json/"] = of_master(APP, "RUNNING", 0, 1)
     for write_id, application in (("a", APP), ("b", "app-2"), ("c", "")):
         dies(view, application, write_id)
     time.sleep(0.4)
     assert [each.id for each in now(hms).open] == ["a", "b", "c"]
 
 
-def test_a_writer_that_is_heard_is_not_dead(
-    hms: WritableMetastore, view: Endpoint, told: dict[str, Any]
+def test_a_writer_with_an_open_connection_is_not_dead(
+    hms: WritableMetastore, view: Endpoint, applications: dict[str, Any]
 ) -> None:
     hms.add(table(placed()))
-    told["/json/"] = of_master(APP, "FINISHED", 0, 1)
+    applications["/json/"] = of_master(APP, "FINISHED", 0, 1)
     arguments = {1: (STRING, REF.db), 2: (STRING, REF.name), 4: (LIST, strings([HOME]))}
     arguments |= {6: (STRING, "w"), 8: (STRING, "a job"), 9: (STRING, APP)}
     with HmsClient((view,), 60.0) as guard:
