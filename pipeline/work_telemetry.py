@@ -7,12 +7,16 @@ for it.
 
 from conf.settings.telemetry import TelemetrySettings
 from database.history.work import CopyRecord, InstanceRecord, WorkRecord
-from telemetry.lineage import LineageRun, Location, Outcome
+from telemetry.lineage import DatasetLocation, LineageRun, RunOutcome
 from telemetry.telemetry_thread import TelemetryThread
 from telemetry.traces import Trace
 
 _MAX_ERROR = 1_000  # characters
-_OUTCOMES = {"SUCCEEDED": Outcome.COMPLETE, "FAILED": Outcome.FAIL, "RETRIED": Outcome.FAIL}
+_OUTCOMES = {
+    "SUCCEEDED": RunOutcome.COMPLETE,
+    "FAILED": RunOutcome.FAIL,
+    "RETRIED": RunOutcome.FAIL,
+}
 
 
 class WorkTelemetry(TelemetryThread[WorkRecord]):
@@ -82,7 +86,7 @@ def _of_instance(record: InstanceRecord) -> LineageRun | None:
         kind="PROCESS",
         began=record.started,
         ended=record.ended,
-        outcome=_OUTCOMES.get(record.state, Outcome.ABORT),
+        outcome=_OUTCOMES.get(record.state, RunOutcome.ABORT),
         inputs=[_data(each) for each in record.inputs],
         outputs=[_data(each) for each in record.outputs],
         error=record.error[:_MAX_ERROR],
@@ -97,14 +101,14 @@ def _of_copy(record: CopyRecord) -> LineageRun:
     that it is a copy of."""
     source = _data(record.table)
     is_table = isinstance(source, str)
-    target = Location(record.location, record.target_table if is_table else "")
+    target = DatasetLocation(record.location, record.target_table if is_table else "")
     return LineageRun(
         id=record.id,
         job=f"copy.{record.table}.{record.source}-{record.target}",
         kind="COPY",
         began=record.started,
         ended=record.ended,
-        outcome=Outcome.COMPLETE if record.state == "SUCCEEDED" else Outcome.FAIL,
+        outcome=RunOutcome.COMPLETE if record.state == "SUCCEEDED" else RunOutcome.FAIL,
         inputs=[source],
         outputs=[target],
         error=record.error[:_MAX_ERROR],
@@ -119,5 +123,5 @@ def _of_copy(record: CopyRecord) -> LineageRun:
     )
 
 
-def _data(name: str) -> str | Location:
-    return Location(name) if "/" in name else name
+def _data(name: str) -> str | DatasetLocation:
+    return DatasetLocation(name) if "/" in name else name

@@ -51,7 +51,7 @@ def message_limit(found: Mapping[str, str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class DigestExchange:
     """What both sides know when a response was made. `key` is the hash of A1."""
 
     key: bytes

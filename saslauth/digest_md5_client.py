@@ -11,7 +11,7 @@ from saslauth.digest_md5 import (
     MAX_BUFFER,
     REALM,
     URI,
-    Exchange,
+    DigestExchange,
     IntegrityLayer,
     directives,
     message_limit,
@@ -35,7 +35,7 @@ class DigestMd5Client:
         self.layer: SecurityLayer | None = None
         self._user = b64encode(token.identifier).decode()
         self._password = b64encode(token.password).decode()
-        self._exchange: Exchange | None = None
+        self._exchange: DigestExchange | None = None
         self._peer_limit = MAX_BUFFER
 
     def step(self, challenge: bytes | None) -> bytes:
@@ -69,7 +69,7 @@ class DigestMd5Client:
         self._peer_limit = message_limit(found)
         cnonce = secrets.token_urlsafe(32)
         key = session_key(self._user, self._password, nonce, cnonce)
-        self._exchange = Exchange(key, nonce, cnonce, qop)
+        self._exchange = DigestExchange(key, nonce, cnonce, qop)
         return (
             f'charset=utf-8,username="{self._user}",realm="{REALM}",nonce="{nonce}",nc={COUNT},'
             f'cnonce="{cnonce}",digest-uri="{URI}",maxbuf={MAX_BUFFER},'

@@ -11,7 +11,7 @@ from saslauth.digest_md5 import (
     MAX_BUFFER,
     REALM,
     URI,
-    Exchange,
+    DigestExchange,
     IntegrityLayer,
     directives,
     message_limit,
@@ -62,7 +62,7 @@ class DigestMd5Server:
             raise BadCredentials("a protection or user that is not offered")
         password = b64encode(self._password_of(_identifier(user))).decode()
         key = session_key(user, password, self._nonce, cnonce)
-        exchange = Exchange(key, self._nonce, cnonce, qop)
+        exchange = DigestExchange(key, self._nonce, cnonce, qop)
         if not same(found.get("response", ""), exchange.response()):
             raise BadCredentials("the password of another token")
         if qop != Qop.AUTH.value:

@@ -39,7 +39,7 @@ _INTEGRATION = "CAUSEWAY"
 set_producer(_PRODUCER)  # of facets
 
 
-class Outcome(Enum):
+class RunOutcome(Enum):
     """How a run ended: OpenLineage's types of events."""
 
     COMPLETE = "COMPLETE"
@@ -48,7 +48,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class DatasetLocation:
     """The data of `table` at a URI, or at a path: one of its copies, or a directory if `table` is
     empty."""
 
@@ -71,9 +71,9 @@ class LineageRun:
     kind: str
     began: float
     ended: float
-    outcome: Outcome
-    inputs: Sequence[str | Location] = ()
-    outputs: Sequence[str | Location] = ()
+    outcome: RunOutcome
+    inputs: Sequence[str | DatasetLocation] = ()
+    outputs: Sequence[str | DatasetLocation] = ()
     sql: str = ""
     error: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -155,7 +155,7 @@ def events_of(run: LineageRun, namespace: str, tables: str) -> list[RunEvent]:
     ]
 
 
-def _name(data: str | Location, tables: str) -> tuple[str, str]:
+def _name(data: str | DatasetLocation, tables: str) -> tuple[str, str]:
     """The namespace and the name of a dataset, as OpenLineage names them: a directory is in the
     namespace of its file system."""
     if isinstance(data, str):
@@ -165,7 +165,7 @@ def _name(data: str | Location, tables: str) -> tuple[str, str]:
     return host, parts.path.rstrip("/") or "/"
 
 
-def _links(data: str | Location, tables: str) -> dict[str, DatasetFacet]:
+def _links(data: str | DatasetLocation, tables: str) -> dict[str, DatasetFacet]:
     """The table that a directory has the data of."""
     if isinstance(data, str) or not data.table:
         return {}

@@ -40,7 +40,7 @@ from conf.names import ClusterName, TableRef
 from database.history.history_store import HistoryStore
 from database.history.work import CopyRecord, InstanceRecord, Row
 from dialect.statement import Known, Read
-from proxy.operations.history.history_runner import History
+from proxy.operations.history.history_runner import HistoryRunner
 from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
 from proxy.operations.metrics import Metrics
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def record_line(folder: Path, blocks: int) -> str:
-    history = History(str(folder / "records.db"), "bench")
+    history = HistoryRunner(str(folder / "records.db"), "bench")
     history.start()
     plain, kept = Observer(Metrics()), Observer(Metrics(), None, history)
     times: dict[Observer, list[float]] = {plain: [], kept: []}

@@ -59,7 +59,7 @@ from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.plan import Create, Look, Run, Step
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import Limits, SchedulerServer
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -209,14 +209,14 @@ def _port(
     return LifecyclePort(server, settings.lifecycle, settings.operating.access)
 
 
-def _observed(method: str, path: str, caller: Caller, refused: bool) -> None:
+def _observed(method: str, path: str, caller: ApiCaller, refused: bool) -> None:
     """Changes and refusals are events; other requests change nothing."""
     if method != "GET" or refused:
         event = "refused" if refused else "administered"
         _emit({"event": event, "method": method, "path": path, **_who(caller)})
 
 
-def _who(caller: Caller) -> dict[str, str]:
+def _who(caller: ApiCaller) -> dict[str, str]:
     named = {"by": caller.name} if caller.name else {}
     return {"address": caller.address, **named}
 

@@ -138,7 +138,9 @@ class _Signals:
         install_sighup_handler(admin.reload_at_signal)
         loop.add_signal_handler(signal.SIGTERM, self._finish, admin)
         if self._requests is not None:
-            self._answering = asyncio.ensure_future(answer_supervisor(self._requests, admin.ask))
+            self._answering = asyncio.ensure_future(
+                answer_supervisor(self._requests, admin.run_action)
+            )
             self._answering.add_done_callback(lambda _: self.serving.cancel())
 
     def _finish(self, admin: Admin) -> None:

@@ -22,14 +22,14 @@ from conf.topology import Endpoint
 from proxy.administration.admin import ENDING
 from proxy.administration.admin_server import AdminServer
 from proxy.administration.operator_requests import RELOAD
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.observer import administration
 from proxy.server.listeners import ListenAddresses
 from proxy.workers.supervisor import Supervisor, WorkerConfig, send_to_supervisor
 
 if TYPE_CHECKING:
-    from proxy.operations.history.history_runner import History
+    from proxy.operations.history.history_runner import HistoryRunner
 
 _log = logging.getLogger(__name__)
 WORKER = "--worker"  # the option that makes `causeway serve` a worker
@@ -55,18 +55,18 @@ async def supervise(
         ports = _port(listening.binary), _port(listening.http)
         supervisor = Supervisor(argv, size(settings), Path(folder), ports)
 
-        async def ask(action: str, argument: str) -> Any:
+        async def run_action(action: str, argument: str) -> Any:
             if action == RELOAD:
                 _reload(history)
-            return await supervisor.ask(action, argument)
+            return await supervisor.run_action(action, argument)
 
         audit = _audit(settings, exits)
 
-        def observed(action: str, argument: str, caller: Caller, refused: bool) -> None:
+        def observed(action: str, argument: str, caller: ApiCaller, refused: bool) -> None:
             if audit is not None:
                 audit.put(administration(action, argument, caller, refused))
 
-        admin = AdminServer(ask, observed, settings.transports, _history(settings))
+        admin = AdminServer(run_action, observed, settings.transports, _history(settings))
         serving = asyncio.ensure_future(_serve(supervisor, admin, settings, announce, listening))
         _install_handlers(supervisor, history, serving)
         try:
@@ -87,13 +87,13 @@ def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
     return audit
 
 
-def _history(settings: Settings) -> "History | None":
+def _history(settings: Settings) -> "HistoryRunner | None":
     """The history, which the supervisor only reads."""
     if not settings.operating.history_store:
         return None
-    from proxy.operations.history.history_runner import History  # SQLAlchemy is large
+    from proxy.operations.history.history_runner import HistoryRunner  # SQLAlchemy is large
 
-    return History(settings.operating.history_store, "")
+    return HistoryRunner(settings.operating.history_store, "")
 
 
 async def _serve(

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from conf.logs.log_fields import extra
 from console.login.access import Session
-from proxy.operations.audit.audit_events import Event, EventKind
+from proxy.operations.audit.audit_events import AuditEvent, EventKind
 from proxy.operations.audit.audit_store import Audit
 
 _log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ class ConsoleAudit:
     def login(self, user: str, address: str, accepted: bool) -> None:
         """Someone logged in to the console, or failed to."""
         details = {"method": "console", "accepted": accepted}
-        self._put(Event(EventKind.LOGIN, user, user, address, details=details))
+        self._put(AuditEvent(EventKind.LOGIN, user, user, address, details=details))
         words = "logged in to the console" if accepted else "failed to log in to the console"
         _log.info(words, extra=extra(user=user[:80], address=address))
 
@@ -30,14 +30,14 @@ class ConsoleAudit:
         session = request.state.session
         address = address_of(request)
         details = {"action": action, "argument": argument, "accepted": accepted}
-        self._put(Event(EventKind.ADMINISTRATION, "", session.user, address, details=details))
+        self._put(AuditEvent(EventKind.ADMINISTRATION, "", session.user, address, details=details))
         _log.info("%s %s", action, argument, extra=extra(user=session.user, address=address))
 
     def ended_by_issuer(self, request: Request, issuer: str, session: Session) -> None:
         """The issuer ended a session."""
         address, ended = address_of(request), f"{session.name} of {session.user}"
         details = {"action": "end-console-session", "argument": ended, "accepted": True}
-        self._put(Event(EventKind.ADMINISTRATION, "", issuer, address, details=details))
+        self._put(AuditEvent(EventKind.ADMINISTRATION, "", issuer, address, details=details))
         _log.info("%s ends the session %s", issuer, ended, extra=extra(address=address))
 
     def close(self) -> None:
@@ -45,7 +45,7 @@ class ConsoleAudit:
         if self._audit is not None:
             self._audit.close()
 
-    def _put(self, event: Event) -> None:
+    def _put(self, event: AuditEvent) -> None:
         if self._audit is not None:
             self._audit.put(event)
 

@@ -9,7 +9,7 @@ from conf.settings.settings import Settings
 from console.errors import NotSetUp, SourceDown
 from console.sources.cached import Cached
 from database.errors import StoreUnavailable
-from proxy.operations.history.history_runner import History
+from proxy.operations.history.history_runner import HistoryRunner
 
 SOURCE = "the history"
 MINUTE = 60.0  # seconds
@@ -22,7 +22,7 @@ class HistoryClient:
 
     def __init__(self, settings: Settings) -> None:
         url = settings.operating.history_store
-        self._history = History(url, "") if url else None
+        self._history = HistoryRunner(url, "") if url else None
         self._recent = Cached(self._last_minute, _FRESH)
 
     async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class HistoryClient:
         found = await self.page({"statement": number, "limit": "1"})
         return found["statements"][0] if found["statements"] else None
 
-    def _known(self) -> History:
+    def _known(self) -> HistoryRunner:
         if self._history is None:
             raise NotSetUp(SOURCE, "history.store")
         return self._history

@@ -18,7 +18,7 @@ from conf.topology import Cluster, Endpoint
 from proxy.administration import operator_requests as actions
 from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from proxy.operations.metrics import QUEUE, Sample, copy_lags
 from proxy.protocol.replies import application_exception
 from proxy.protocol.status import failure_of
@@ -59,8 +59,8 @@ class Admin:
         self._read = read
         self._leave = leave
 
-    async def ask(self, action: str, argument: str = "") -> Any:
-        """An `administration.Ask`. Raises NoSuchThing, and as `reload`."""
+    async def run_action(self, action: str, argument: str = "") -> Any:
+        """An `administration.RunAction`. Raises NoSuchThing, and as `reload`."""
         answers: dict[str, Callable[[], Any]] = {
             actions.SESSIONS: self.sessions,
             actions.STATEMENTS: self.statements,
@@ -311,7 +311,7 @@ class Admin:
     def reload_at_signal(self) -> None:
         """Reloads the settings at SIGHUP; a failure goes to the log."""
         if self._server.peers.number == 0:  # one worker writes it for all
-            self._server.observer.administered(actions.RELOAD, "", Caller("SIGHUP"))
+            self._server.observer.administered(actions.RELOAD, "", ApiCaller("SIGHUP"))
         try:
             self.reload()
         except CausewayError as error:

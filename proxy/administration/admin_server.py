@@ -33,17 +33,17 @@ from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from database.errors import StoreUnavailable
 from proxy.administration import operator_requests as actions
-from proxy.administration.operator_tokens import Callers
+from proxy.administration.operator_tokens import CallerAuthenticator
 from proxy.errors import NoSuchThing
 from proxy.operations import metrics
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from proxy.protocol.framing import Frame
 from proxy.protocol.http import Head, HttpReader, authorization_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
 from proxy.record.incidents import internal_error
 
 if TYPE_CHECKING:
-    from proxy.operations.history.history_runner import History
+    from proxy.operations.history.history_runner import HistoryRunner
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 10.0  # seconds for a request, and for TLS before it
@@ -97,7 +97,7 @@ _REFUSALS = {
 }
 Answer = tuple[HTTPStatus, object]
 """A status, and a JSON value or the text of metrics."""
-Observed = Callable[[str, str, Caller, bool], None]
+Observed = Callable[[str, str, ApiCaller, bool], None]
 """An action, its argument, the caller, and whether the caller was refused."""
 
 
@@ -139,7 +139,7 @@ class OperatorServer(ABC):
             transports = self._transports
             own = socket.gethostname()
             guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
-            callers = Callers(_files(administrators, access), access.issuer)
+            callers = CallerAuthenticator(_files(administrators, access), access.issuer)
             serve = self._serving(callers, guard)
             server = await asyncio.start_server(
                 serve, where.host, where.port, **self._encryption(access)
@@ -178,7 +178,9 @@ class OperatorServer(ABC):
         loop = asyncio.get_running_loop()
         self._refreshing = loop.call_later(_REFRESH, self._follow, certificate)
 
-    def _serving(self, callers: Callers | None, guard: RequestGuard) -> Callable[..., Any]:
+    def _serving(
+        self, callers: CallerAuthenticator | None, guard: RequestGuard
+    ) -> Callable[..., Any]:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
@@ -197,7 +199,7 @@ class OperatorServer(ABC):
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        callers: Callers | None,
+        callers: CallerAuthenticator | None,
         guard: RequestGuard,
     ) -> None:
         http, head = HttpReader(_BODY), None
@@ -217,7 +219,7 @@ class OperatorServer(ABC):
                 await writer.drain()
                 return
 
-    async def _answer(self, head: Head, caller: Caller) -> Answer:
+    async def _answer(self, head: Head, caller: ApiCaller) -> Answer:
         path, _, query = head.target.partition("?")
         if path not in _OPEN:
             needed = self.needed_role(head.method, path)
@@ -248,14 +250,14 @@ class AdminServer(OperatorServer):
 
     def __init__(
         self,
-        ask: actions.Ask,
+        run_action: actions.RunAction,
         observed: Observed | None = None,
         transports: Transports | None = None,
-        history: "History | None" = None,
+        history: "HistoryRunner | None" = None,
     ) -> None:
         """`history` is read here, not by a worker: a slow database delays no other request."""
         super().__init__(observed, transports)
-        self._ask = ask
+        self._run_action = run_action
         self._history = history
 
     async def listen(self, operating: Operating) -> None:
@@ -275,28 +277,28 @@ class AdminServer(OperatorServer):
 
     async def _get(self, path: str, query: str) -> Answer:
         if path == "/metrics":
-            return HTTPStatus.OK, metrics.text(await self._ask(actions.SAMPLES, ""))
+            return HTTPStatus.OK, metrics.text(await self._run_action(actions.SAMPLES, ""))
         if path == "/health":
-            health = await self._ask(actions.HEALTH, "")
+            health = await self._run_action(actions.HEALTH, "")
             ok = health["status"] == "ok"
             return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
         if path == _EXPLAIN:
-            return HTTPStatus.OK, await self._ask(actions.EXPLAIN, query)
+            return HTTPStatus.OK, await self._run_action(actions.EXPLAIN, query)
         if path in HISTORY:
             if self._history is None:
                 raise NoSuchThing("There is no history: history.store is not set.")
             return HTTPStatus.OK, await self._history.answer(HISTORY[path], dict(parse_qsl(query)))
         if path not in _GET:
             raise NoSuchThing(f"There is nothing at {path}.")
-        return HTTPStatus.OK, await self._ask(_GET[path], "")
+        return HTTPStatus.OK, await self._run_action(_GET[path], "")
 
     async def _post(self, path: str) -> Answer:
         if path == "/v1/reload":
-            return HTTPStatus.OK, await self._ask(actions.RELOAD, "")
+            return HTTPStatus.OK, await self._run_action(actions.RELOAD, "")
         parts = [unquote(part) for part in path.split("/")]
         if len(parts) != 5 or parts[:2] != ["", "v1"] or (parts[2], parts[4]) not in _POST:
             raise NoSuchThing(f"There is nothing at {path}.")
-        answer = await self._ask(_POST[parts[2], parts[4]], parts[3])
+        answer = await self._run_action(_POST[parts[2], parts[4]], parts[3])
         if answer.get("killed") == 0:
             raise NoSuchThing(f"There is no such one: {parts[3]}.")
         return HTTPStatus.OK, answer
@@ -329,13 +331,13 @@ def _files(administrators: SecretFile, access: OperatorAccess) -> Mapping[Role, 
     return {role: file for role, file in found.items() if file is not None}
 
 
-async def _caller(head: Head, callers: Callers | None, address: str) -> Caller:
+async def _caller(head: Head, callers: CallerAuthenticator | None, address: str) -> ApiCaller:
     """Who sent a request; over a socket permissions have decided."""
     if callers is None:
-        return Caller(address, role=Role.ADMINISTRATOR)
+        return ApiCaller(address, role=Role.ADMINISTRATOR)
     scheme, sent = authorization_of(head) or ("", "")
     if scheme != "bearer" or not sent:
-        return Caller(address)
+        return ApiCaller(address)
     return await callers.caller(sent, address)
 
 

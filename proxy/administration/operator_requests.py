@@ -1,7 +1,7 @@
 """The requests of operators to a running proxy, and how the answers of its processes are merged.
 
 Every answer is JSON types: lists of sessions, statements and copies are concatenated, counts added
-up, and clusters merged by name. `Ask` is the same for one process and for all of them.
+up, and clusters merged by name. `RunAction` is the same for one process and for all of them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ DRAIN, RESUME, RELOAD = "drain", "resume", "reload"
 ADMISSION, BLOCK, UNBLOCK = "admission", "block", "unblock"
 MAINTENANCE, END_MAINTENANCE = "maintenance", "end-maintenance"
 
-Ask = Callable[[str, str], Awaitable[Any]]
+RunAction = Callable[[str, str], Awaitable[Any]]
 """Takes an action and its argument: an id, a cluster's name, an endpoint, the query of a URL, or an
 empty string."""
 

@@ -14,7 +14,7 @@ from conf.settings.security.operator_issuer import OperatorIssuer
 from proxy.auth.thread_pool import DaemonThreads
 from proxy.auth.tokens.issuer import name_of, role_of_claims
 from proxy.auth.tokens.issuer_client import IssuerClient
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _log = logging.getLogger(__name__)
@@ -36,13 +36,13 @@ def first_token(file: SecretFile) -> str:
     return next((token for _, token in read_tokens(file.read_text())), "")
 
 
-def caller_of(sent: str, files: Mapping[Role, SecretFile], address: str) -> Caller:
+def caller_of(sent: str, files: Mapping[Role, SecretFile], address: str) -> ApiCaller:
     """Who sent this token. One that is in two files has the lower role."""
     for role in sorted(files):
         for name, token in _tokens_in(files[role]):
             if compare_digest(sent.encode(), token.encode()):
-                return Caller(address, name, role)
-    return Caller(address)
+                return ApiCaller(address, name, role)
+    return ApiCaller(address)
 
 
 def _tokens_in(file: SecretFile) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ def _tokens_in(file: SecretFile) -> list[tuple[str, str]]:
         return []
 
 
-class Callers:
+class CallerAuthenticator:
     """Who sent a token: one of the files, or of the issuer in the settings."""
 
     def __init__(self, files: Mapping[Role, SecretFile], issuer: OperatorIssuer) -> None:
@@ -64,7 +64,7 @@ class Callers:
         self._client = IssuerClient(issuer, issuer.audience) if takes_issued else None
         self._threads = DaemonThreads(_THREADS, "operator tokens")
 
-    async def caller(self, sent: str, address: str) -> Caller:
+    async def caller(self, sent: str, address: str) -> ApiCaller:
         """The role is None where nothing proves who it is."""
         found = caller_of(sent, self._files, address)
         if found.role is not None or self._client is None or sent.count(".") != 2:
@@ -72,7 +72,7 @@ class Callers:
         client = self._client
         try:
             claims = await self._threads.run(lambda: client.claims(sent))
-            return Caller(
+            return ApiCaller(
                 address, name_of(claims, self._issuer), role_of_claims(claims, self._issuer)
             )
         except BadCredentials as error:

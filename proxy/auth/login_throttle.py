@@ -19,15 +19,15 @@ _TABLE = _SLOTS * 8  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """`burst` failures at once, then one more every `seconds`."""
+class FailureLimit:
+    """Allows `burst` failures at once, and then one more every `seconds`."""
 
     burst: int
     seconds: float
 
 
-PER_USER = Bounds(10, 6.0)
-PER_ADDRESS = Bounds(50, 1.0)
+PER_USER = FailureLimit(10, 6.0)
+PER_ADDRESS = FailureLimit(50, 1.0)
 
 
 def empty_throttle() -> bytearray:
@@ -40,8 +40,8 @@ class LoginThrottle:
 
     def __init__(
         self,
-        per_user: Bounds = PER_USER,
-        per_address: Bounds = PER_ADDRESS,
+        per_user: FailureLimit = PER_USER,
+        per_address: FailureLimit = PER_ADDRESS,
         memory: memoryview | None = None,
     ) -> None:
         """`memory` comes from `empty_throttle`; None: memory of this process alone."""
@@ -90,17 +90,17 @@ class LoginThrottle:
 class _Buckets:
     """`full_at` has for each place the time at which its bucket is full again."""
 
-    def __init__(self, bounds: Bounds, full_at: "memoryview[float]") -> None:
-        self._bounds = bounds
+    def __init__(self, limit: FailureLimit, full_at: "memoryview[float]") -> None:
+        self._limit = limit
         self._full_at = full_at
 
     def is_empty(self, places: tuple[int, int, int], now: float) -> bool:
-        used = (self._when(places) - now) / self._bounds.seconds
-        return used > self._bounds.burst - 1
+        used = (self._when(places) - now) / self._limit.seconds
+        return used > self._limit.burst - 1
 
     def add(self, places: tuple[int, int, int], now: float) -> None:
         """Takes one attempt out of the bucket."""
-        when = max(self._when(places), now) + self._bounds.seconds
+        when = max(self._when(places), now) + self._limit.seconds
         for place in places[:2]:
             self._full_at[place] = max(self._full_at[place], when)
 

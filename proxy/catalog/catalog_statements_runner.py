@@ -32,7 +32,7 @@ from proxy.catalog import descriptions
 from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata import GLOBAL_TEMP
 from proxy.errors import Rejected
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.user_session import UserSession
 from proxy.statement.metastore_access import Loader
 
@@ -75,7 +75,7 @@ class CatalogStatements:
 
     async def answer(
         self, command: CatalogCommand, cluster: ClusterName, session: UserSession
-    ) -> Table | None:
+    ) -> ResultTable | None:
         """The whole result of the statement in that cluster; None: the cluster has to say."""
         try:
             asker = await self._asker(command, cluster, session)
@@ -95,7 +95,7 @@ class CatalogStatements:
             return None
         return _Asker(session, cluster, facts.zone or "")
 
-    async def _answer(self, command: CatalogCommand, asker: _Asker) -> Table | None:
+    async def _answer(self, command: CatalogCommand, asker: _Asker) -> ResultTable | None:
         match command:
             case ShowDatabases(pattern):
                 names = await self._loader.schemas(lambda name: True)
@@ -128,14 +128,16 @@ class CatalogStatements:
                 return descriptions.extended_description(table, asker.zone)
         return None
 
-    async def _partitions(self, table: SparkTable, spec: PartitionSpec) -> Table | None:
+    async def _partitions(self, table: SparkTable, spec: PartitionSpec) -> ResultTable | None:
         values = descriptions.metastore_values(table, spec)
         if values is None:
             return None
         names = await self._loader.partition_names(table.ref, values if spec else ())
         return await _made(len(names), descriptions.partitions, table, names)
 
-    async def _describe_partition(self, table: SparkTable, spec: PartitionSpec) -> Table | None:
+    async def _describe_partition(
+        self, table: SparkTable, spec: PartitionSpec
+    ) -> ResultTable | None:
         """None where the partition does not exist."""
         values = descriptions.metastore_values(table, spec)
         if values is None or "" in values or not table.partitions_in_catalog:
@@ -145,7 +147,9 @@ class CatalogStatements:
         name = partition_name(zip(keys, values, strict=True))
         return descriptions.description(table) if name in names else None
 
-    async def _describe_database(self, command: DescribeDatabase, asker: _Asker) -> Table | None:
+    async def _describe_database(
+        self, command: DescribeDatabase, asker: _Asker
+    ) -> ResultTable | None:
         database = await self._loader.spark_database(command.name.lower())
         if database is None or database.location is None:
             return None
@@ -154,7 +158,7 @@ class CatalogStatements:
             return None  # the cluster's view of the metastore shows another location
         return descriptions.database_description(database, command.name, command.extended)
 
-    async def _list(self, command: ShowTables | ShowViews, asker: _Asker) -> Table | None:
+    async def _list(self, command: ShowTables | ShowViews, asker: _Asker) -> ResultTable | None:
         database, pattern = command.database, command.pattern
         if asker.has_views or database == GLOBAL_TEMP or not descriptions.is_certain(pattern):
             return None
@@ -184,7 +188,9 @@ def _is_list(command: CatalogCommand) -> bool:
     return is_table or isinstance(command, ShowDatabases | ShowViews)
 
 
-async def _made(size: int, make: Callable[..., Table | None], *args: object) -> Table | None:
+async def _made(
+    size: int, make: Callable[..., ResultTable | None], *args: object
+) -> ResultTable | None:
     """The answer, made in a thread if it has many rows; None if it has too many."""
     if size > MAX_ROWS:
         return None

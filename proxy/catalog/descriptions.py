@@ -13,7 +13,7 @@ from conf.names import is_plain, quoted, quoted_if_needed
 from proxy.catalog import table_ddl
 from proxy.catalog.java_dates import java_date
 from proxy.catalog.spark_texts import RESERVED, java_order, own_properties, redacted
-from proxy.protocol.results import Cell, Table
+from proxy.protocol.results import Cell, ResultTable
 from thriftcodec.values import BOOL, STRING
 
 # Patterns that mean the same to Spark and to the metastore: letters, digits, _, * and |.
@@ -54,26 +54,26 @@ def _table(
     rows: Sequence[tuple[Cell, ...]],
     types: tuple[int, ...] = (),
     comments: tuple[str, ...] = (),
-) -> Table:
-    return Table(columns, rows, types, comments, of_statement=True)
+) -> ResultTable:
+    return ResultTable(columns, rows, types, comments, of_statement=True)
 
 
-def databases(names: Iterable[str], pattern: str | None) -> Table:
+def databases(names: Iterable[str], pattern: str | None) -> ResultTable:
     """SHOW DATABASES."""
     return _table(("namespace",), [(quoted_if_needed(name),) for name in matching(names, pattern)])
 
 
-def tables(database: str, names: Iterable[str], pattern: str | None) -> Table:
+def tables(database: str, names: Iterable[str], pattern: str | None) -> ResultTable:
     """SHOW TABLES, in a session without temporary views."""
     return _listed("tableName", database, names, pattern)
 
 
-def views(database: str, names: Iterable[str], pattern: str | None) -> Table:
+def views(database: str, names: Iterable[str], pattern: str | None) -> ResultTable:
     """SHOW VIEWS, in a session without temporary views."""
     return _listed("viewName", database, names, pattern)
 
 
-def tables_extended(described: Iterable[SparkTable | None], zone: str) -> Table | None:
+def tables_extended(described: Iterable[SparkTable | None], zone: str) -> ResultTable | None:
     """SHOW TABLE EXTENDED of these tables."""
     rows = []
     for table in described:
@@ -85,12 +85,12 @@ def tables_extended(described: Iterable[SparkTable | None], zone: str) -> Table 
     return _table(header, rows, (*_LISTED, STRING))
 
 
-def columns(table: SparkTable) -> Table:
+def columns(table: SparkTable) -> ResultTable:
     """SHOW COLUMNS."""
     return _table(("col_name",), [(each.name,) for each in table.columns])
 
 
-def partitions(table: SparkTable, names: Iterable[str]) -> Table | None:
+def partitions(table: SparkTable, names: Iterable[str]) -> ResultTable | None:
     """SHOW PARTITIONS. `names` are those of the metastore."""
     written = table.partition_columns
     if not (written and table.partitions_in_catalog and all(map(_PLAIN_NAME.fullmatch, written))):
@@ -107,7 +107,7 @@ def partitions(table: SparkTable, names: Iterable[str]) -> Table | None:
     return _table(("partition",), rows)
 
 
-def properties(table: SparkTable, key: str | None) -> Table | None:
+def properties(table: SparkTable, key: str | None) -> ResultTable | None:
     """SHOW TBLPROPERTIES, or the one property `key`."""
     shown = {key: table.properties[key] for key in own_properties(table)}
     if table.view is None:
@@ -122,12 +122,12 @@ def properties(table: SparkTable, key: str | None) -> Table | None:
     return _table(("key", "value"), rows)
 
 
-def description(table: SparkTable) -> Table:
+def description(table: SparkTable) -> ResultTable:
     """DESCRIBE."""
     return _table(_DESCRIBED, [*_columns(table), *_defaults(table)], comments=_MEANINGS)
 
 
-def extended_description(table: SparkTable, zone: str) -> Table | None:
+def extended_description(table: SparkTable, zone: str) -> ResultTable | None:
     """DESCRIBE EXTENDED and DESCRIBE FORMATTED. `zone` is the time zone of Spark's JVM."""
     details = _details(table, zone)
     if details is None:
@@ -138,13 +138,13 @@ def extended_description(table: SparkTable, zone: str) -> Table | None:
     return _table(_DESCRIBED, rows, comments=_MEANINGS)
 
 
-def create_statement(table: SparkTable) -> Table | None:
+def create_statement(table: SparkTable) -> ResultTable | None:
     """SHOW CREATE TABLE."""
     text = table_ddl.statement(table)
     return None if text is None else _table(("createtab_stmt",), [(text,)])
 
 
-def column_description(table: SparkTable, name: str, extended: bool) -> Table | None:
+def column_description(table: SparkTable, name: str, extended: bool) -> ResultTable | None:
     """DESCRIBE of the column `name`. None for a view, of which Spark plans the query."""
     found = [each for each in table.columns if each.name.lower() == name.lower()]
     if len(found) != 1 or table.provider not in _OWN_SOURCES or not found[0].is_complete:
@@ -176,7 +176,9 @@ def _are_certain(kind: str, statistics: Mapping[str, str]) -> bool:
     )
 
 
-def database_description(database: SparkDatabase, written: str, extended: bool) -> Table | None:
+def database_description(
+    database: SparkDatabase, written: str, extended: bool
+) -> ResultTable | None:
     """DESCRIBE DATABASE; `written` is its name as the statement has it."""
     if not (is_plain(written) and database.owner and database.location is not None):
         return None
@@ -216,7 +218,7 @@ def _is_canonical(value: str, kind: str) -> bool:
     return kind == "string" and _VALUE.fullmatch(value) is not None
 
 
-def _listed(column: str, database: str, names: Iterable[str], pattern: str | None) -> Table:
+def _listed(column: str, database: str, names: Iterable[str], pattern: str | None) -> ResultTable:
     rows = [(database, name, 0) for name in matching(names, pattern)]
     return _table(("namespace", column, "isTemporary"), rows, _LISTED)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from conf.catalog.listing import ListedTable
-from proxy.protocol.results import TYPE_IDS, Cell, Table
+from proxy.protocol.results import TYPE_IDS, Cell, ResultTable
 from proxy.protocol.types import OperationType
 from thriftcodec.values import BYTE, I16, I32, LIST, STRING, Items, Struct
 
@@ -121,12 +121,12 @@ class MetadataQuestion:
         """The columns as GetResultSetMetadata tells them."""
         return list(zip(self.header, map(TYPE_IDS.__getitem__, self.types), strict=True))
 
-    def schemas(self, databases: Sequence[str]) -> Table:
+    def schemas(self, databases: Sequence[str]) -> ResultTable:
         """The answer to GetSchemas."""
         names = (*databases, GLOBAL_TEMP) if self.globally else databases
-        return Table(self.header, [(name, "") for name in names], self.types)
+        return ResultTable(self.header, [(name, "") for name in names], self.types)
 
-    def answer(self, listed: Listed, temporary: Sequence[Row]) -> Table | None:
+    def answer(self, listed: Listed, temporary: Sequence[Row]) -> ResultTable | None:
         """All rows; None when they are too many, or a table is among them that is not sure."""
         chosen = [
             (database, [each for each in tables if self.tables(each.name)])
@@ -137,7 +137,7 @@ class MetadataQuestion:
         rows = self._rows(chosen, temporary)
         if rows is None or len(rows) > MAX_ROWS:
             return None
-        return Table(self.header, rows, self.types)
+        return ResultTable(self.header, rows, self.types)
 
     def _rows(self, chosen: Listed, temporary: Sequence[Row]) -> "_Rows | None":
         if self.name == TABLES:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conf.errors import Blame
 from conf.logs.log_fields import extra
 from proxy.errors import Failure, InternalError
-from proxy.operations.audit.audit_events import Caller, Event, EventKind
+from proxy.operations.audit.audit_events import ApiCaller, AuditEvent, EventKind
 from proxy.operations.audit.audit_store import Audit
 from proxy.operations.history.table_use import tables_used
 from proxy.operations.metrics import Metrics
@@ -18,7 +18,7 @@ from proxy.session.operation import Operation
 from proxy.session.user_session import UserSession
 
 if TYPE_CHECKING:
-    from proxy.operations.history.history_runner import History
+    from proxy.operations.history.history_runner import HistoryRunner
     from proxy.operations.telemetry_thread import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Observer:
         self,
         metrics: Metrics,
         audit: Audit | None = None,
-        history: "History | None" = None,
+        history: "HistoryRunner | None" = None,
         telemetry: "Telemetry | None" = None,
     ) -> None:
         self.metrics = metrics
@@ -55,7 +55,7 @@ class Observer:
         if not accepted:
             self.metrics.count(_LOGIN_FAILURES)
         details = {"method": method, "accepted": accepted}
-        self._event(Event(EventKind.LOGIN, user, user, address, details=details))
+        self._event(AuditEvent(EventKind.LOGIN, user, user, address, details=details))
 
     def opened(self, session: UserSession) -> None:
         """A session was opened. The log has the names of its settings, not their values."""
@@ -70,7 +70,7 @@ class Observer:
     def refused(self, user: str, address: str, failure: Failure) -> None:
         """No session was opened for `user`, who had authenticated."""
         details = {"error": failure.message}
-        self._event(Event(EventKind.SESSION_REFUSED, user, user, address, details=details))
+        self._event(AuditEvent(EventKind.SESSION_REFUSED, user, user, address, details=details))
 
     def session_closed(self, session: UserSession) -> None:
         """A session was closed, by its client, an operator or Causeway."""
@@ -85,7 +85,7 @@ class Observer:
         self._of_session(EventKind.METADATA, session, details)
 
     def administered(
-        self, action: str, argument: str, caller: Caller, refused: bool = False
+        self, action: str, argument: str, caller: ApiCaller, refused: bool = False
     ) -> None:
         """An operator made a request."""
         self._event(administration(action, argument, caller, refused))
@@ -95,9 +95,9 @@ class Observer:
     ) -> None:
         if self.audit is not None:
             user, guid = session.state.user, session.handle.guid.hex()
-            self._event(Event(kind, user, session.by, session.address, guid, details))
+            self._event(AuditEvent(kind, user, session.by, session.address, guid, details))
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: AuditEvent) -> None:
         if self.audit is not None:
             self.audit.put(event)
 
@@ -152,13 +152,13 @@ class Observer:
                     each.put(record)
 
 
-def administration(action: str, argument: str, caller: Caller, refused: bool) -> Event:
+def administration(action: str, argument: str, caller: ApiCaller, refused: bool) -> AuditEvent:
     """The audit event of an operator's request."""
     details: dict[str, object] = {"action": action, "argument": argument, "accepted": not refused}
     if caller.role is not None:
         details["role"] = caller.role.title
     by, address = (caller.name, caller.address) if caller.name else (caller.address, "")
-    return Event(EventKind.ADMINISTRATION, "", by, address, details=details)
+    return AuditEvent(EventKind.ADMINISTRATION, "", by, address, details=details)
 
 
 def _of(session: UserSession) -> dict[str, dict[str, str]]:

@@ -8,7 +8,7 @@ from dialect.parsing.fingerprint import fingerprint
 from proxy.protocol.types import OperationState
 from proxy.record.masking import masked_message
 from proxy.record.record import Record
-from telemetry.lineage import LineageRun, Outcome
+from telemetry.lineage import LineageRun, RunOutcome
 from telemetry.telemetry_thread import TelemetryThread
 from telemetry.traces import Trace
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _MAX_ERROR = 1_000  # characters
 _OUTCOMES = {
-    OperationState.FINISHED: Outcome.COMPLETE,
-    OperationState.ERROR: Outcome.FAIL,
+    OperationState.FINISHED: RunOutcome.COMPLETE,
+    OperationState.ERROR: RunOutcome.FAIL,
 }  # all others: ABORT
 _SQL = "sql"
 
@@ -78,7 +78,7 @@ def lineage_of(record: Record) -> LineageRun | None:
         kind="QUERY" if not writes else "COMMAND",
         began=record.began,
         ended=record.began + (record.seconds or 0.0),
-        outcome=_OUTCOMES.get(record.state, Outcome.ABORT),
+        outcome=_OUTCOMES.get(record.state, RunOutcome.ABORT),
         inputs=reads,
         outputs=writes,
         sql=record.text.shown(),

@@ -3,14 +3,14 @@
 The SASL negotiation consists of `[status][length][payload]`: first the mechanism's name, then the
 credentials or tokens, with status OK (Python, Go and node clients) or COMPLETE (Java). After the
 negotiation come frames: `[length][message]`. This module does not authenticate: it returns
-`Credentials` or a `Token`, and the caller answers with `accept`, `challenge` or `refuse`.
+`Credentials` or a `GssapiToken`, and the caller answers with `accept`, `challenge` or `refuse`.
 """
 
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from proxy.errors import WireError
-from proxy.protocol.messages import MessageEnd
+from proxy.protocol.messages import BareMessageEnd
 from saslauth.errors import SaslFailed
 from saslauth.negotiation import (
     BAD,
@@ -50,7 +50,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class GssapiToken:
     """The client's next GSSAPI token. Nothing more is read until it is answered."""
 
     data: bytes = field(repr=False)
@@ -71,7 +71,7 @@ class Oversized:
     length: int
 
 
-LoginStep = Credentials | Token
+LoginStep = Credentials | GssapiToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class SaslInbound:
             raise WireError("The client gave up the SASL negotiation.")
         if self._mechanism == GSSAPI:
             self._asking = True
-            return [Token(payload)]
+            return [GssapiToken(payload)]
         return self._credentials(payload)
 
     def _start(self, status: int, payload: bytes) -> list[FramingEvent]:
@@ -266,7 +266,7 @@ class BareInbound:
         self._limit = limit
         self._kept = bytearray()
         self._length = 0
-        self._finder = MessageEnd()
+        self._finder = BareMessageEnd()
 
     @property
     def held(self) -> int:
@@ -300,7 +300,7 @@ class BareInbound:
         kept, length = self._kept, self._length
         self._kept = bytearray()
         self._length = 0
-        self._finder = MessageEnd()
+        self._finder = BareMessageEnd()
         return Frame(kept) if length <= self._limit else Oversized(bytes(kept), length)
 
 

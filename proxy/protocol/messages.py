@@ -28,7 +28,7 @@ def decode_head(data: bytes) -> tuple[str, int, int, int]:
     return name, kind, seqid, body
 
 
-class MessageEnd(message_end.MessageEnd):
+class BareMessageEnd(message_end.MessageEnd):
     """Finds where a client's unframed message ends (NOSASL sends them bare)."""
 
     def feed(self, piece: bytes | bytearray) -> int | None:

@@ -69,7 +69,7 @@ class MetadataCall:
 
 
 @dataclass(frozen=True, slots=True)
-class DelegationToken:
+class DelegationTokenCall:
     session: Handle
 
 
@@ -126,7 +126,7 @@ Request = (
     | SetClientInfo
     | ExecuteStatement
     | MetadataCall
-    | DelegationToken
+    | DelegationTokenCall
     | OperationCall
     | UnknownCall
 )
@@ -272,7 +272,7 @@ READERS: dict[str, Callable[[Struct], Request]] = {
     "ExecuteStatement": _execute,
     **{name: lambda request: MetadataCall(_handle(request), request) for name in _METADATA},
     **{
-        name: lambda request: DelegationToken(_handle(request))
+        name: lambda request: DelegationTokenCall(_handle(request))
         for name in ("GetDelegationToken", "CancelDelegationToken", "RenewDelegationToken")
     },
     **{name: _operation_reader(made) for name, made in _OPERATION_CALLS.items()},

@@ -31,7 +31,7 @@ _LETTERS = {BOOL: "b", BYTE: "b", I16: "h", I32: "i"}
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """Named columns and rows, with None for NULL. `types` has the wire type of each column
     (STRING, I32, I16, BYTE, BOOL); if it is empty all columns are texts. `comments` has the comment
     of each column; if it is empty there are none. A Thrift Server writes the nulls of a statement's
@@ -46,11 +46,11 @@ class Table:
 
 
 # The result of a statement without rows; the Thrift Server uses this column name.
-NO_ROWS = Table(("Result",))
-LOG = Table(("operation_log",))
+NO_ROWS = ResultTable(("Result",))
+LOG = ResultTable(("operation_log",))
 
 
-def metadata_reply(table: Table) -> Struct:
+def metadata_reply(table: ResultTable) -> Struct:
     """GetResultSetMetadataResp."""
     types = table.types or (STRING,) * len(table.columns)
     comments = table.comments or ("",) * len(table.columns)
@@ -63,7 +63,7 @@ def metadata_reply(table: Table) -> Struct:
     return Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, schema)})
 
 
-def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
+def fetch_reply(table: ResultTable, start: int, limit: int, protocol: int) -> Struct:
     """FetchResultsResp with at most `limit` rows from row number `start`."""
     rows = table.rows[start : start + max(0, limit)]
     types = table.types or (STRING,) * len(table.columns)

@@ -13,12 +13,12 @@ from proxy.protocol.framing import (
     ForwardedIdentity,
     Frame,
     FramingEvent,
+    GssapiToken,
     Inbound,
     LoginStep,
     Oversized,
     SaslInbound,
     Send,
-    Token,
 )
 from proxy.server.receive_budget import ReceiveBudget
 from proxy.transport.sasl_transport import SaslTransport
@@ -106,7 +106,7 @@ class ClientConnection(asyncio.Protocol):
                     self._transport.write(reply)
                     if last:
                         self._transport.close()
-                case Credentials() | Token():
+                case Credentials() | GssapiToken():
                     self._login_step = event
                     self._arrived.set()
                 case ForwardedIdentity(user, address):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from proxy.errors import Failure, Rejected
 from proxy.protocol.requests import FetchResults
-from proxy.protocol.results import Table, fetch_reply
+from proxy.protocol.results import ResultTable, fetch_reply
 from proxy.protocol.types import Orientation
 from thriftcodec.values import Struct
 
@@ -17,7 +17,7 @@ class LocalResult:
     GetResultSetMetadata that describes the table, where there is one.
     """
 
-    table: Table
+    table: ResultTable
     position: int = 0
     schema: bytes | None = None
 

@@ -16,7 +16,7 @@ from proxy.errors import (
     SettingDenied,
     UnknownCluster,
 )
-from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.session.session import SessionState
 
 CLUSTERS = "hive.cluster.properties"
@@ -32,7 +32,7 @@ def is_ours(key: str) -> bool:
     return key.strip().lower() in (CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, FETCH, PRIORITY)
 
 
-def change(session: SessionState, key: str, value: str) -> Table:
+def change(session: SessionState, key: str, value: str) -> ResultTable:
     """Changes the setting in this session; the answer is that of any SET.
 
     Raises EndpointNotAllowed (D13), UnknownCluster, NotUnderstoodCommand, SettingDenied.
@@ -58,13 +58,13 @@ def apply_opening(session: SessionState) -> None:
             change(session, key, value)
 
 
-def answer(effect: object) -> Table:
+def answer(effect: object) -> ResultTable:
     """The answer to a SET that does nothing; to a RESET, no rows."""
     return _told(effect.key, effect.value) if isinstance(effect, SetVariable) else NO_ROWS
 
 
-def _told(key: str, value: str) -> Table:
-    return Table(("key", "value"), ((key, value),))
+def _told(key: str, value: str) -> ResultTable:
+    return ResultTable(("key", "value"), ((key, value),))
 
 
 def _change_clusters(session: SessionState, value: str) -> None:

@@ -12,7 +12,7 @@ from conf.names import TableRef
 from conf.partitions import TableFacts
 from dialect.grammar.cluster_statements import ExplainCluster
 from proxy.errors import Rejected, refusal
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement
 from proxy.statement.change_sizes import UNKNOWN, ChangeSizes
@@ -61,7 +61,7 @@ async def explain(
     session: SessionState,
     router: StatementRouter,
     sizes: ChangeSizes | None = None,
-) -> Table:
+) -> ResultTable:
     """The result of EXPLAIN CLUSTER. `sizes` counts what tables have in the ranges of commits that
     the session reads of them.
 

@@ -6,7 +6,7 @@ from conf.names import TableRef
 from dialect.grammar.cluster_statements import ShowCopies
 from metastore.errors import NoSuchObject
 from proxy.errors import NotUnderstoodCommand, Rejected
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.own_settings import no_such_database
 from proxy.session.session import SessionState
 from proxy.statement.machine import cluster_commands
@@ -15,7 +15,9 @@ from proxy.statement.services import StatementHistory
 from proxy.statement.statement_router import StatementRouter
 
 
-async def list_statements(history: StatementHistory | None, user: str, limit: int | None) -> Table:
+async def list_statements(
+    history: StatementHistory | None, user: str, limit: int | None
+) -> ResultTable:
     """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
     if history is None:
         raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
@@ -24,7 +26,9 @@ async def list_statements(history: StatementHistory | None, user: str, limit: in
     return cluster_commands.show_statements(page["statements"])
 
 
-async def list_copies(router: StatementRouter, state: SessionState, command: ShowCopies) -> Table:
+async def list_copies(
+    router: StatementRouter, state: SessionState, command: ShowCopies
+) -> ResultTable:
     """Raises NoSuchObject, Rejected, MetastoreDown, UnreadableFacts."""
     database = (command.database or state.namespace().database).lower()
     loader = router.loader

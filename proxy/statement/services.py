@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from conf.names import ClusterName
 from dialect.catalog_commands import CatalogCommand
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.user_session import UserSession
 from proxy.statement.change_sizes import ChangeSizes
 from proxy.statement.copies.fetcher import Fetcher
@@ -29,7 +29,7 @@ class CatalogAnswers(Protocol):
 
     async def answer(
         self, command: CatalogCommand, cluster: ClusterName, session: UserSession
-    ) -> Table | None:
+    ) -> ResultTable | None:
         """The result of the statement in that cluster; None: the cluster has to say."""
         ...
 

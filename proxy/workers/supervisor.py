@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from conf.errors import CausewayError
-from proxy.administration.operator_requests import EXPLAIN, HEALTH, Ask, Standing, merged
+from proxy.administration.operator_requests import EXPLAIN, HEALTH, RunAction, Standing, merged
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.login_throttle import LoginThrottle, empty_throttle
 from proxy.counters import SharedCounters, shared_size
@@ -126,7 +126,7 @@ class WorkerProcess:
                 f"A worker ended with status {self.process.returncode} before it served."
             )
 
-    async def ask(self, action: str, argument: str) -> Any:
+    async def run_action(self, action: str, argument: str) -> Any:
         """The worker's answer. Raises NoSuchThing, WorkerFailed."""
         async with self._turn:
             return await self._request(action, argument)
@@ -215,14 +215,16 @@ class Supervisor:
                 group.create_task(self._watch(number))
                 group.create_task(self._check_health(number))
 
-    async def ask(self, action: str, argument: str = "") -> Any:
-        """Asks every worker (`administration.Ask`), or one if all have the same answer. Raises
-        NoSuchThing, WorkerFailed."""
+    async def run_action(self, action: str, argument: str = "") -> Any:
+        """The merged answers of all workers; of one worker if all have the same answer.
+
+        Raises NoSuchThing, WorkerFailed.
+        """
         running = [worker for worker in self._workers.values() if worker.is_running]
         if action == EXPLAIN:
             running = running[:1]
         answers = await asyncio.gather(
-            *(worker.ask(action, argument) for worker in running), return_exceptions=True
+            *(worker.run_action(action, argument) for worker in running), return_exceptions=True
         )
         good = [answer for answer in answers if not isinstance(answer, BaseException)]
         bad = [answer for answer in answers if isinstance(answer, BaseException)]
@@ -315,7 +317,7 @@ class Supervisor:
             await asyncio.sleep(self._patience)
             worker = self._workers[number]
             try:
-                await worker.ask(HEALTH, "")
+                await worker.run_action(HEALTH, "")
                 misses = 0
             except WorkerFailed:
                 misses += 1
@@ -325,13 +327,13 @@ class Supervisor:
                 misses = 0
 
 
-async def answer_supervisor(reader: asyncio.StreamReader, ask: Ask) -> None:
+async def answer_supervisor(reader: asyncio.StreamReader, run_action: RunAction) -> None:
     """The worker's side: answers the supervisor's requests until the supervisor is gone."""
     while line := await reader.readline():
         request = json.loads(line)
         reply: dict[str, Any] = {"id": request["id"]}
         try:
-            reply["answer"] = await ask(request["action"], request["argument"])
+            reply["answer"] = await run_action(request["action"], request["argument"])
         except NoSuchThing as error:
             reply["missing"] = error.args[0]
         except CausewayError as error:

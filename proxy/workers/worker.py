@@ -43,7 +43,7 @@ from proxy.upstream.health_runner import watch
 
 if TYPE_CHECKING:
     from proxy.discovery.zookeeper_client import Registration
-    from proxy.operations.history.history_runner import History
+    from proxy.operations.history.history_runner import HistoryRunner
     from proxy.operations.telemetry_thread import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ async def _administered(
     admin = Admin(state, clients.limiter, listeners, read_settings, deregister)
     observer = state.observer
     admin_server = AdminServer(
-        admin.ask, observer.administered, settings.transports, observer.history
+        admin.run_action, observer.administered, settings.transports, observer.history
     )
     try:
         if workers.sockets:
@@ -256,17 +256,19 @@ async def _telemetry(settings: Settings) -> AsyncIterator["Telemetry | None"]:
 
 
 @asynccontextmanager
-async def _history(operating: Operating, workers: WorkerGroup) -> AsyncIterator["History | None"]:
+async def _history(
+    operating: Operating, workers: WorkerGroup
+) -> AsyncIterator["HistoryRunner | None"]:
     """The history; what waits for its database is written when this ends, within some seconds. One
     worker deletes old statements."""
     if not operating.history_store:
         yield None
         return
     from database.history.history_thread import Retention  # SQLAlchemy is large
-    from proxy.operations.history.history_runner import History
+    from proxy.operations.history.history_runner import HistoryRunner
 
     retention = Retention(operating.history_age, operating.history_size)
-    history = History(
+    history = HistoryRunner(
         operating.history_store, socket.gethostname(), retention if workers.number == 0 else None
     )
     history.start()

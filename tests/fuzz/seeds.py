@@ -60,7 +60,7 @@ def calls() -> list[bytes]:
 
 
 def answers() -> list[bytes]:
-    table = results.Table(("a", "b"), (("x", "y"), ("z", "w")))
+    table = results.ResultTable(("a", "b"), (("x", "y"), ("z", "w")))
     failure = Failure("no", "42000", 7)
     return [
         replies.reply("OpenSession", 1, replies.session_opened(9, _HANDLE)),

@@ -25,14 +25,14 @@ from proxy.protocol.framing import (
     BareInbound,
     Credentials,
     Frame,
+    GssapiToken,
     Inbound,
     Oversized,
     SaslInbound,
     Send,
-    Token,
 )
 from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as, negotiate, refusal
-from proxy.protocol.messages import MessageEnd, decode_head, decode_message
+from proxy.protocol.messages import BareMessageEnd, decode_head, decode_message
 from proxy.protocol.requests import Handle, handle_of, read_operation_call, read_request
 from proxy.protocol.row_count import rows_in
 from proxy.record.statement_text import StatementText
@@ -91,7 +91,7 @@ def thrift(data: bytes) -> None:
 
 def bare(data: bytes) -> None:
     """The end of an unframed message is where its reader finds it, in any pieces."""
-    finder, at, end = MessageEnd(), 0, None
+    finder, at, end = BareMessageEnd(), 0, None
     try:
         for piece in _pieces(data):
             end = finder.feed(piece)
@@ -131,13 +131,13 @@ def _told_sasl(pieces: Iterator[bytes]) -> list[object]:
                 told.append(event)
                 if isinstance(event, Credentials):
                     waiting += inbound.accept() if event.user else inbound.refuse()
-                elif isinstance(event, Token):
+                elif isinstance(event, GssapiToken):
                     last = event.data.endswith(b"!")
                     waiting += inbound.accept(b"k") if last else inbound.challenge(b"c")
     except WireError:
         told.append(_OVER)
     frames = [n for n, event in enumerate(told) if isinstance(event, Frame | Oversized)]
-    asked = [n for n, event in enumerate(told) if isinstance(event, Credentials | Token)]
+    asked = [n for n, event in enumerate(told) if isinstance(event, Credentials | GssapiToken)]
     assert not frames or (asked and asked[0] < frames[0])
     return [event for event in told if not isinstance(event, Send)]
 

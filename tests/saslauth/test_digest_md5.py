@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saslauth.delegation_token import DelegationToken
-from saslauth.digest_md5 import Exchange, IntegrityLayer, directives, session_key
+from saslauth.digest_md5 import DigestExchange, IntegrityLayer, directives, session_key
 from saslauth.digest_md5_client import DigestMd5Client
 from saslauth.errors import SaslFailed
 
@@ -18,7 +18,9 @@ CHALLENGE = 'realm="default",nonce="abc",qop="{qop}",charset=utf-8,algorithm=md5
 
 def test_the_example_of_the_rfc() -> None:
     key = session_key("chris", "secret", "OA6MG9tEQGm2hh", "OA6MHXh6VqTrRk", "elwood.innosoft.com")
-    exchange = Exchange(key, "OA6MG9tEQGm2hh", "OA6MHXh6VqTrRk", "auth", "imap/elwood.innosoft.com")
+    exchange = DigestExchange(
+        key, "OA6MG9tEQGm2hh", "OA6MHXh6VqTrRk", "auth", "imap/elwood.innosoft.com"
+    )
     assert exchange.response() == "d388dad90d4bbd760a152321f2143af7"
     assert exchange.rspauth() == "ea40f60335c427b5527b84dbabcdfffd"
 
@@ -40,7 +42,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         directives(data)
 
 
-def answered(qop: str = "auth", maxbuf: str = "") -> tuple[DigestMd5Client, Exchange]:
+def answered(qop: str = "auth", maxbuf: str = "") -> tuple[DigestMd5Client, DigestExchange]:
     """A client after its response, and the server's view of it."""
     client = DigestMd5Client(TOKEN)
     assert client.step(None) == b""
@@ -49,7 +51,7 @@ def answered(qop: str = "auth", maxbuf: str = "") -> tuple[DigestMd5Client, Exch
     user, password = (b64encode(each).decode() for each in (b"who", b"secret"))
     assert found["username"] == user
     key = session_key(user, password, "abc", found["cnonce"])
-    exchange = Exchange(key, "abc", found["cnonce"], found["qop"])
+    exchange = DigestExchange(key, "abc", found["cnonce"], found["qop"])
     assert found["response"] == exchange.response()
     assert found["digest-uri"] == "null/default"
     return client, exchange

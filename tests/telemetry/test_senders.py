@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from telemetry.lineage import LineageRun, LineageSender, Location, Outcome
+from telemetry.lineage import DatasetLocation, LineageRun, LineageSender, RunOutcome
 from telemetry.traces import Trace, TraceSender
 from tests.telemetry.openlineage_schema import problems
 from tests.telemetry.receivers import attributes, receiver
@@ -17,7 +17,7 @@ RUN = LineageRun(
     "COMMAND",
     1_700_000_000.5,
     1_700_000_003.0,
-    Outcome.FAIL,
+    RunOutcome.FAIL,
     inputs=["d.a", "d.b"],
     outputs=["d.c"],
     sql="INSERT INTO d.c ..",
@@ -72,11 +72,11 @@ def test_a_run_has_a_start_and_an_end_with_its_tables() -> None:
     "run",
     [
         RUN,
-        replace(RUN, outcome=Outcome.COMPLETE, sql="", error="", tags={}),
+        replace(RUN, outcome=RunOutcome.COMPLETE, sql="", error="", tags={}),
         replace(
             RUN,
-            inputs=[Location("hdfs://east:8020/logs/d1/")],
-            outputs=[Location("s3a://lake/copies", "d.c"), Location("/local")],
+            inputs=[DatasetLocation("hdfs://east:8020/logs/d1/")],
+            outputs=[DatasetLocation("s3a://lake/copies", "d.c"), DatasetLocation("/local")],
             parent=(ID, "feed.logs"),
             nominal=1_700_000_000.0,
         ),

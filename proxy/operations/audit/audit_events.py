@@ -14,7 +14,7 @@ _MAX_TEXT = 1_000  # characters of one value
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ApiCaller:
     """`address` is that of a connection, or a local user or signal. `role` None: nothing proves who
     it is. A socket's owner has no name."""
 
@@ -33,7 +33,7 @@ class EventKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AuditEvent:
     """`user` is the user that it is done for, `by` the user that authenticated, from `address`.
     `details` are JSON types."""
 

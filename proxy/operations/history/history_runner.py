@@ -19,7 +19,7 @@ _PATIENCE = 8.0  # seconds for a page; below the administration's own time-out
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class StatementEnded:
     """A statement ended; `uses` are its tables."""
 
     record: Record
@@ -31,7 +31,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class StatementCompleted:
     """The client of a statement that ended can fetch no more."""
 
     record: Record
@@ -56,7 +56,7 @@ class StatementBatch:
         yield from (StatementBatch([], dict([each])) for each in self.changes.items())
 
 
-class History(HistoryThread[Ended | Completed]):
+class HistoryRunner(HistoryThread[StatementEnded | StatementCompleted]):
     """Keeps the statements of this process in the database at `url`. `proxy` names the process's
     host. With `retention` it deletes old rows, too. `dropped` counts the statements that the
     history lacks, or whose amounts it lacks."""
@@ -68,11 +68,11 @@ class History(HistoryThread[Ended | Completed]):
 
     def ended(self, record: Record, uses: tuple[TableUse, ...]) -> None:
         """Keeps a statement that ended."""
-        self.put(Ended(record, uses))
+        self.put(StatementEnded(record, uses))
 
     def completed(self, record: Record) -> None:
         """Keeps the amounts that the client of a statement got in the end."""
-        self.put(Completed(record))
+        self.put(StatementCompleted(record))
 
     async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """A page of statements. Raises BadSearch, StoreUnavailable."""
@@ -91,16 +91,18 @@ class History(HistoryThread[Ended | Completed]):
             text = f"The history did not answer within {_PATIENCE:g} s."
             raise StoreUnavailable(text) from None
 
-    def _statement_batch(self, entries: list[Ended | Completed]) -> StatementBatch:
+    def _statement_batch(
+        self, entries: list[StatementEnded | StatementCompleted]
+    ) -> StatementBatch:
         """Runs in the thread that writes."""
         rows = {
             each.record.statement: row_of(each.record, each.uses, self._proxy)
             for each in entries
-            if isinstance(each, Ended)
+            if isinstance(each, StatementEnded)
         }
         changes = {
             each.record.statement: amounts_of(each.record)
             for each in entries
-            if isinstance(each, Completed) and each.record.statement not in rows
+            if isinstance(each, StatementCompleted) and each.record.statement not in rows
         }
         return StatementBatch(list(rows.values()), changes)

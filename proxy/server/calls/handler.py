@@ -17,7 +17,7 @@ from proxy.protocol.framing import Frame, Oversized
 from proxy.protocol.messages import MAX_VALUES, decode_head, decode_message
 from proxy.protocol.requests import (
     CloseSession,
-    DelegationToken,
+    DelegationTokenCall,
     ExecuteStatement,
     GetInfo,
     MetadataCall,
@@ -154,7 +154,7 @@ class HiveServer2Handler:
             case MetadataCall():
                 session = self._sessions.find(request.session)
                 return await self._metadata.answer(call.name, request, session)
-            case DelegationToken():
+            case DelegationTokenCall():
                 text = "Delegation token is not supported"
                 return replies.failed(Failure(text))
             case UnknownCall():

@@ -21,7 +21,7 @@ from dialect.grammar.cluster_statements import (
     UseCluster,
 )
 from proxy.errors import NotUnderstoodCommand, UnknownCluster
-from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.session.session import SessionState
 from proxy.statement.machine import commands as cmd
 from router.report import Report
@@ -40,7 +40,7 @@ def begin(
     session: SessionState,
     is_checked: Callable[[Cluster], bool | None],
     can_copy: bool,
-) -> Table | cmd.Call:
+) -> ResultTable | cmd.Call:
     """The result of a command that the session alone answers; for any other, the call that does.
 
     Raises UnknownCluster, and NotUnderstoodCommand for a COPY of too many partitions, or where this
@@ -66,7 +66,7 @@ def begin(
     raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
 
 
-def use_cluster(session: SessionState, name: str) -> Table:
+def use_cluster(session: SessionState, name: str) -> ResultTable:
     """DC-U1. Raises UnknownCluster and leaves the session as it was (DC-U3)."""
     if name not in session.topology:
         known = ", ".join(session.topology.clusters)
@@ -75,7 +75,7 @@ def use_cluster(session: SessionState, name: str) -> Table:
     return NO_ROWS
 
 
-def reset_cluster(session: SessionState) -> Table:
+def reset_cluster(session: SessionState) -> ResultTable:
     """DC-U2."""
     session.pinned = None
     return NO_ROWS
@@ -95,7 +95,7 @@ def copy(command: CopyTable) -> cmd.Call:
 
 def show_clusters(
     session: SessionState, is_checked: Callable[[Cluster], bool | None] = lambda _: None
-) -> Table:
+) -> ResultTable:
     """One row a cluster, the default one marked, the pinned one too.
 
     `checked` says whether Spark's plans are compared with the decisions there; NULL while no
@@ -114,21 +114,21 @@ def show_clusters(
         for cluster in topology.clusters.values()
     )
     columns = ("cluster", "filesystem", "jobtracker", "is_default", "is_current", "checked")
-    return Table(columns, rows)
+    return ResultTable(columns, rows)
 
 
-def show_current_cluster(session: SessionState) -> Table:
+def show_current_cluster(session: SessionState) -> ResultTable:
     """The pinned cluster, NULL when Causeway chooses."""
-    return Table(("cluster",), ((session.pinned,),))
+    return ResultTable(("cluster",), ((session.pinned,),))
 
 
-def show_statements(statements: Iterable[Mapping[str, Any]]) -> Table:
+def show_statements(statements: Iterable[Mapping[str, Any]]) -> ResultTable:
     """One row for each of the user's statements in the history."""
     rows = tuple(tuple(_text(each[name]) for name in _STATEMENT) for each in statements)
-    return Table(_STATEMENT, rows)
+    return ResultTable(_STATEMENT, rows)
 
 
-def explain(shown: Report) -> Table:
+def explain(shown: Report) -> ResultTable:
     """One row: what `causeway route` prints of the same statement."""
     row = (
         shown.decision,
@@ -140,17 +140,17 @@ def explain(shown: Report) -> Table:
         shown.code,
     )
     columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
-    return Table(columns, (row,))
+    return ResultTable(columns, (row,))
 
 
-def explain_extended(states: Iterable[TableState]) -> Table:
+def explain_extended(states: Iterable[TableState]) -> ResultTable:
     """One row for each table and cluster: what the cluster has of what the statement uses."""
     columns = tuple(each.name for each in fields(TableState))
     rows = tuple(tuple(_text(getattr(state, name)) for name in columns) for state in states)
-    return Table(columns, rows)
+    return ResultTable(columns, rows)
 
 
-def show_copies(found: Iterable[TableCopies], partitions: bool, now: float) -> Table:
+def show_copies(found: Iterable[TableCopies], partitions: bool, now: float) -> ResultTable:
     """For each table a row for each cluster that has something of it; with `partitions` then one
     for each partition and cluster, of those partitions that have copies."""
     rows = []
@@ -162,7 +162,7 @@ def show_copies(found: Iterable[TableCopies], partitions: bool, now: float) -> T
             for row in sums([placement], clusters):
                 rows.append(_copy_row(each.table, name, row, now))
     columns = ("table", "partition", *CopySum(ClusterName("")).document(0))
-    return Table(columns, tuple(rows))
+    return ResultTable(columns, tuple(rows))
 
 
 def _copied(partitions: Mapping[str, Placement]) -> Iterator[tuple[str, Placement]]:

@@ -12,7 +12,7 @@ from dialect.catalog_commands import CatalogCommand
 from dialect.grammar.cluster_statements import CopyTable, ExplainCluster, ShowCopies
 from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
 from proxy.errors import Failure, Rejected
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import WriteToken
 from router.cures import CopyNeeded
@@ -178,7 +178,7 @@ class Linger:
 class Answer:
     """The statement's result is this table, made by the proxy."""
 
-    table: Table
+    table: ResultTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from router.access.restrictions import UNRESTRICTED, Restrictions
 from router.claim import Changes
 from router.costs import Costs
@@ -69,7 +69,7 @@ class Fetched:
 class Listed:
     """The answer to a command of Causeway's own that reads the metastore or the history."""
 
-    table: Table
+    table: ResultTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class ThreadFreed:
 class Recalled:
     """The statement's result from memory; None when the cluster has to be asked."""
 
-    table: Table | None
+    table: ResultTable | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown, UseDatabase
 from proxy.errors import ClusterLost, Rejected, Unsettled, refusal
 from proxy.protocol.replies import Status
-from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.protocol.status import failure_of, is_cluster_stopped
 from proxy.protocol.types import OperationState
 from proxy.session import own_settings
@@ -117,7 +117,7 @@ class StatementMachine:
             case ev.CommandRead(command):
                 return self._read(command)
             case ev.Copied(summary):
-                return self._answer(Table(("result",), ((summary,),)))
+                return self._answer(ResultTable(("result",), ((summary,),)))
             case ev.Listed(table):
                 return self._answer(table)
             case ev.Fetched():
@@ -179,11 +179,11 @@ class StatementMachine:
             return [cmd.Analyse()]
         check_command(command, self._state)
         begun = cluster_commands.begin(command, self._state, self._is_checked, self._can_copy)
-        return self._answer(begun) if isinstance(begun, Table) else [begun]
+        return self._answer(begun) if isinstance(begun, ResultTable) else [begun]
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:
         begun = session_statements.begin(statement, self._state, self._sql)
-        if isinstance(begun, Table):
+        if isinstance(begun, ResultTable):
             return self._answer(begun)
         if begun is None:
             return [self._route(statement)]
@@ -380,7 +380,7 @@ class StatementMachine:
 
     # The end
 
-    def _answer(self, table: Table, *before: Command) -> list[Command]:
+    def _answer(self, table: ResultTable, *before: Command) -> list[Command]:
         finished = cmd.Become(OperationState.FINISHED)
         return [*before, cmd.Answer(table), finished, *self._conclude()]
 

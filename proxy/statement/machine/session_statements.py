@@ -1,7 +1,7 @@
 """Statements that change the session alone: Causeway answers them, and no cluster runs them."""
 
 from dialect.statement import Known, SetVariable, Unknown, UseDatabase
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session import own_settings
 from proxy.session.session import SessionState
 from proxy.session.settings.restrictions import check_statement, is_ignored
@@ -11,7 +11,7 @@ from proxy.statement.machine.access_checks import check_database
 
 def begin(
     statement: Known | Unknown, state: SessionState, sql: str
-) -> Table | cmd.CheckDatabase | None:
+) -> ResultTable | cmd.CheckDatabase | None:
     """The answer to a statement that the session alone answers; for USE the call that it needs
     first; None for any other statement. Raises Rejected, CausewayError when it is refused."""
     if not isinstance(statement, Known):

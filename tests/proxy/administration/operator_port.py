@@ -11,13 +11,13 @@ from conf.roles import Role
 from conf.settings.operating import Operating
 from conf.topology import Endpoint
 from proxy.administration.admin_server import AdminServer
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from tests.conf.settings.reading import settings_from
 from tests.proxy.certificates import Made
 from tests.secret_files import private
 
 Values = dict[str, str]
-Observed = tuple[str, str, Caller, bool]
+Observed = tuple[str, str, ApiCaller, bool]
 
 
 def operating_of(values: Values) -> Operating:
@@ -29,10 +29,10 @@ def serving(values: Values, host: str = "127.0.0.1") -> Iterator[tuple[Endpoint,
     """The address of a port with these settings, and what it observed."""
     observed: list[Observed] = []
 
-    async def ask(action: str, argument: str) -> Any:
+    async def run_action(action: str, argument: str) -> Any:
         return {"done": action}
 
-    server = AdminServer(ask, lambda *event: observed.append(event))
+    server = AdminServer(run_action, lambda *event: observed.append(event))
     operating = operating_of(values)
     ready, loop, failures = threading.Event(), asyncio.new_event_loop(), list[Exception]()
     over = asyncio.Event()

@@ -152,7 +152,7 @@ def test_a_reload_of_unreadable_settings_changes_nothing() -> None:
 def test_an_explained_primary_has_the_size_of_its_statistics() -> None:
     async def scenario(site: Site) -> None:
         site.metastore.sizes = {"default.e": 18_388}
-        found = await site.admin.ask("explain", "sql=SELECT+*+FROM+e+JOIN+w")
+        found = await site.admin.run_action("explain", "sql=SELECT+*+FROM+e+JOIN+w")
         sizes = {(each["table"], each["cluster"]): each["bytes"] for each in found["tables"]}
         assert sizes == {
             ("default.e", "east"): 18_388,
@@ -166,7 +166,7 @@ def test_an_explained_primary_has_the_size_of_its_statistics() -> None:
 
 def test_a_statement_is_explained_without_running_it() -> None:
     async def scenario(site: Site) -> None:
-        found = await site.admin.ask("explain", "sql=SELECT+*+FROM+e+JOIN+w")
+        found = await site.admin.run_action("explain", "sql=SELECT+*+FROM+e+JOIN+w")
         assert (found["decision"], found["code"]) == ("refuse", "CW104")
         assert [(each["cluster"], each["rule"]) for each in found["considered"]] == [
             ("east", "inputs"),
@@ -181,16 +181,16 @@ def test_a_statement_is_explained_without_running_it() -> None:
             ("default.w", "east"): "absent",
             ("default.w", "west"): "primary",
         }
-        pinned = await site.admin.ask(
+        pinned = await site.admin.run_action(
             "explain", "sql=SELECT+*+FROM+e&cluster=west&database=default"
         )
         assert pinned["code"] == "CW105"
-        own = await site.admin.ask("explain", "sql=SHOW+CLUSTERS")
+        own = await site.admin.run_action("explain", "sql=SHOW+CLUSTERS")
         assert (own["decision"], own["tables"]) == ("answer", [])
         with pytest.raises(NoSuchThing):
-            await site.admin.ask("explain", "")
+            await site.admin.run_action("explain", "")
         with pytest.raises(UnknownCluster):
-            await site.admin.ask("explain", "sql=SELECT+1&cluster=north")
+            await site.admin.run_action("explain", "sql=SELECT+1&cluster=north")
         assert json.loads(json.dumps(found))["reads"] == ["default.e", "default.w"]
         assert site.one.log == site.two.log == site.west.log == []
         assert site.admin.statements() == []

@@ -34,7 +34,7 @@ def serving(
     token, log = folder / "token", list[tuple[str, str]]()
     token.write_text(f"{TOKEN}\n")
 
-    async def ask(action: str, argument: str) -> Any:
+    async def run_action(action: str, argument: str) -> Any:
         log.append((action, argument))
         if argument == "nobody":
             return {"killed": 0}
@@ -47,7 +47,7 @@ def serving(
         operating = Operating(
             admin=Endpoint("127.0.0.1", 0), admin_token=readable(token), admin_socket=folder / "s"
         )
-        server = AdminServer(ask, transports=transports)
+        server = AdminServer(run_action, transports=transports)
         await server.listen(operating)
         assert server.listening is not None
         port = server.listening.port

@@ -18,7 +18,7 @@ from console.errors import SourceDown
 from console.sources.http_client import Api
 from console.sources.http_client import call as console_call
 from proxy.administration import admin_server
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from proxy.operations.observer import administration
 from tests.conf.settings.reading import settings_from
 from tests.proxy.administration.operator_port import client_of, serving, values_of
@@ -52,15 +52,15 @@ def test_a_request_needs_a_role(method: str, path: str, needed: Role, tmp_path: 
             else:
                 with pytest.raises(AdminRefused, match=f"needs the role {needed.title}"):
                     admin.call(client, method, path)
-            expected = (method, path.partition("?")[0], Caller("127.0.0.1", name, role))
+            expected = (method, path.partition("?")[0], ApiCaller("127.0.0.1", name, role))
             assert observed[-1] == (*expected, role < needed)
 
 
 def test_the_audit_log_names_the_caller() -> None:
-    line = administration("POST", "/v1/reload", Caller("10.0.0.1", "ann", OPERATOR), True).line()
+    line = administration("POST", "/v1/reload", ApiCaller("10.0.0.1", "ann", OPERATOR), True).line()
     shown = {key: line[key] for key in ("by", "address", "role", "accepted")}
     assert shown == {"by": "ann", "address": "10.0.0.1", "role": "operator", "accepted": False}
-    line = administration("GET", "/v1/cache", Caller("10.0.0.1"), True).line()
+    line = administration("GET", "/v1/cache", ApiCaller("10.0.0.1"), True).line()
     assert (line["by"], "role" in line) == ("10.0.0.1", False)
 
 

@@ -13,7 +13,7 @@ from joserfc.jwk import ECKey
 
 from conf.roles import Role
 from conf.topology import Endpoint
-from proxy.operations.audit.audit_events import Caller
+from proxy.operations.audit.audit_events import ApiCaller
 from tests.openid_issuer import CLIENT, Issuer, running_issuer, shared_key
 from tests.proxy.administration.operator_port import serving, values_of
 
@@ -67,7 +67,7 @@ def test_groups_give_roles(
     with serving(settings(tmp_path, issuer.url)) as (where, observed):
         asked = (("GET", "/v1/cache"), ("POST", "/v1/statements/1/kill"), ("POST", "/v1/reload"))
         assert tuple(ask(where, token, *each)[0] for each in asked) == answers
-        assert observed[0][2] == Caller("127.0.0.1", "ann", role)
+        assert observed[0][2] == ApiCaller("127.0.0.1", "ann", role)
     assert issuer.requests == ["configuration", "keys"]  # for three requests
 
 
@@ -89,7 +89,7 @@ def test_a_token_that_is_not_good_is_refused(
     with serving(settings(tmp_path, issuer.url)) as (where, observed):
         status, answer = ask(where, issuer.token(AUDIENCE))
         assert (status, answer["error"]) == (401, "The token is missing or wrong.")
-        assert observed[0][2:] == (Caller("127.0.0.1"), True)
+        assert observed[0][2:] == (ApiCaller("127.0.0.1"), True)
         issuer.claims = {}
         assert ask(where, issuer.token(AUDIENCE))[0] == 200
 

@@ -1,9 +1,9 @@
 """Failed log-ins are limited by user and address; memory is bounded; no user can be locked out."""
 
-from proxy.auth.login_throttle import Bounds, LoginThrottle, empty_throttle
+from proxy.auth.login_throttle import FailureLimit, LoginThrottle, empty_throttle
 
-TIGHT = Bounds(3, 10.0)
-WIDE = Bounds(1000, 10.0)
+TIGHT = FailureLimit(3, 10.0)
+WIDE = FailureLimit(1000, 10.0)
 
 
 def test_a_user_is_blocked_after_a_burst_and_admitted_later() -> None:

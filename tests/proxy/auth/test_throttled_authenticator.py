@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from proxy.auth.login_throttle import Bounds, LoginThrottle
+from proxy.auth.login_throttle import FailureLimit, LoginThrottle
 from proxy.auth.throttled_authenticator import ThrottledAuthenticator
 from proxy.errors import AuthRejected
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
@@ -50,9 +50,13 @@ class Steps:
 
 
 def throttled(backend: RecordingBackend, burst: int = 3) -> ThrottledAuthenticator:
-    bounds = Bounds(burst, 1000.0)
+    bounds = FailureLimit(burst, 1000.0)
     return ThrottledAuthenticator(
-        frozenset(("PLAIN",)), backend, Steps(), None, LoginThrottle(bounds, Bounds(100, 1000.0))
+        frozenset(("PLAIN",)),
+        backend,
+        Steps(),
+        None,
+        LoginThrottle(bounds, FailureLimit(100, 1000.0)),
     )
 
 

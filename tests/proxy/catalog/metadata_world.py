@@ -14,7 +14,7 @@ from proxy.protocol import replies, results
 from proxy.protocol.cluster_calls import RemoteOperation, RemoteSession
 from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import Handle
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.local_result import LocalResult
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
@@ -65,21 +65,21 @@ class FakeUpstream:
     async def reply(self, name: str, request: bytes) -> bytes:
         self.calls.append(name)
         table = self._table(decode_message(request))
-        described = results.metadata_reply(Table(table.columns, (), table.types))
+        described = results.metadata_reply(ResultTable(table.columns, (), table.types))
         return encode_message(Message(name, REPLY, 0, Struct({0: (STRUCT, described)})))
 
     def close_operation(self, operation: RemoteOperation) -> None:
         self.closed += 1
 
-    def _table(self, request: Message) -> Table:
+    def _table(self, request: Message) -> ResultTable:
         fields: Any = request.body.get(1)
         kind = fields.get(1).get(1).get(1).decode()
         if kind == "SET":
-            return Table(("key", "value"), tuple(self.settings.items()))
+            return ResultTable(("key", "value"), tuple(self.settings.items()))
         found = question(kind, Struct())
         assert found is not None
         rows = [("global_temp", "")] if kind == "GetSchemas" else self.temporary
-        return Table(found.header, rows, found.types)
+        return ResultTable(found.header, rows, found.types)
 
 
 class FakeSession:

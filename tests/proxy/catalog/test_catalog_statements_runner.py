@@ -31,7 +31,7 @@ from metastore.errors import MetastoreDown
 from proxy.catalog.catalog_statements_runner import MAX_ROWS, CatalogStatements
 from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.errors import ClusterDown
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
 from router.access.user_access import Access
@@ -85,7 +85,7 @@ class World:
             raise self.down
         return self.upstream
 
-    async def ask(self, command: CatalogCommand) -> Table | None:
+    async def ask(self, command: CatalogCommand) -> ResultTable | None:
         session = SimpleNamespace(state=self.state, upstream=self.opened)
         return await self.answers.answer(command, EAST, cast(UserSession, session))
 

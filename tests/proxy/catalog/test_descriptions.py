@@ -16,13 +16,13 @@ import pytest
 from conf.catalog.spark_table import SparkTable
 from metastore.catalog.spark_table import spark_table, unpacked
 from proxy.catalog import descriptions
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parent / "recorded" / "catalog_statements.json").read_text()
 )
 UTC = "Etc/UTC"
-ANSWERS: dict[str, Callable[[SparkTable], Table | None]] = {
+ANSWERS: dict[str, Callable[[SparkTable], ResultTable | None]] = {
     "SHOW COLUMNS IN": descriptions.columns,
     "DESCRIBE": descriptions.description,
     "DESCRIBE TABLE EXTENDED": lambda table: descriptions.extended_description(table, UTC),

@@ -16,7 +16,7 @@ from dialect.statement import CreateTempTable, CreateTempView
 from proxy.catalog.metadata_runner import MAX_TEMPORARY
 from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.protocol import replies, results
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from router.access.user_access import Access
 from tests.proxy.catalog.metadata_world import (
     COLUMN,
@@ -264,7 +264,7 @@ def test_what_is_not_certain_is_left_to_the_cluster(make: Callable[[World], None
 
 def test_so_is_a_server_with_other_columns() -> None:
     async def scenario(world: World) -> None:
-        described = results.metadata_reply(Table(("TABLE_CAT",)))
+        described = results.metadata_reply(ResultTable(("TABLE_CAT",)))
 
         async def reply(name: str, request: bytes) -> bytes:
             return encode_message(Message(name, REPLY, 0, Struct({0: (STRUCT, described)})))

@@ -11,11 +11,11 @@ from proxy.protocol.framing import (
     Credentials,
     Frame,
     FramingEvent,
+    GssapiToken,
     Inbound,
     Oversized,
     SaslInbound,
     Send,
-    Token,
     client_negotiation,
 )
 from saslauth.negotiation import COMPLETE, GSSAPI, OK, PLAIN, START
@@ -101,15 +101,15 @@ def test_early_bytes_of_a_client_are_bounded() -> None:
 
 def test_tokens_go_back_and_forth() -> None:
     inbound = SaslInbound(frozenset((GSSAPI, PLAIN)))
-    assert inbound.feed(step(START, b"GSSAPI") + step(OK, b"one")) == [Token(b"one")]
+    assert inbound.feed(step(START, b"GSSAPI") + step(OK, b"one")) == [GssapiToken(b"one")]
     assert inbound.challenge(b"two") == [Send(step(OK, b"two"))]
-    assert inbound.feed(step(COMPLETE, b"three")) == [Token(b"three")]
+    assert inbound.feed(step(COMPLETE, b"three")) == [GssapiToken(b"three")]
     assert inbound.accept(b"four") == [Send(step(COMPLETE, b"four"))]
     assert inbound.feed(frame(MESSAGE)) == [Frame(MESSAGE)]
 
 
 def test_no_secret_is_in_repr_or_log() -> None:
-    assert "secret" not in repr(ANN) + repr(Token(b"secret"))
+    assert "secret" not in repr(ANN) + repr(GssapiToken(b"secret"))
 
 
 @pytest.mark.parametrize(

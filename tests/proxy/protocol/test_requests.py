@@ -93,7 +93,7 @@ def test_metadata_calls_are_relayed_with_another_session(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOKENS)
 def test_delegation_tokens(name: str) -> None:
-    assert read_request(written(name, TOKENS[name])) == requests.DelegationToken(HANDLE)
+    assert read_request(written(name, TOKENS[name])) == requests.DelegationTokenCall(HANDLE)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from proxy.protocol.cluster_calls import RemoteOperation, operation_call
 from proxy.protocol.messages import decode_message
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import Handle
-from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.protocol.status import SUCCESS, as_synchronous, failure_of
 from proxy.protocol.types import OperationState
 from thriftcodec.values import (
@@ -33,7 +33,7 @@ from thriftcodec.values import (
 )
 
 HANDLE = Handle(b"g" * 16, b"s" * 16)
-TABLE = Table(("a", "b"), (("1", None), ("é", "x"), (None, "")))
+TABLE = ResultTable(("a", "b"), (("1", None), ("é", "x"), (None, "")))
 
 
 def by_thrift(name: str, result: Struct) -> Any:
@@ -91,7 +91,7 @@ def test_rows_before_version_6() -> None:
 def test_nulls(values: list[str | None]) -> None:
     texts = tuple((each,) for each in values)
     texts = tuple((None if t[0] is None else t[0].encode(errors="ignore").decode(),) for t in texts)
-    response = by_thrift("FetchResults", results.fetch_reply(Table(("a",), texts), 0, 100, 5))
+    response = by_thrift("FetchResults", results.fetch_reply(ResultTable(("a",), texts), 0, 100, 5))
     assert columns_of(response) == [[each[0] for each in texts]]
 
 
@@ -254,7 +254,7 @@ def test_a_started_operations_handle_is_sent_back_unchanged() -> None:
 
 TYPES = (BYTE, I16, I32, STRING)
 _NAMES = ("byteVal", "i16Val", "i32Val", "stringVal")
-TYPED = Table(
+TYPED = ResultTable(
     ("a", "b", "c", "d"),
     ((-6, 5, 4, "x"), (None, None, None, None), (1, 300, 70_000, "")),
     TYPES,

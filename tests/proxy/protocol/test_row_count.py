@@ -15,7 +15,7 @@ def reply(result: Struct, seqid: int = 7) -> bytes:
 @pytest.mark.parametrize("count", [0, 1, 300, 70_000])
 @pytest.mark.parametrize("protocol", [0, 10])
 def test_rows_are_counted_in_both_layouts(count: int, protocol: int) -> None:
-    table = results.Table(("a", "b"), tuple(("x", None) for _ in range(count)))
+    table = results.ResultTable(("a", "b"), tuple(("x", None) for _ in range(count)))
     data = reply(results.fetch_reply(table, 0, count, protocol))
     assert rows_in(data[:512]) == count
 

@@ -4,7 +4,7 @@ import pytest
 
 from proxy.errors import Rejected
 from proxy.protocol.requests import FetchResults, Handle
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.session.local_result import LocalResult
 
 NEXT, PRIOR, RELATIVE, ABSOLUTE, FIRST, LAST = range(6)
@@ -17,7 +17,7 @@ def fetch(local: LocalResult, orientation: int, rows: int) -> int:
 
 
 def test_pages_and_rewinding() -> None:
-    local = LocalResult(Table(("a",), (("1",), ("2",), ("3",))))
+    local = LocalResult(ResultTable(("a",), (("1",), ("2",), ("3",))))
     assert [fetch(local, NEXT, 2), fetch(local, NEXT, 2), fetch(local, NEXT, 2)] == [2, 3, 3]
     assert fetch(local, FIRST, 1) == 1
     assert fetch(local, PRIOR, 2) == 2
@@ -26,7 +26,7 @@ def test_pages_and_rewinding() -> None:
 
 @pytest.mark.parametrize("orientation", [RELATIVE, ABSOLUTE, LAST, 77])
 def test_the_thrift_servers_words_for_the_rest(orientation: int) -> None:
-    local = LocalResult(Table(("a",)))
+    local = LocalResult(ResultTable(("a",)))
     with pytest.raises(Rejected, match=r"^The fetch type FETCH_\w+ is not supported") as caught:
         fetch(local, orientation, 1)
     assert caught.value.failure.sqlstate == "HY106"

@@ -8,7 +8,7 @@ from dialect.grammar.cluster_statements import CopyTable
 from dialect.statement import Known, SetVariable, Unknown
 from proxy.errors import ClusterDown, ClusterLost, Failure, SessionGone
 from proxy.protocol.replies import Status
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
@@ -48,7 +48,7 @@ CURABLE = replace(REFUSE, copies=NEEDED)
 TURN = frozenset({TABLE})
 COPY = CopyTable("default", "t", (), "east", "west")
 SHOW = Known("metadata_read", catalog=ShowDatabases(None))
-DATABASES = Table(("namespace",), (("default",),))
+DATABASES = ResultTable(("namespace",), (("default",),))
 
 
 def error(failure: Failure | CausewayError) -> cmd.Become:

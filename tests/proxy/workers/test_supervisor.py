@@ -35,7 +35,7 @@ def test_a_worker_that_hangs_is_restarted(tmp_path: Path) -> None:
         async with asyncio.timeout(120):
             while lives.read_text() != "xx":  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
-            assert await supervisor.ask("health") == {"status": "ok"}
+            assert await supervisor.run_action("health") == {"status": "ok"}
         watching.cancel()
         await supervisor.end(0.1)
         assert lives.read_text() == "xx"

@@ -21,7 +21,7 @@ from database.history.history_store import HistoryStore
 from database.history.history_thread import Retention
 from database.history.search import Search
 from proxy.operations.history import history_runner as module
-from proxy.operations.history.history_runner import History
+from proxy.operations.history.history_runner import HistoryRunner
 from tests.proxy.fakes import column_length, error_of, until
 from tests.proxy.operations.history.records import record
 from tests.proxy.running import Site, play
@@ -34,7 +34,7 @@ def statements(url: str) -> list[dict[str, Any]]:
     return page[::-1]
 
 
-def written(history: History) -> None:
+def written(history: HistoryRunner) -> None:
     """Waits until nothing is queued."""
     while history.waiting:
         time.sleep(0.01)
@@ -214,7 +214,7 @@ def test_statements_wait_in_memory_until_the_database_is_back(
     monkeypatch.setattr(history_thread, "_RETRY", 0.02)
     blocked = tmp_path / "file"
     blocked.write_text("")  # no folder can be made here
-    history = History(str(blocked / "history.db"), "proxy1")
+    history = HistoryRunner(str(blocked / "history.db"), "proxy1")
     history.start()
     for number in range(5):
         history.ended(record(number), ())
@@ -236,7 +236,7 @@ def test_what_a_dead_database_cannot_take_is_dropped_and_counted(
 ) -> None:
     monkeypatch.setattr(batch_thread, "MAX_WAITING", 10)
     (tmp_path / "file").write_text("")
-    history = History(str(tmp_path / "file" / "history.db"), "proxy1")
+    history = HistoryRunner(str(tmp_path / "file" / "history.db"), "proxy1")
     history.start()
     for number in range(100):
         history.ended(record(number), ())
@@ -255,7 +255,7 @@ def test_a_row_that_the_database_refuses_takes_no_other_along(
         return row | ({"session": None} if row["statement"].endswith("3") else {})
 
     monkeypatch.setattr(module, "row_of", row_of)
-    history = History(url, "proxy1")
+    history = HistoryRunner(url, "proxy1")
     history.start()
     for number in range(5):
         history.ended(record(number), ())
@@ -269,7 +269,7 @@ def test_old_statements_are_deleted_when_nothing_happens(
 ) -> None:
     monkeypatch.setattr(history_thread, "_TIDY", 0.02)
     url = str(tmp_path / "history.db")
-    history = History(url, "proxy1", Retention(age=3600.0))
+    history = HistoryRunner(url, "proxy1", Retention(age=3600.0))
     history.start()
     history.ended(record(1), ())
     history.ended(record(2, began=time.time()), ())
@@ -317,11 +317,11 @@ def _line(process: "subprocess.Popen[str]", expected: str) -> None:
 
 _WRITER = """
 import sys
-from proxy.operations.history.history_runner import History
+from proxy.operations.history.history_runner import HistoryRunner
 from tests.proxy.operations.history.records import record
 
 url, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-history = History(url, "proxy1")
+history = HistoryRunner(url, "proxy1")
 history.start()
 for number in range(first, first + count):
     history.ended(record(number), ())

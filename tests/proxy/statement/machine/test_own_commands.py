@@ -11,7 +11,7 @@ from dialect.grammar.cluster_statements import (
     ShowStatements,
     UseCluster,
 )
-from proxy.protocol.results import Table
+from proxy.protocol.results import ResultTable
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import CommandRead, Copied, Listed, Started, Stopped
 from tests.proxy.statement.outcomes import COPY, DATABASES, DONE
@@ -53,7 +53,7 @@ def test_a_pin_to_a_cluster_that_does_not_exist_is_an_error() -> None:
 def test_a_copy() -> None:
     book = statement(can_copy=True) >> Started() << cmd.ReadCommand("TEXT")
     book = book >> CommandRead(COPY) << cmd.Copy(COPY) >> Copied("made")
-    answer = cmd.Answer(Table(("result",), (("made",),)))
+    answer = cmd.Answer(ResultTable(("result",), (("made",),)))
     assert (book << answer << DONE << cmd.Report()).is_over
 
 

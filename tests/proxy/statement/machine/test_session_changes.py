@@ -14,7 +14,7 @@ from dialect.statement import (
 )
 from proxy.errors import Failure
 from proxy.protocol.replies import Status
-from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import DatabaseChecked, Ended, Entered, Event, Failed, ZoneRead
@@ -115,5 +115,5 @@ def test_settings_of_causeway_are_changed_here() -> None:
     ours = SetVariable("hive.default.cluster.name", "west")
     book = analysed(Known("set", effect=ours), state=state)
     assert state.topology.default == WEST
-    answer = cmd.Answer(Table(("key", "value"), ((ours.key, ours.value),)))
+    answer = cmd.Answer(ResultTable(("key", "value"), ((ours.key, ours.value),)))
     assert (book << answer << DONE << cmd.Report()).is_over
