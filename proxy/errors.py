@@ -80,7 +80,7 @@ class SessionGone(ClusterLost):
     code = "CW211"
 
 
-class NotCarried(CausewayError):
+class StateNotRepeated(CausewayError):
     """A part of the session's state could not be repeated in another cluster."""
 
     code = "CW203"
@@ -88,7 +88,7 @@ class NotCarried(CausewayError):
     hint = "Stay in the cluster where it was set, with USE CLUSTER, or undo it."
 
 
-class NotYourself(CausewayError):
+class ImpersonationDenied(CausewayError):
     """A session may not act as another user."""
 
     code = "CW204"
@@ -104,7 +104,7 @@ class EndpointNotAllowed(CausewayError):
     hint = "Use a configured cluster and endpoint; SHOW CLUSTERS lists them."
 
 
-class ChecksPassedBy(CausewayError):
+class ChecksBypassed(CausewayError):
     """A setting would make Spark read or analyse tables past what Causeway checks."""
 
     code = "CW212"
@@ -136,7 +136,7 @@ class UnknownCluster(CausewayError):
     hint = "SHOW CLUSTERS lists the names. The session is unchanged."
 
 
-class TooMany(CausewayError):
+class LimitReached(CausewayError):
     """A limit on sessions, operations or connections was reached."""
 
     code = "CW207"
@@ -155,7 +155,7 @@ class Stopping(CausewayError):
         super().__init__("Causeway is about to end.")
 
 
-class NoSuchThing(CausewayError):
+class NotFound(CausewayError):
     """An administrator's command named a session, statement or cluster that does not exist."""
 
     code = "CW216"
@@ -187,14 +187,14 @@ class TooLarge(CausewayError):
     hint = "Write the data to a file or table and read it from there."
 
 
-class NotUnderstoodCommand(CausewayError):
+class InvalidCommand(CausewayError):
     """A command of Causeway's own that cannot be run as written."""
 
     code = "CW209"
     sqlstate = "42601"
 
 
-class Unsettled(CausewayError):
+class AnalysisUnstable(CausewayError):
     """The tables of a statement changed again and again, or were too many, during its analysis."""
 
     code = "CW210"
@@ -220,7 +220,7 @@ class ResultTooLarge(CausewayError):
     hint = "Write the result to a table or a directory; proxy.limit.result.* set the limits."
 
 
-class StatementTooLong(CausewayError):
+class StatementTimeout(CausewayError):
     """A statement exceeded the time limit and was cancelled."""
 
     code = "CW223"
@@ -236,7 +236,7 @@ class TableBusy(CausewayError):
     hint = "Try again later. proxy.limit.write.wait and router.writes decide about waiting."
 
 
-class FetchedEnough(CausewayError):
+class CopyQuotaExceeded(CausewayError):
     """Copies for queries would exceed what may be copied today for the user, or over the link."""
 
     code = "CW232"

@@ -22,7 +22,7 @@ from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key
 from proxy.administration.admin_server import HISTORY, Answer, Observed, OperatorServer
-from proxy.errors import NoSuchThing
+from proxy.errors import NotFound
 
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (
@@ -58,7 +58,7 @@ class LifecycleServer(OperatorServer):
         try:
             return await asyncio.to_thread(answer, path, parameters)
         except UnknownEntity as error:
-            raise NoSuchThing(str(error)) from error
+            raise NotFound(str(error)) from error
         except BadRequest as error:
             return HTTPStatus.BAD_REQUEST, {"error": str(error)}
 
@@ -81,11 +81,11 @@ class LifecycleServer(OperatorServer):
                 return HTTPStatus.OK, operations.retention(entity_key("feed", name))
         if path in HISTORY:
             if self._history is None:
-                raise NoSuchThing("There is no history: history.store is not set.")
+                raise NotFound("There is no history: history.store is not set.")
             given = {name: values[-1] for name, values in query.items()}
             return HTTPStatus.OK, self._history(HISTORY[path], given)
         if path not in answers:
-            raise NoSuchThing(f"There is nothing at {path}.")
+            raise NotFound(f"There is nothing at {path}.")
         return HTTPStatus.OK, answers[path]()
 
     def _post(self, path: str, query: Query) -> Answer:
@@ -97,7 +97,7 @@ class LifecycleServer(OperatorServer):
             case ["", "v1", "entities", kind, name, action] if action in _ENTITY_ACTIONS:
                 key = entity_key(kind, name)
                 return HTTPStatus.OK, self._operations.change_entity(key, action)
-        raise NoSuchThing(f"There is nothing at {path}.")
+        raise NotFound(f"There is nothing at {path}.")
 
 
 class LifecyclePort:

@@ -16,7 +16,7 @@ from conf.settings.reload import reloaded
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint
 from proxy.administration import operator_requests as actions
-from proxy.errors import NoSuchThing, Stopping
+from proxy.errors import NotFound, Stopping
 from proxy.limits import DEFAULT
 from proxy.operations.audit.audit_events import ApiCaller
 from proxy.operations.metrics import QUEUE, Sample, copy_lags
@@ -60,7 +60,7 @@ class Admin:
         self._leave = leave
 
     async def run_action(self, action: str, argument: str = "") -> Any:
-        """An `administration.RunAction`. Raises NoSuchThing, and as `reload`."""
+        """An `administration.RunAction`. Raises NotFound, and as `reload`."""
         answers: dict[str, Callable[[], Any]] = {
             actions.SESSIONS: self.sessions,
             actions.STATEMENTS: self.statements,
@@ -87,7 +87,7 @@ class Admin:
             return answers[action]()
         if action in acts:
             return await acts[action](argument)
-        raise NoSuchThing(f"There is no action {action!r}.")
+        raise NotFound(f"There is no action {action!r}.")
 
     # Show
 
@@ -149,12 +149,12 @@ class Admin:
         """Where the statement `sql` would run, and where its tables are. The query of a URL may
         have a current `database` and a pinned `cluster` too.
 
-        Raises NoSuchThing without a statement, and a CausewayError.
+        Raises NotFound without a statement, and a CausewayError.
         """
         asked = dict(parse_qsl(query))
         topology, sql = self._server.topology, asked.get("sql", "")
         if not sql or not topology.in_use:
-            raise NoSuchThing("There is no parameter sql, or no cluster is configured.")
+            raise NotFound("There is no parameter sql, or no cluster is configured.")
         database = {USE_DATABASE: asked.get("database", DEFAULT_DATABASE)}
         session = SessionState.opened("", NEWEST_PROTOCOL, database, topology)
         if "cluster" in asked:
@@ -249,9 +249,9 @@ class Admin:
         return {"closed": len(theirs)}
 
     async def unblock(self, user: str) -> dict[str, int]:
-        """Raises NoSuchThing for a user who is not blocked."""
+        """Raises NotFound for a user who is not blocked."""
         if not self._server.admission.unblock(user):
-            raise NoSuchThing(f"The user {user!r} is not blocked.")
+            raise NotFound(f"The user {user!r} is not blocked.")
         _log.info("an operator unblocks the user", extra=extra(user=user))
         return {"unblocked": 1}
 
@@ -268,14 +268,14 @@ class Admin:
         return {"running": self._server.running}
 
     async def drain(self, name: str) -> dict[str, int]:
-        """Opens no new sessions in a cluster or at an endpoint. Raises NoSuchThing."""
+        """Opens no new sessions in a cluster or at an endpoint. Raises NotFound."""
         place, _ = self._place(name)
         _log.info("an operator drains %s", name)
         self._server.pool.health.drain(place)
         return {"drained": 1}
 
     async def resume(self, name: str) -> dict[str, int]:
-        """Opens new sessions there again, after a health check. Raises NoSuchThing."""
+        """Opens new sessions there again, after a health check. Raises NotFound."""
         place, clusters = self._place(name)
         _log.info("an operator resumes %s", name)
         self._server.pool.health.resume(place)
@@ -289,7 +289,7 @@ class Admin:
             for endpoint in cluster.hs2:
                 if str(endpoint) == name:
                     return endpoint, [cluster]
-        raise NoSuchThing(f"There is no cluster or endpoint {name!r}.")
+        raise NotFound(f"There is no cluster or endpoint {name!r}.")
 
     def reload(self) -> dict[str, list[str]]:
         """Applies the settings that may change at run time, and names those that need a restart.
@@ -297,7 +297,7 @@ class Admin:
         Raises a CausewayError for settings that cannot be read; then nothing changes.
         """
         if self._read is None:
-            raise NoSuchThing("The settings were not read from a file.")
+            raise NotFound("The settings were not read from a file.")
         result = reloaded(self._server.router.settings, self._read())
         limits = DEFAULT.of(result.settings.operating)
         self._server.reconfigure(result.settings, limits)

@@ -34,7 +34,7 @@ from conf.topology import Endpoint
 from database.errors import StoreUnavailable
 from proxy.administration import operator_requests as actions
 from proxy.administration.operator_tokens import CallerAuthenticator
-from proxy.errors import NoSuchThing
+from proxy.errors import NotFound
 from proxy.operations import metrics
 from proxy.operations.audit.audit_events import ApiCaller
 from proxy.protocol.framing import Frame
@@ -119,7 +119,7 @@ class OperatorServer(ABC):
 
     @abstractmethod
     async def respond(self, method: str, path: str, query: str) -> Answer:
-        """The answer to GET or POST. Raises NoSuchThing, and CausewayError for a refusal."""
+        """The answer to GET or POST. Raises NotFound, and CausewayError for a refusal."""
 
     @abstractmethod
     def needed_role(self, method: str, path: str) -> Role:
@@ -234,7 +234,7 @@ class OperatorServer(ABC):
             return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
         try:
             return await self.respond(head.method, path, query)
-        except NoSuchThing as error:
+        except NotFound as error:
             return HTTPStatus.NOT_FOUND, _error(str(error))
         except StoreUnavailable as error:
             return HTTPStatus.SERVICE_UNAVAILABLE, _error(str(error))
@@ -286,10 +286,10 @@ class AdminServer(OperatorServer):
             return HTTPStatus.OK, await self._run_action(actions.EXPLAIN, query)
         if path in HISTORY:
             if self._history is None:
-                raise NoSuchThing("There is no history: history.store is not set.")
+                raise NotFound("There is no history: history.store is not set.")
             return HTTPStatus.OK, await self._history.answer(HISTORY[path], dict(parse_qsl(query)))
         if path not in _GET:
-            raise NoSuchThing(f"There is nothing at {path}.")
+            raise NotFound(f"There is nothing at {path}.")
         return HTTPStatus.OK, await self._run_action(_GET[path], "")
 
     async def _post(self, path: str) -> Answer:
@@ -297,10 +297,10 @@ class AdminServer(OperatorServer):
             return HTTPStatus.OK, await self._run_action(actions.RELOAD, "")
         parts = [unquote(part) for part in path.split("/")]
         if len(parts) != 5 or parts[:2] != ["", "v1"] or (parts[2], parts[4]) not in _POST:
-            raise NoSuchThing(f"There is nothing at {path}.")
+            raise NotFound(f"There is nothing at {path}.")
         answer = await self._run_action(_POST[parts[2], parts[4]], parts[3])
         if answer.get("killed") == 0:
-            raise NoSuchThing(f"There is no such one: {parts[3]}.")
+            raise NotFound(f"There is no such one: {parts[3]}.")
         return HTTPStatus.OK, answer
 
 

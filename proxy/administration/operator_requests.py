@@ -26,7 +26,7 @@ empty string."""
 _ENDED_BY = {RESUME: DRAIN, UNBLOCK: BLOCK, END_MAINTENANCE: MAINTENANCE}
 
 
-class Standing:
+class StandingRequests:
     """The requests that hold until another one ends them: a worker that starts has to learn
     them."""
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from proxy.errors import TooMany, WireError
+from proxy.errors import LimitReached, WireError
 from proxy.limits import DEFAULT
 from proxy.protocol.framing import (
     MAX_FRAME,
@@ -48,7 +48,7 @@ class ClientConnection(asyncio.Protocol):
     ) -> None:
         """`frame_time` is the time in seconds within which a frame has to arrive."""
         self.inbound = inbound
-        self.on_login: Callable[[], None] | None = None  # called once; may raise TooMany
+        self.on_login: Callable[[], None] | None = None  # called once; may raise LimitReached
         self.authenticating = False  # a log-in step is being checked
         self.handshake: asyncio.Task[None] | None = None  # TLS, until there is a transport
         self._receive_budget = ReceiveBudget() if receive_budget is None else receive_budget
@@ -168,7 +168,7 @@ class ClientConnection(asyncio.Protocol):
         transport = self._transport
         try:
             self.logged_in()
-        except TooMany:
+        except LimitReached:
             self.abort()
             return None
         if transport is None or transport.is_closing():
@@ -178,7 +178,7 @@ class ClientConnection(asyncio.Protocol):
         return message
 
     def logged_in(self) -> None:
-        """Counts the client among those that are logged in, once. Raises TooMany."""
+        """Counts the client among those that are logged in, once. Raises LimitReached."""
         if self.on_login is not None:
             on_login, self.on_login = self.on_login, None
             on_login()

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 
 from proxy.counters import Counters
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.limits import Limits
 from proxy.operations.metrics import Metrics
 from proxy.server.client_connection import ClientConnection
@@ -93,10 +93,10 @@ class ConnectionLimiter:
         self._give_back_new(client)
 
     def _logged_in(self, client: ClientConnection) -> None:
-        """Moves the client to the other budget. Raises TooMany, with no place taken."""
+        """Moves the client to the other budget. Raises LimitReached, with no place taken."""
         try:
             self._quota.take("", client.peer)
-        except TooMany:
+        except LimitReached:
             self._metrics.count("causeway_refused_total", "connection")
             client.on_login = _nothing  # so that `leave` gives no place back
             raise
@@ -114,13 +114,16 @@ class ConnectionLimiter:
         try:
             self._quota.check("", client.peer)
             self._take_new(client)
-        except TooMany as error:
+        except LimitReached as error:
             self._reject(client, str(error), rejection_time)
             return False
         return True
 
     def _take_new(self, client: ClientConnection) -> None:
-        """Takes a place among the new connections, another one's if necessary. Raises TooMany."""
+        """Takes a place among the new connections; aborts a silent one if there is none.
+
+        Raises LimitReached.
+        """
         quota = self._new_quota
         if quota.is_full("", client.peer, address_alone=True):
             self._make_room(lambda each: each.peer == client.peer)

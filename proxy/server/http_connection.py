@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from proxy.auth.authenticator import Acceptor, Authenticator
 from proxy.auth.cookies import CookieIdentity, Cookies
-from proxy.errors import AuthRejected, TooMany
+from proxy.errors import AuthRejected, LimitReached
 from proxy.limits import Limits
 from proxy.protocol import http
 from proxy.protocol.framing import BareInbound, Frame, Oversized
@@ -112,7 +112,7 @@ class HttpConnection(ClientConnection):
                 self.logged_in()
             except AuthRejected:
                 status = HTTPStatus.UNAUTHORIZED
-            except TooMany:
+            except LimitReached:
                 status = HTTPStatus.SERVICE_UNAVAILABLE
             finally:
                 self.authenticating = False

@@ -3,7 +3,7 @@
 import asyncio
 
 from proxy.auth.authenticator import Acceptor, Authenticator
-from proxy.errors import AuthRejected, TooMany, WireError
+from proxy.errors import AuthRejected, LimitReached, WireError
 from proxy.protocol.framing import Credentials, LoginStep, SaslInbound
 from proxy.server.client_connection import ClientConnection
 from saslauth.security_layer import SecurityLayer
@@ -45,7 +45,7 @@ async def _negotiate(
         except AuthRejected:
             client.take(inbound.refuse())
             return False
-        except TooMany as error:
+        except LimitReached as error:
             client.take(inbound.reject(str(error)))
             return False
         finally:

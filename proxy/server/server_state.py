@@ -13,7 +13,7 @@ from proxy.catalog.catalog_statements_runner import CatalogStatements
 from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata_runner import Metadata
 from proxy.counters import LocalCounters
-from proxy.errors import Stopping, TooMany
+from proxy.errors import LimitReached, Stopping
 from proxy.limits import Limits, with_quota
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
@@ -141,14 +141,17 @@ class ServerState:
             raise Stopping
 
     def admit(self, session: UserSession, owner: str) -> None:
-        """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping, UserBlocked."""
+        """Adds a session, whose handle `owner` may use.
+
+        Raises LimitReached, Stopping, UserBlocked.
+        """
         self.check_not_stopping()
         self.admission.check_users(session.state.user, session.by)
         self._take(self._session_quota, session, "session")
         self.sessions.add(session.handle, owner, session)
 
     def begin(self, session: UserSession, statement: StatementRunner, operation: Operation) -> None:
-        """Starts a task that runs the statement. Raises TooMany, Stopping, InMaintenance."""
+        """Starts a task that runs the statement. Raises LimitReached, Stopping, InMaintenance."""
         self.check_not_stopping()
         self.admission.check_statement()
         place = self._take_statement(session)
@@ -156,12 +159,12 @@ class ServerState:
         operation.task = self.group.create_task(self._run(statement, operation, place))
 
     def _take_statement(self, session: UserSession) -> StatementPlace:
-        """Raises TooMany."""
+        """Raises LimitReached."""
         user, priority = session.state.user, session.state.priority
         own = self.router.access.quota_of(user)
         try:
             return self.statements.take(user, session.address, session.handle, own, priority)
-        except TooMany:
+        except LimitReached:
             self.observer.metrics.count("causeway_refused_total", "statement")
             raise
 
@@ -172,7 +175,7 @@ class ServerState:
     def _take(self, quota: Quota, session: UserSession, what: str) -> None:
         try:
             quota.take(session.state.user, session.address)
-        except TooMany:
+        except LimitReached:
             self.observer.metrics.count("causeway_refused_total", what)
             raise
 
@@ -212,7 +215,7 @@ class ServerState:
         return not operation.ended
 
     def new_operation(self, session: UserSession, owner: str, kind: int) -> Operation:
-        """A new operation of the session, whose handle `owner` may use. Raises TooMany."""
+        """A new operation of the session, whose handle `owner` may use. Raises LimitReached."""
         operation = Operation(new_handle(self.peers.number), kind)
         self.operations.add(operation.handle, owner, OwnedOperation(session, operation))
         session.operations[operation.handle.guid] = operation
@@ -249,7 +252,7 @@ class ServerState:
     async def _ask_info(self, kind: int, session: UserSession, cluster: Cluster) -> Struct:
         """The reply of a Thrift Server, which needs no session, or of the session's server that
         everything goes to, which may be another HiveServer2 and need one. Raises ClusterDown,
-        ClusterLost, TooMany, WireError."""
+        ClusterLost, LimitReached, WireError."""
         if self.through is not None:
             upstream = await session.upstream(cluster.name)
             endpoint, remote = upstream.endpoint, upstream.session

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Generic, TypeVar
 
-from proxy.errors import Failure, Rejected, TooMany
+from proxy.errors import Failure, LimitReached, Rejected
 from proxy.protocol.requests import Handle
 from proxy.protocol.status import NO_SESSION
 from proxy.protocol.types import OperationType
@@ -55,9 +55,9 @@ class Registry(Generic[T]):
         return [entry.item for entry in self._entries.values()]
 
     def add(self, handle: Handle, owner: str, item: T) -> None:
-        """Raises TooMany."""
+        """Raises LimitReached."""
         if self._per_owner and self._counts[owner] >= self._per_owner:
-            raise TooMany(f"{owner} has {self._per_owner} {self._what} open.")
+            raise LimitReached(f"{owner} has {self._per_owner} {self._what} open.")
         self._counts[owner] += 1
         self._entries[handle.guid] = _Entry(handle, owner, item)
 

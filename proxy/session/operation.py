@@ -108,7 +108,7 @@ class Operation:
             self.becomes(OperationState.ERROR, failure)
 
     async def learn_schema(self, remote: RemoteResult) -> bytes:
-        """The schema of a finished operation. Raises ClusterLost, TooMany."""
+        """The schema of a finished operation. Raises ClusterLost, LimitReached."""
         if remote.schema is not None:
             return remote.schema
         async with self.learning:

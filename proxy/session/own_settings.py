@@ -9,13 +9,7 @@ from conf.locations import Location
 from conf.names import ClusterName
 from conf.settings.clusters import parse_clusters
 from dialect.statement import SetVariable
-from proxy.errors import (
-    EndpointNotAllowed,
-    Failure,
-    NotUnderstoodCommand,
-    SettingDenied,
-    UnknownCluster,
-)
+from proxy.errors import EndpointNotAllowed, Failure, InvalidCommand, SettingDenied, UnknownCluster
 from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.session.session import SessionState
 
@@ -35,7 +29,7 @@ def is_ours(key: str) -> bool:
 def change(session: SessionState, key: str, value: str) -> ResultTable:
     """Changes the setting in this session; the answer is that of any SET.
 
-    Raises EndpointNotAllowed (D13), UnknownCluster, NotUnderstoodCommand, SettingDenied.
+    Raises EndpointNotAllowed (D13), UnknownCluster, InvalidCommand, SettingDenied.
     """
     name = key.strip().lower()
     if name == CLUSTERS:
@@ -75,7 +69,7 @@ def _change_clusters(session: SessionState, value: str) -> None:
     try:
         asked, _ = parse_clusters(value)
     except ValueError as error:
-        raise NotUnderstoodCommand(f"{CLUSTERS}: {error}.") from error
+        raise InvalidCommand(f"{CLUSTERS}: {error}.") from error
     for name, cluster in asked.items():
         configured = session.configured.clusters.get(name)
         if configured is None:
@@ -89,7 +83,7 @@ def _change_clusters(session: SessionState, value: str) -> None:
             raise EndpointNotAllowed(f"{CLUSTERS}: {', '.join(foreign)} is not one of {name}'s.")
     for needed in (session.topology.default, session.pinned):
         if needed is not None and needed not in asked:
-            raise NotUnderstoodCommand(f"{CLUSTERS}: {needed} is in use and has to stay.")
+            raise InvalidCommand(f"{CLUSTERS}: {needed} is in use and has to stay.")
     session.topology = replace(session.topology, clusters=asked)
 
 
@@ -101,7 +95,7 @@ def _change_default(session: SessionState, value: str) -> None:
 
 def _change_use_default(session: SessionState, value: str) -> None:
     if value not in ("true", "false"):
-        raise NotUnderstoodCommand(f"{USE_DEFAULT} is true or false.")
+        raise InvalidCommand(f"{USE_DEFAULT} is true or false.")
     session.topology = replace(session.topology, use_default=value == "true")
 
 
@@ -109,7 +103,7 @@ def _change_fetch(session: SessionState, value: str) -> None:
     try:
         wanted = size(value)
     except ValueError as error:
-        raise NotUnderstoodCommand(f"{FETCH}: {error}.") from error
+        raise InvalidCommand(f"{FETCH}: {error}.") from error
     allowed = session.restrictions.fetch_limit
     if wanted > allowed:
         most = f"at most {size_text(allowed)} are" if allowed else "nothing is"
@@ -120,7 +114,7 @@ def _change_fetch(session: SessionState, value: str) -> None:
 def _change_priority(session: SessionState, value: str) -> None:
     if not _NUMBER.fullmatch(value) or int(value) not in _PRIORITIES:
         least, most = _PRIORITIES[0], _PRIORITIES[-1]
-        raise NotUnderstoodCommand(f"{PRIORITY} is a whole number from {least} to {most}.")
+        raise InvalidCommand(f"{PRIORITY} is a whole number from {least} to {most}.")
     session.priority = int(value)
 
 

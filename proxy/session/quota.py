@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from proxy.counters import Counters, LocalCounters
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Quota:
         self._taken = 0
 
     def take(self, user: str, address: str, most: int = 0) -> None:
-        """Raises TooMany, with nothing taken. `most`: a bound of this user's own."""
+        """Raises LimitReached, with nothing taken. `most`: a bound of this user's own."""
         self.check(user, address, most)
         self._add(self._keys(user, address), 1)
 
@@ -37,12 +37,12 @@ class Quota:
             return 0 < self.bounds.address <= self._counters.count(key)
         try:
             self.check(user, address)
-        except TooMany:
+        except LimitReached:
             return True
         return False
 
     def check(self, user: str, address: str, most: int = 0) -> None:
-        """Raises TooMany when there is no place. `most`: a bound of this user's own."""
+        """Raises LimitReached when there is no place. `most`: a bound of this user's own."""
         bounds, keys = self.bounds, self._keys(user, address)
         for key, bound, who in (
             (keys[0], min(filter(None, (bounds.user, most)), default=0), f"The user {user}"),
@@ -51,7 +51,7 @@ class Quota:
             (keys[3], bounds.all, "Causeway"),
         ):
             if bound and self._counters.count(key) >= bound:
-                raise TooMany(f"{who} has {bound} {self._what}, which is the limit.")
+                raise LimitReached(f"{who} has {bound} {self._what}, which is the limit.")
 
     def give_back(self, user: str, address: str) -> None:
         self._add(self._keys(user, address), -1)

@@ -30,7 +30,7 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.auth.impersonation.requested_user import check_proxy_user, without_proxy_user
-from proxy.errors import ChecksPassedBy, Rejected, TooLarge, refusal
+from proxy.errors import ChecksBypassed, Rejected, TooLarge, refusal
 from proxy.session.replay.journal import Journal
 from proxy.session.replay.objects import TempObjects
 from proxy.session.settings.opening import Opened, opened_configuration
@@ -92,8 +92,8 @@ class SessionState:
         restrictions: Restrictions | None = None,
         access: UserAccess | None = None,
     ) -> "SessionState":
-        """A new session of `user`, who is whom it is for already. Raises ChecksPassedBy,
-        SettingDenied, NotUnderstoodCommand, TooLarge and Rejected.
+        """A new session of `user`, who is whom it is for already. Raises ChecksBypassed,
+        SettingDenied, InvalidCommand, TooLarge and Rejected.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
         if size > MAX_CONFIGURATION:
@@ -148,7 +148,7 @@ class SessionState:
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
         """A statement's own settings as far as they are taken, without a claim. Raises
-        NotYourself, ChecksPassedBy, SettingDenied and Rejected."""
+        ImpersonationDenied, ChecksBypassed, SettingDenied and Rejected."""
         for key, value in overlay.items():
             check_proxy_user(key, value, self.user)
             if self.topology.in_use:
@@ -191,8 +191,9 @@ class SessionState:
         return tuple(bounds)
 
     def check(self, effect: SessionEffect, sql: str) -> None:
-        """Before a statement with an effect runs. Raises NotYourself, ChecksPassedBy, TooMany
-        and Rejected.
+        """Called before a statement with an effect runs.
+
+        Raises ImpersonationDenied, ChecksBypassed, LimitReached, Rejected.
         """
         match effect:
             case SetVariable(key) | ResetVariables(str(key)):
@@ -274,13 +275,13 @@ def _named(name: str) -> str:
 
 
 def _check_is_kept(key: str, value: str) -> None:
-    """Raises ChecksPassedBy. Without managed partitions Spark lists the folder of a table, where a
+    """Raises ChecksBypassed. Without managed partitions Spark lists the folder of a table, where a
     partition may be missing or elsewhere. Spark 4's single-pass analyzer knows no rules of the
     guard."""
     name, wanted = canonical_name(key), value.strip().lower()
     lists_folders = name == MANAGED_PARTITIONS.lower() and wanted != "true"
     if lists_folders or (name.startswith(_SINGLE_PASS) and wanted != "false"):
-        raise ChecksPassedBy(f"{key} may not be {value!r} with clusters in use.")
+        raise ChecksBypassed(f"{key} may not be {value!r} with clusters in use.")
 
 
 def _still(chosen: Cluster | None, there: Cluster) -> tuple[Endpoint, ...]:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 
 
 @dataclass(eq=False, slots=True)
@@ -32,11 +32,11 @@ class StatementQueue:
         return self._count
 
     def enter(self, waiter: Waiter, most: int) -> None:
-        """Raises TooMany when `most` statements of the user wait."""
+        """Raises LimitReached when `most` statements of the user wait."""
         sessions = self._users.get(waiter.user, {})
         if sum(map(len, sessions.values())) >= most:
             text = f"{most} statements of the user {waiter.user} wait, which is the limit."
-            raise TooMany(text)
+            raise LimitReached(text)
         self._users.setdefault(waiter.user, sessions).setdefault(
             waiter.session, deque()
         ).append(waiter)  # fmt: skip

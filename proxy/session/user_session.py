@@ -70,7 +70,8 @@ class UserSession:
     async def upstream(self, cluster: ClusterName) -> ClusterSession:
         """The session in that cluster, opened and caught up.
 
-        Raises ClusterDown, ClusterLost, TooMany, NotCarried, ClusterWithoutMetastore, and Rejected.
+        Raises ClusterDown, ClusterLost, LimitReached, StateNotRepeated, ClusterWithoutMetastore,
+        Rejected.
         """
         async with self._opening.setdefault(cluster, asyncio.Lock()):
             upstream = self._upstreams.get(cluster)

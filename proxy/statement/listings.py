@@ -5,7 +5,7 @@ import time
 from conf.names import TableRef
 from dialect.grammar.cluster_statements import ShowCopies
 from metastore.errors import NoSuchObject
-from proxy.errors import NotUnderstoodCommand, Rejected
+from proxy.errors import InvalidCommand, Rejected
 from proxy.protocol.results import ResultTable
 from proxy.session.own_settings import no_such_database
 from proxy.session.session import SessionState
@@ -18,9 +18,9 @@ from proxy.statement.statement_router import StatementRouter
 async def list_statements(
     history: StatementHistory | None, user: str, limit: int | None
 ) -> ResultTable:
-    """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
+    """Raises InvalidCommand, BadSearch, StoreUnavailable."""
     if history is None:
-        raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
+        raise InvalidCommand("This proxy keeps no history: history.store is not set.")
     limited = {} if limit is None else {"limit": str(limit)}
     page = await history.page({"user": user, **limited})
     return cluster_commands.show_statements(page["statements"])

@@ -6,7 +6,7 @@ was read is closed, and so is a result that its client no longer reads.
 """
 
 from conf.errors import CausewayError
-from proxy.errors import ResultTooLarge, StatementTooLong
+from proxy.errors import ResultTooLarge, StatementTimeout
 from proxy.limits import Limits
 from proxy.protocol.results import NO_ROWS
 from proxy.protocol.status import failure_of
@@ -38,7 +38,7 @@ def _over(count: int, limit: int, what: str) -> CausewayError | None:
 async def stop_too_long(operation: Operation, limits: Limits) -> None:
     """Ends a statement that has run for too long, here and in its cluster."""
     seconds = limits.statement_time
-    error = StatementTooLong(f"The statement ran for more than {seconds:,.0f} seconds.")
+    error = StatementTimeout(f"The statement ran for more than {seconds:,.0f} seconds.")
     await operation.end(failure_of(error))
 
 

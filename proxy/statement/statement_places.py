@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 
 from conf.access.quotas import UserQuota
 from proxy.counters import Counters
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.session.quota import Bounds, Quota
 from proxy.session.statement_queue import StatementQueue, Waiter
 
@@ -42,7 +42,7 @@ class StatementPlaces:
         own: UserQuota | None,
         priority: int = 0,
     ) -> "StatementPlace":
-        """A place, or one in the queue. Raises TooMany."""
+        """A place, or one in the queue. Raises LimitReached."""
         place = StatementPlace(self, user, address, session, own or UserQuota(), priority)
         if own is not None:
             self._minute.check(user, address, own.statements_a_minute)
@@ -51,7 +51,7 @@ class StatementPlaces:
                 place.take()
             else:
                 self.queue.enter(place, place.own.waiting)
-        except TooMany as full:
+        except LimitReached as full:
             if place.own.waiting == 0 or self.queue.first(user) is not None:
                 raise
             place.why = str(full.args[0])
@@ -63,7 +63,7 @@ class StatementPlaces:
         return place
 
     def take_one(self, place: "StatementPlace") -> None:
-        """Raises TooMany."""
+        """Raises LimitReached."""
         self._running.take(place.user, place.address, place.own.statements)
 
     def give_back(self, place: "StatementPlace") -> None:
@@ -75,7 +75,7 @@ class StatementPlaces:
         while isinstance(first := self.queue.first(user), StatementPlace):
             try:
                 first.take()
-            except TooMany:
+            except LimitReached:
                 return
             self.queue.leave(first)
 
@@ -101,14 +101,14 @@ class StatementPlace(Waiter):
         self._changed = asyncio.Event()
 
     def take(self) -> None:
-        """Raises TooMany."""
+        """Raises LimitReached."""
         self._places.take_one(self)
         self.has_turn = True
         self._changed.set()
 
     async def turn(self, tell: Callable[[str], None]) -> None:
         """Returns when it may run, or after `stop`. `tell` gets a line when others are ahead, and
-        when their number changes. Raises TooMany when it has waited for too long."""
+        when their number changes. Raises LimitReached when it has waited for too long."""
         seconds = self.own.waiting_seconds or WAIT
         told = None
         try:
@@ -122,7 +122,7 @@ class StatementPlace(Waiter):
         except TimeoutError:
             self.leave()
             text = f"The statement waited {seconds} s for its turn. {self.why}"
-            raise TooMany(text) from None
+            raise LimitReached(text) from None
 
     async def _step(self) -> None:
         try:

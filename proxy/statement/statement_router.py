@@ -10,7 +10,7 @@ from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import LostReads, Settings, Writes
 from dialect.parsing.fingerprint import quick_template
 from dialect.statement import Action, Known, Read, Unknown, Write
-from proxy.errors import Unsettled
+from proxy.errors import AnalysisUnstable
 from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
 from proxy.statement.analysis.statement_analysis import MAX_ROUNDS, StatementAnalysis
@@ -112,7 +112,7 @@ class StatementRouter:
                 turn = self._in_turn(statement)
                 return Routed(statement, decision, facts, versions, coverage, turn, changes, costs,
                               restricted)  # fmt: skip
-        raise Unsettled("The tables of the statement keep changing.")
+        raise AnalysisUnstable("The tables of the statement keep changing.")
 
     async def _with_others(self, decision: Decision, request: Request, facts: Facts) -> Decision:
         """The decision about a query that has copies made, with a look at what later queries may
@@ -243,7 +243,7 @@ class StatementRouter:
             await self.loader.load_database(name)
             with suppress(NotLoaded):  # forgotten again meanwhile
                 return self.snapshot.database_exists(name)
-        raise Unsettled(f"Database {name} keeps changing.")
+        raise AnalysisUnstable(f"Database {name} keeps changing.")
 
 
 def _access(settings: Settings) -> Access:

@@ -220,7 +220,7 @@ class StatementRunner:
         return ev.Copied("cancelled" if done is None else done.text)
 
     async def _fetch(self, copies: Sequence[CopyNeeded]) -> Event:
-        """Raises FetchedEnough, CopyFailed."""
+        """Raises CopyQuotaExceeded, CopyFailed."""
         fetcher, state = self._services.fetcher, self._session.state
         assert fetcher is not None
         work = fetcher.fetch(state.user, copies, state.fetch_bytes, self._operation.tell)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from conf.names import ClusterName
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 
 
 class OpeningQueue:
@@ -24,8 +24,8 @@ class OpeningQueue:
     async def turn(self, cluster: ClusterName, patience: float) -> AsyncIterator[bool]:
         """A turn for as long as the block runs; yields whether it had to wait for others.
 
-        Raises TooMany when its turn has not come after `patience` seconds. A session that stops
-        waiting leaves the queue.
+        Raises LimitReached if the turn does not come within `patience` seconds. A session that
+        stops waiting leaves the queue.
         """
         has_to_wait = self._turns.locked()
         self.waiting += 1
@@ -33,7 +33,7 @@ class OpeningQueue:
             async with asyncio.timeout(patience):
                 await self._turns.acquire()
         except TimeoutError:
-            raise TooMany(
+            raise LimitReached(
                 f"Cluster {cluster} opens too many sessions at the same time:"
                 f" this one waited {patience:g} s for its turn."
             ) from None

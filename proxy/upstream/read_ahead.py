@@ -127,7 +127,7 @@ class ReadAhead:
     ) -> None:
         """Passes on the requested rows; `rows` returns afterwards how many there were.
 
-        Raises ClusterLost, TooMany, WireError.
+        Raises ClusterLost, LimitReached, WireError.
         """
         if request.fetch_type != FETCH_ROWS:
             await self._ask(request, first, sink)

@@ -46,7 +46,7 @@ class RemoteResult:
         return PipelinedCall(request, partial(release, self._asked))
 
     async def learn_schema(self) -> bytes:
-        """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
+        """What was asked last, or is asked now. Raises ClusterLost, LimitReached."""
         if self.schema is None and self._asked is not None:
             self.schema = await self.upstream.pipelined_reply(self._asked)
         if self.schema is None:

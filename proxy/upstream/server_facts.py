@@ -27,7 +27,7 @@ _HIVE = "Apache Hive"  # what HiveServer2 says of itself; Spark says "Spark SQL"
 
 
 class OpenedSession(Protocol):
-    """An UpstreamSession. Its calls raise ClusterLost, TooMany, Rejected."""
+    """An UpstreamSession. Its calls raise ClusterLost, LimitReached, Rejected."""
 
     cluster: ClusterName
     endpoint: Endpoint

@@ -17,7 +17,7 @@ from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.auth.impersonation.requested_user import PROXY_USER
 from proxy.counters import Counters, LocalCounters
-from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
+from proxy.errors import ClusterDown, ClusterLost, LimitReached, WireError
 from proxy.limits import Limits
 from proxy.protocol.cluster_calls import DBMS_NAME, NO_SESSION, get_info_call
 from proxy.upstream.busy_servers import BusyServers
@@ -118,7 +118,7 @@ class UpstreamPool:
         """A new connection to the least loaded endpoint that accepts it, except those in `but`.
 
         The session is opened within the block: few are opened at an endpoint at the same time.
-        Raises ClusterDown, and TooMany when those that are up are full.
+        Raises ClusterDown, and LimitReached when those that are up are full.
         """
         reasons, full = [], None
         for endpoint in self.health.choose(cluster, self.load, but):
@@ -127,7 +127,7 @@ class UpstreamPool:
                     made = await self._open_in_turn(cluster.name, endpoint, user, block)
                 except (OSError, WireError, ClusterLost) as error:
                     reasons.append(f"{endpoint}: {_reason(error)}")
-                except TooMany as error:
+                except LimitReached as error:
                     full = error
                 else:
                     yield endpoint, made
@@ -159,7 +159,7 @@ class UpstreamPool:
     async def borrow(
         self, cluster: ClusterName, endpoint: Endpoint, user: str
     ) -> AsyncIterator[UpstreamConnection]:
-        """A connection for some calls. Raises ClusterLost, TooMany."""
+        """A connection for some calls. Raises ClusterLost, LimitReached."""
         connection = await self.take(cluster, endpoint, user)
         try:
             yield connection
@@ -173,7 +173,7 @@ class UpstreamPool:
         return self._of_all(endpoint) < self.limits.endpoint_connections // 2
 
     async def take(self, cluster: ClusterName, endpoint: Endpoint, user: str) -> UpstreamConnection:
-        """A connection that the caller gives back or aborts. Raises ClusterLost, TooMany."""
+        """A connection that the caller gives back or aborts. Raises ClusterLost, LimitReached."""
         idle = self._idle[endpoint, user]
         while idle:
             _, connection = idle.pop()
@@ -198,11 +198,11 @@ class UpstreamPool:
         return await self._connect(cluster, endpoint, user, self._slot(cluster, endpoint, user))
 
     def _slot(self, cluster: ClusterName, endpoint: Endpoint, user: str) -> _Slot:
-        """A place for one more connection. Raises TooMany."""
+        """A place for one more connection. Raises LimitReached."""
         if self._of_all(endpoint) >= self.limits.endpoint_connections:
             self._close_idle(endpoint)
         if self._of_all(endpoint) >= self.limits.endpoint_connections:
-            raise TooMany(f"Cluster {cluster} has all the connections that it can serve.")
+            raise LimitReached(f"Cluster {cluster} has all the connections that it can serve.")
         return _Slot(partial(self._add, endpoint, user))
 
     async def _connect(
@@ -236,7 +236,7 @@ class UpstreamPool:
         try:
             async with self.borrow(cluster, endpoint, _CHECKER) as connection:
                 await connection.call("GetInfo", request, self.limits.connect)
-        except (ClusterLost, TooMany):
+        except (ClusterLost, LimitReached):
             if connection is not None and connection.timed_out:
                 self.health.mark_down(endpoint, "no answer in time")
         else:

@@ -20,9 +20,9 @@ from proxy.errors import (
     ClusterDown,
     ClusterLost,
     Failure,
+    LimitReached,
     Rejected,
     SessionGone,
-    TooMany,
     WireError,
 )
 from proxy.protocol.cluster_calls import (
@@ -99,7 +99,7 @@ class UpstreamSession:
         """Opens the user's session in the cluster. Tries the next endpoint when one fails.
 
         With `claims` it asks whether the guard checks claims, with `zone` for the session's time
-        zone. Raises ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's message
+        zone. Raises ClusterDown, LimitReached, ClusterLost, and Rejected with the cluster's message
         when the cluster refuses the session."""
         tried: list[Endpoint] = []
         while True:
@@ -186,7 +186,7 @@ class UpstreamSession:
         """A connection beside the session's own, to be given back or aborted; None where there is
         none to spare."""
         if self._pool.has_room(self.endpoint):
-            with suppress(ClusterLost, TooMany):
+            with suppress(ClusterLost, LimitReached):
                 return await self._pool.take(self.cluster, self.endpoint, self.user)
         return None
 
@@ -196,7 +196,7 @@ class UpstreamSession:
     async def call(
         self, name: str, request: bytes, long: bool = False, pipelined: Sequence[PipelinedCall] = ()
     ) -> Struct:
-        """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
+        """The result of a call. Raises ClusterLost, LimitReached, and Rejected with its error."""
         result = read_result(await self.reply(name, request, long, pipelined), name)
         failure = result_failure(result)
         if failure is not None:
@@ -224,7 +224,7 @@ class UpstreamSession:
         pipelined: Sequence[PipelinedCall] = (),
         is_bounded: bool = True,
     ) -> bytes:
-        """The whole reply to a call, as bytes. Raises ClusterLost, TooMany."""
+        """The whole reply to a call, as bytes. Raises ClusterLost, LimitReached."""
         seconds = self.call_seconds if is_bounded else None
         async with self.connection(long) as connection:
             return await connection.call(name, request, seconds, pipelined)

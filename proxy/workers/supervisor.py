@@ -21,11 +21,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from conf.errors import CausewayError
-from proxy.administration.operator_requests import EXPLAIN, HEALTH, RunAction, Standing, merged
+from proxy.administration.operator_requests import (
+    EXPLAIN,
+    HEALTH,
+    RunAction,
+    StandingRequests,
+    merged,
+)
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.login_throttle import LoginThrottle, empty_throttle
 from proxy.counters import SharedCounters, shared_size
-from proxy.errors import NoSuchThing, WorkerFailed
+from proxy.errors import NotFound, WorkerFailed
 from proxy.server.peers import WorkerGroup
 from proxy.session.replay import function_changes
 from proxy.session.replay.function_changes import FunctionChanges
@@ -108,7 +114,7 @@ class WorkerProcess:
     def is_running(self) -> bool:
         return self.process.returncode is None
 
-    async def ready(self, standing: Standing) -> None:
+    async def ready(self, standing: StandingRequests) -> None:
         """Waits until the worker serves, and tells it what operators have requested before.
 
         Raises WorkerFailed.
@@ -118,7 +124,7 @@ class WorkerProcess:
             if message == {"ready": True}:
                 self.serves = True
                 for action, argument in standing.requests():
-                    with suppress(NoSuchThing):  # a reload removed the cluster
+                    with suppress(NotFound):  # a reload removed the cluster
                         await self._request(action, argument)
         if message != {"ready": True}:
             await self.process.wait()
@@ -127,7 +133,7 @@ class WorkerProcess:
             )
 
     async def run_action(self, action: str, argument: str) -> Any:
-        """The worker's answer. Raises NoSuchThing, WorkerFailed."""
+        """The worker's answer. Raises NotFound, WorkerFailed."""
         async with self._turn:
             return await self._request(action, argument)
 
@@ -161,7 +167,7 @@ class WorkerProcess:
 
 def _answer(reply: dict[str, Any]) -> Any:
     if "missing" in reply:
-        raise NoSuchThing(reply["missing"])
+        raise NotFound(reply["missing"])
     if "failed" in reply:
         raise WorkerFailed(reply["failed"])
     return reply["answer"]
@@ -191,7 +197,7 @@ class Supervisor:
         self._workers: dict[int, WorkerProcess] = {}
         self._stopping = False
         self._reloads = 0
-        self._standing = Standing()
+        self._standing = StandingRequests()
         self._writes = WriteQueueServer()
         (folder / _COUNTERS).write_bytes(bytes(shared_size(size)))
         (folder / _THROTTLE).write_bytes(empty_throttle())
@@ -218,7 +224,7 @@ class Supervisor:
     async def run_action(self, action: str, argument: str = "") -> Any:
         """The merged answers of all workers; of one worker if all have the same answer.
 
-        Raises NoSuchThing, WorkerFailed.
+        Raises NotFound, WorkerFailed.
         """
         running = [worker for worker in self._workers.values() if worker.is_running]
         if action == EXPLAIN:
@@ -334,7 +340,7 @@ async def answer_supervisor(reader: asyncio.StreamReader, run_action: RunAction)
         reply: dict[str, Any] = {"id": request["id"]}
         try:
             reply["answer"] = await run_action(request["action"], request["argument"])
-        except NoSuchThing as error:
+        except NotFound as error:
             reply["missing"] = error.args[0]
         except CausewayError as error:
             reply["failed"] = str(error)

@@ -9,7 +9,7 @@ from conf.impersonation import may_impersonate
 from conf.logs.log_fields import extra
 from conf.settings.security.authentication import Identity
 from proxy.auth.impersonation.requested_user import requested_user
-from proxy.errors import NotYourself
+from proxy.errors import ImpersonationDenied
 from saslauth.name_services import addresses_of, groups_of
 
 _TIMEOUT = 10.0  # seconds for the name services
@@ -21,7 +21,7 @@ async def impersonated_user(
 ) -> str:
     """The user of the session that `user` opens: itself, or one that it may impersonate.
 
-    Raises NotYourself.
+    Raises ImpersonationDenied.
     """
     other = requested_user(user, configuration, do_as)
     if other == user:
@@ -41,5 +41,5 @@ async def impersonated_user(
     if not allowed:
         fields = extra(user=user, address=peer, blame=Blame.CLIENT.value)
         _log.warning("%r may not act as %r", user, other, extra=fields)
-        raise NotYourself(f"{user} may not act as {other!r}.")
+        raise ImpersonationDenied(f"{user} may not act as {other!r}.")
     return other

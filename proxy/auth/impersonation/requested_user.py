@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from conf.settings.names import canonical_name
 from proxy.auth.user_names import login_name, short_name
-from proxy.errors import NotYourself
+from proxy.errors import ImpersonationDenied
 from saslauth.errors import BadCredentials
 
 PROXY_USER = "hive.server2.proxy.user"
@@ -21,7 +21,7 @@ def without_proxy_user(configuration: Mapping[str, str]) -> dict[str, str]:
 def requested_user(user: str, configuration: Mapping[str, str], do_as: str | None) -> str:
     """The user that `user` wants to act as, or `user` itself. Does not check the permission.
 
-    Raises NotYourself for an invalid name, and for more than one name.
+    Raises ImpersonationDenied for an invalid name, and for more than one name.
     """
     requested = {value for key, value in configuration.items() if canonical_name(key) == PROXY_USER}
     requested |= {do_as} if do_as is not None else set()
@@ -31,13 +31,13 @@ def requested_user(user: str, configuration: Mapping[str, str], do_as: str | Non
     try:
         names = {short_name(login_name(each)) for each in requested}
     except BadCredentials as error:
-        raise NotYourself(f"{user} may not act as that: {error}.") from None
+        raise ImpersonationDenied(f"{user} may not act as that: {error}.") from None
     if len(names) > 1:
-        raise NotYourself(f"{user} may not act as several at once.")
+        raise ImpersonationDenied(f"{user} may not act as several at once.")
     return names.pop()
 
 
 def check_proxy_user(key: str, value: str, user: str) -> None:
-    """Raises NotYourself if this setting of a running session changes the session's user."""
+    """Raises ImpersonationDenied if this setting would change the user of an open session."""
     if canonical_name(key) == PROXY_USER and value.strip() != user:
-        raise NotYourself(f"{user} may not act as {value!r}.")
+        raise ImpersonationDenied(f"{user} may not act as {value!r}.")

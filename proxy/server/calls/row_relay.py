@@ -20,7 +20,7 @@ async def relay_rows(
 ) -> tuple[int, int | None]:
     """Carries the reply to a fetch: its bytes, and its rows where it says how many.
 
-    Raises ClusterLost, TooMany.
+    Raises ClusterLost, LimitReached.
     """
     begun, sent, rows = False, 0, None
 

@@ -26,7 +26,7 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 
 MAX_ENTRIES = 20_000
 MAX_TEXT = 32 << 20
@@ -69,9 +69,9 @@ class Journal:
         return len(self._entries)
 
     def room_for(self, sql: str) -> None:
-        """Raises TooMany when another statement that changes the session cannot be kept."""
+        """Raises LimitReached when another statement that changes the session cannot be kept."""
         if len(self._entries) >= MAX_ENTRIES or self._text + len(sql) > MAX_TEXT:
-            raise TooMany("The session changed itself too often to be carried further.")
+            raise LimitReached("The session changed itself too often to be carried further.")
 
     def reserve(self) -> int:
         """The place of a statement that begins now, should it succeed."""

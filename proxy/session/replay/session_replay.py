@@ -29,7 +29,7 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
-from proxy.errors import Failure, NotCarried, Rejected
+from proxy.errors import Failure, Rejected, StateNotRepeated
 from proxy.protocol.status import as_synchronous, is_metastore_lost, metastore_lost
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.journal import Entry, Journal
@@ -86,7 +86,7 @@ class SessionReplay:
         return failure
 
     async def catch_up(self) -> None:
-        """Applies what the session did elsewhere, in order. Raises NotCarried, StaleSession,
+        """Applies what the session did elsewhere, in order. Raises StateNotRepeated, StaleSession,
         ClusterLost, ClusterWithoutMetastore."""
         async with self._catching_up:
             while self._caught_up != self._journal.changes:
@@ -121,8 +121,8 @@ class SessionReplay:
             self._functions_at = self._functions.with_own(before)
 
     def check(self, statement: Known | Unknown) -> None:
-        """Before that runs. Raises NotCarried when it may use an object that could not be made
-        here."""
+        """Called before the statement runs. Raises StateNotRepeated if the statement may use an
+        object that could not be made here."""
         if isinstance(statement, Known) and isinstance(statement.changes, DropTemp):
             return
         names = tuple(self._lacking)
@@ -133,7 +133,7 @@ class SessionReplay:
         for name in names:
             reason = self._lacking.get(name)
             if reason is not None:
-                raise NotCarried(reason)
+                raise StateNotRepeated(reason)
 
     def lacks(self, effect: SessionEffect | None) -> bool:
         """Whether it drops what could not be made here: there is nothing to do."""
@@ -213,7 +213,7 @@ class SessionReplay:
             self.applied(entry.number, entry.effect)
             return
         if not entry.names:
-            raise NotCarried(reason)
+            raise StateNotRepeated(reason)
         await self._take_away(entry.names)
         is_assignment = isinstance(entry.effect, AssignVariables)
         for name in entry.names if is_assignment else entry.names[-1:]:
@@ -235,7 +235,7 @@ class SessionReplay:
                 for sql in dropping(name):
                     reason = await self._reason(sql)
                     if reason is not None:
-                        raise NotCarried(reason)
+                        raise StateNotRepeated(reason)
             self._is_gone(name)
 
     async def _repeat(self, entry: Entry) -> str | None:

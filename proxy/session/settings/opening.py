@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conf.settings.names import canonical_name
-from proxy.errors import NotUnderstoodCommand
+from proxy.errors import InvalidCommand
 
 _SET, _HIVECONF, _HIVEVAR = "set:", "hiveconf:", "hivevar:"
 _METASTORE = "metaconf:"  # no setting of Spark's session
@@ -29,7 +29,7 @@ def opened_configuration(configuration: Mapping[str, str]) -> Opened:
     """What the client's map sets.
 
     Of `set:x` and `set:hiveconf:x` the server would take any: the later one is kept. Raises
-    NotUnderstoodCommand where a setting's value has a `${..}`.
+    InvalidCommand where a setting's value has a `${..}`.
     """
     keys: dict[tuple[bool, str], str] = {}
     for key in configuration:
@@ -49,9 +49,7 @@ def opened_configuration(configuration: Mapping[str, str]) -> Opened:
         if "${" not in value:
             variables[name] = value
         elif "." in canonical_name(key):
-            raise NotUnderstoodCommand(
-                f"The setting {name} has a value with a variable: {value!r}."
-            )
+            raise InvalidCommand(f"The setting {name} has a value with a variable: {value!r}.")
         else:
             variables.pop(name, None)
             unclear.add(name)

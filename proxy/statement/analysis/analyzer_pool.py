@@ -23,7 +23,7 @@ from dialect.grammar import cluster_statements
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Analysis, Namespace, Needs
 from dialect.work import TooMuchWork, bounded
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.statement.analysis.analyzer_process import (
     Analyze,
     AnalyzerProcess,
@@ -101,7 +101,7 @@ class AnalyzerPool:
     async def analyse(
         self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
     ) -> Analysis:
-        """What `dialect.analyze.analyze` says of the statement. Raises TooMany."""
+        """What `dialect.analyze.analyze` says of the statement. Raises LimitReached."""
         if (unknown := too_long(sql)) is not None:
             return unknown
         if len(sql) <= SHORT_TEXT:
@@ -122,7 +122,7 @@ class AnalyzerPool:
             tables = {**tables, **more}
 
     async def command(self, sql: str, in_use: bool, client: Client) -> ClusterCommand | None:
-        """What `dialect.grammar.cluster_statements.parse` says of the statement. Raises TooMany."""
+        """The result of `dialect.grammar.cluster_statements.parse`. Raises LimitReached."""
         if not in_use or not cluster_statements.may_be_ours(sql) or too_long(sql):
             return None
         if len(sql) <= SHORT_TEXT:
@@ -181,7 +181,7 @@ class AnalyzerPool:
         bytes_of_user, in_all = _bytes((*own, new)), _bytes((*self._waiting, new))
         full = len(own) >= WAITING_OF_USER or len(self._waiting) >= WAITING
         if full or bytes_of_user > WAITING_BYTES // 2 or in_all > WAITING_BYTES:
-            raise TooMany("Too many statements wait for their analysis.")
+            raise LimitReached("Too many statements wait for their analysis.")
 
     def _assign(self) -> None:
         """Gives those that wait to the processes that are free."""

@@ -8,7 +8,7 @@ from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known, Namespace, Needs, Unknown
-from proxy.errors import Unsettled
+from proxy.errors import AnalysisUnstable
 from proxy.session.session import SessionState
 from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.metastore_access import Loader, Snapshot
@@ -36,7 +36,7 @@ class StatementAnalysis:
         await self._analyzers.close()
 
     async def command(self, sql: str, session: SessionState) -> ClusterCommand | None:
-        """The command of Causeway's own that the statement is, if it is one. Raises TooMany."""
+        """Causeway's own command if the statement is one, else None. Raises LimitReached."""
         return await self._analyzers.command(sql, session.topology.in_use, _client(session))
 
     async def analyse(self, sql: str, session: SessionState) -> Known | Unknown:
@@ -65,7 +65,7 @@ class StatementAnalysis:
                 return found
             asked = True
             await self._loader.load(found.tables)
-        raise Unsettled("The statement needs ever more tables to be understood.")
+        raise AnalysisUnstable("The statement needs ever more tables to be understood.")
 
     async def _reading_functions(self, found: Known | Unknown) -> frozenset[str]:
         """The permanent functions written in SQL that it calls and that may read tables."""

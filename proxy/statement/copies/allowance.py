@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from conf.formats import size_text
 from conf.settings.fetching import Fetching
 from proxy.counters import Counters
-from proxy.errors import FetchedEnough
+from proxy.errors import CopyQuotaExceeded
 from router.cures import CopyNeeded
 
 _UNIT = 1 << 20  # a counter has 32 bits: it counts mebibytes, each begun one
@@ -24,14 +24,16 @@ class Allowance:
     clock: Callable[[], float] = time.time
 
     def left(self, user: str, copy: CopyNeeded) -> int:
-        """How many bytes this copy may have. Raises FetchedEnough where it is known to have more,
-        or where none are left."""
+        """The number of bytes that this copy may have.
+
+        Raises CopyQuotaExceeded if none are left, or if the copy is known to have more.
+        """
         least = sys.maxsize
         for what, key, bound in self._bounded(user, copy):
             left = max(0, bound - self.counters.count(key) * _UNIT)
             if left == 0 or left < (copy.size or 0):
                 size = "what is missing" if copy.size is None else size_text(copy.size)
-                raise FetchedEnough(
+                raise CopyQuotaExceeded(
                     f"{size_text(left)} may still be copied {what} today, and {size} of"
                     f" {copy.table} would be copied to {copy.target}."
                 )

@@ -62,9 +62,9 @@ class Fetcher:
         """Makes the copies for a query of the user, one after the other, of at most `most` bytes in
         all. `tell` gets a line for each.
 
-        A copy that is being made for another query is waited for, and not counted. Raises
-        FetchedEnough and the copier's errors. When it is cancelled, a copy ends for which no other
-        query waits.
+        A copy that is being made for another query is waited for, and not counted. A cancelled call
+        ends its copy if no other query waits for that. Raises CopyQuotaExceeded and the copier's
+        errors.
         """
         for copy in copies:
             what = f"{_named(copy)} from {copy.source} to {copy.target}"

@@ -20,7 +20,7 @@ from dialect.grammar.cluster_statements import (
     ShowStatements,
     UseCluster,
 )
-from proxy.errors import NotUnderstoodCommand, UnknownCluster
+from proxy.errors import InvalidCommand, UnknownCluster
 from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.session.session import SessionState
 from proxy.statement.machine import commands as cmd
@@ -43,7 +43,7 @@ def begin(
 ) -> ResultTable | cmd.Call:
     """The result of a command that the session alone answers; for any other, the call that does.
 
-    Raises UnknownCluster, and NotUnderstoodCommand for a COPY of too many partitions, or where this
+    Raises UnknownCluster, and InvalidCommand for a COPY of too many partitions, or where this
     proxy makes no copies.
     """
     match command:
@@ -63,7 +63,7 @@ def begin(
             return cmd.ListCopies(command)
         case CopyTable() if can_copy:
             return copy(command)
-    raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
+    raise InvalidCommand("This proxy makes no copies: use `causeway copy`.")
 
 
 def use_cluster(session: SessionState, name: str) -> ResultTable:
@@ -82,10 +82,10 @@ def reset_cluster(session: SessionState) -> ResultTable:
 
 
 def copy(command: CopyTable) -> cmd.Call:
-    """Raises NotUnderstoodCommand for more than PARTITIONS_COPIED clauses."""
+    """Raises InvalidCommand for more than PARTITIONS_COPIED clauses."""
     count = len(command.partitions)
     if count > PARTITIONS_COPIED:
-        raise NotUnderstoodCommand(
+        raise InvalidCommand(
             f"COPY names {count:,} partitions, and one statement copies {PARTITIONS_COPIED:,} at"
             " most: name fewer keys, leave PARTITION out to copy the whole table, or use several"
             " statements."

@@ -12,7 +12,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown, UseDatabase
-from proxy.errors import ClusterLost, Rejected, Unsettled, refusal
+from proxy.errors import AnalysisUnstable, ClusterLost, Rejected, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.protocol.status import failure_of, is_cluster_stopped
@@ -232,7 +232,7 @@ class StatementMachine:
         if self._stopped or tables <= self._turn:
             return self._enter()
         if not self._retries.may_decide:
-            raise Unsettled("The tables of the statement keep changing.")
+            raise AnalysisUnstable("The tables of the statement keep changing.")
         self._turn = tables
         return [cmd.AwaitTurn(tables)]
 

@@ -10,7 +10,7 @@ from conf.errors import BadSetting
 from conf.names import ClusterName, TableRef
 from conf.settings.operating import Operating
 from conf.topology import Endpoint
-from proxy.errors import NoSuchThing, UnknownCluster
+from proxy.errors import NotFound, UnknownCluster
 from proxy.operations.metrics import text
 from tests.proxy.fakes import error_of, until
 from tests.proxy.running import Site, play, refusal, topology
@@ -63,7 +63,7 @@ def test_a_blocked_user_has_no_sessions_and_opens_none() -> None:
         assert site.admin.admission() == {"maintenance": None, "blocked": ["ANN"]}
         assert await site.admin.unblock("ann") == {"unblocked": 1}
         assert error_of(await client.open()) is None
-        with pytest.raises(NoSuchThing, match="'ann' is not blocked"):
+        with pytest.raises(NotFound, match="'ann' is not blocked"):
             await site.admin.unblock("ann")
 
     play(scenario)
@@ -187,7 +187,7 @@ def test_a_statement_is_explained_without_running_it() -> None:
         assert pinned["code"] == "CW105"
         own = await site.admin.run_action("explain", "sql=SHOW+CLUSTERS")
         assert (own["decision"], own["tables"]) == ("answer", [])
-        with pytest.raises(NoSuchThing):
+        with pytest.raises(NotFound):
             await site.admin.run_action("explain", "")
         with pytest.raises(UnknownCluster):
             await site.admin.run_action("explain", "sql=SELECT+1&cluster=north")

@@ -18,7 +18,7 @@ from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from proxy.administration.admin_server import AdminServer
 from proxy.administration.operator_tokens import caller_of
-from proxy.errors import NoSuchThing
+from proxy.errors import NotFound
 from tests.secret_files import private, readable
 
 TOKEN = "a-long-word"
@@ -39,7 +39,7 @@ def serving(
         if argument == "nobody":
             return {"killed": 0}
         if argument == "nowhere":
-            raise NoSuchThing("There is no cluster 'nowhere'.")
+            raise NotFound("There is no cluster 'nowhere'.")
         answers = {"samples": [("causeway_sessions", (), 3)], "health": {"status": "ok"}}
         return answers.get(action, {"done": action})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxy.errors import NoSuchThing
+from proxy.errors import NotFound
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
 from tests.proxy.fake_cluster import FakeCluster
@@ -63,7 +63,7 @@ def test_a_drained_cluster_is_refused_by_name_and_the_others_serve() -> None:
         await site.admin.resume("west")
         assert await client.rows("SELECT * FROM w") == 1
         for what in ("north", "127.0.0.1:1"):
-            with pytest.raises(NoSuchThing):
+            with pytest.raises(NotFound):
                 await site.admin.drain(what)
 
     play(scenario)

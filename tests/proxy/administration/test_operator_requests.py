@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxy.administration.operator_requests import Standing, merged
+from proxy.administration.operator_requests import StandingRequests, merged
 
 
 def endpoint(name: str, up: bool | None, connections: int, drained: bool = False) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def test_answers_are_merged(action: str, answers: list[Any], expected: object) -
 
 
 def test_a_worker_that_starts_learns_what_still_holds() -> None:
-    standing = Standing()
+    standing = StandingRequests()
     for action, argument in (
         ("drain", "east"),
         ("drain", "west"),

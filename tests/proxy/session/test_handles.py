@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.protocol.requests import Handle
 from proxy.session.handles import Registry, new_handle, no_such_operation, no_such_session
 
@@ -26,7 +26,7 @@ def test_a_users_items_are_counted() -> None:
     handles = [new_handle() for _ in range(3)]
     registry.add(handles[0], "ann", 0)
     registry.add(handles[1], "ann", 1)
-    with pytest.raises(TooMany, match="ann has 2 sessions open"):
+    with pytest.raises(LimitReached, match="ann has 2 sessions open"):
         registry.add(handles[2], "ann", 2)
     registry.add(handles[2], "bob", 2)
     registry.remove(handles[0])

@@ -7,7 +7,7 @@ import pytest
 from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint, Topology
-from proxy.errors import EndpointNotAllowed, NotUnderstoodCommand, UnknownCluster
+from proxy.errors import EndpointNotAllowed, InvalidCommand, UnknownCluster
 from proxy.session.own_settings import change, is_ours
 from proxy.session.session import SessionState
 
@@ -54,9 +54,9 @@ def test_one_of_a_clusters_endpoints_may_be_chosen_and_others_keep_theirs() -> N
         (clusters(east=("file:/e", "w:1")), EndpointNotAllowed),  # west's own: its data differs
         (clusters(east=("file:/other", "e:1")), EndpointNotAllowed),
         (clusters(east=("file:/e", "e:1"), north=("file:/n", "e:1")), UnknownCluster),
-        (clusters(west=("file:/w", "w:1")), NotUnderstoodCommand),  # the default has to stay
-        ("{", NotUnderstoodCommand),
-        ('{"east": {"FileSystem": "file:/e"}}', NotUnderstoodCommand),
+        (clusters(west=("file:/w", "w:1")), InvalidCommand),  # the default has to stay
+        ("{", InvalidCommand),
+        ('{"east": {"FileSystem": "file:/e"}}', InvalidCommand),
     ],
 )
 def test_anything_else_is_refused_and_changes_nothing(
@@ -75,7 +75,7 @@ def test_default_cluster_and_whether_it_is_used() -> None:
     assert (ours.topology.use_default, ours.topology.default) == (True, WEST)
     with pytest.raises(UnknownCluster):
         change(ours, "hive.default.cluster.name", "north")
-    with pytest.raises(NotUnderstoodCommand):
+    with pytest.raises(InvalidCommand):
         change(ours, "hive.use.default.cluster", "maybe")
 
 
@@ -85,6 +85,6 @@ def test_the_priority_of_a_sessions_statements() -> None:
         change(ours, "Causeway.Priority", f" {value} ")
         assert ours.priority == int(value)
     for value in ("", "high", "101", "-101", "1.5", "٣", "9999999999"):
-        with pytest.raises(NotUnderstoodCommand, match="from -100 to 100"):
+        with pytest.raises(InvalidCommand, match="from -100 to 100"):
             change(ours, "causeway.priority", value)
     assert ours.priority == 7

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.session.quota import Bounds, Quota
 
 
@@ -18,7 +18,7 @@ def test_each_bound(bounds: Bounds, refused: tuple[str, str], taken: tuple[str, 
     quota = Quota("sessions", bounds)
     quota.take("ann", "a")
     quota.take("ann", "a")
-    with pytest.raises(TooMany, match=r"has 2 sessions, which is the limit"):
+    with pytest.raises(LimitReached, match=r"has 2 sessions, which is the limit"):
         quota.take(*refused)
     quota.take(*taken)
     assert len(quota) == 3
@@ -35,7 +35,7 @@ def test_without_bounds_and_nothing_left_behind() -> None:
     assert len(quota) == 0
     quota.bounds = Bounds(address=1)
     quota.take("ann", "a")
-    with pytest.raises(TooMany, match="The address a has 1"):
+    with pytest.raises(LimitReached, match="The address a has 1"):
         quota.take("bob", "a")
 
 
@@ -43,7 +43,7 @@ def test_all_together() -> None:
     quota = Quota("connections", Bounds(all=2))
     quota.take("ann", "a")
     quota.take("bob", "b")
-    with pytest.raises(TooMany, match="Causeway has 2 connections, which is the limit"):
+    with pytest.raises(LimitReached, match="Causeway has 2 connections, which is the limit"):
         quota.take("cid", "c")
     quota.give_back("ann", "a")
     quota.take("cid", "c")
@@ -54,5 +54,5 @@ def test_a_bound_of_the_users_own(bound: int, own: int, limit: int) -> None:
     quota = Quota("statements", Bounds(user=bound))
     for _ in range(limit):
         quota.take("ann", "a", own)
-    with pytest.raises(TooMany, match=f"The user ann has {limit} statements"):
+    with pytest.raises(LimitReached, match=f"The user ann has {limit} statements"):
         quota.take("ann", "a", own)

@@ -23,7 +23,7 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
-from proxy.errors import ChecksPassedBy, Failure, NotUnderstoodCommand, NotYourself, TooLarge
+from proxy.errors import ChecksBypassed, Failure, ImpersonationDenied, InvalidCommand, TooLarge
 from proxy.session.replay.objects import after_error
 from proxy.session.session import SessionState
 from router.request import Bound
@@ -154,10 +154,10 @@ def test_clusters_do_not_hear_whom_the_client_names(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["hive.server2.proxy.user", "hiveconf:hive.server2.proxy.user"])
 def test_nobody_becomes_another(key: str) -> None:
-    with pytest.raises(NotYourself):
+    with pytest.raises(ImpersonationDenied):
         opened().check(SetVariable(key, "zed"), "SET ..")
     opened().check(SetVariable(key, "ann"), "SET ..")
-    with pytest.raises(NotYourself):
+    with pytest.raises(ImpersonationDenied):
         opened().overlay({key: "zed"})
     assert opened().overlay({key: "ann", "a": "b"}) == {"a": "b"}
 
@@ -167,7 +167,7 @@ PASSING_BY = "spark.sql.hive.manageFilesourcePartitions"
 
 @pytest.mark.parametrize("prefix", ["", "set:hiveconf:", "set:"])
 def test_nobody_opens_a_session_that_passes_partitions_by(prefix: str) -> None:
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, TOPOLOGY)
     SessionState.opened("ann", 5, {prefix + PASSING_BY: "true"}, TOPOLOGY)
     SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, Topology())
@@ -175,7 +175,7 @@ def test_nobody_opens_a_session_that_passes_partitions_by(prefix: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "hivevar:", "hiveconf:", "spark:", "Hivevar: hiveconf:"])
 def test_nobody_passes_partitions_by_later(prefix: str) -> None:
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
     opened().check(SetVariable(prefix + PASSING_BY, "true"), "SET ..")
 
@@ -183,9 +183,9 @@ def test_nobody_passes_partitions_by_later(prefix: str) -> None:
 @pytest.mark.parametrize("name", ["enabled", "enabledTentatively", "dualRunWithLegacy"])
 def test_nobody_has_spark_analyse_without_the_guard(name: str) -> None:
     key = f"spark.sql.analyzer.singlePassResolver.{name}"
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         opened().check(SetVariable(key, "true"), "SET ..")
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         SessionState.opened("ann", 5, {f"set:hiveconf:{key}": "true"}, TOPOLOGY)
     opened().check(SetVariable(key, "false"), "SET ..")
 
@@ -225,9 +225,9 @@ def test_what_a_session_chose_stays_chosen_as_far_as_it_is_there() -> None:
 
 @pytest.mark.parametrize("prefix", ["hivevar:", "hiveconf:", "set:hivevar:", " ", "`"])
 def test_a_prefix_does_not_let_a_setting_pass_partitions_by(prefix: str) -> None:
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, TOPOLOGY)
 
 
@@ -257,7 +257,7 @@ def test_a_variable_made_of_variables_is_not_known() -> None:
     assert state.namespace().unclear == {"x"}
     took(state, ResetVariables("x"))
     assert not state.namespace().unclear
-    with pytest.raises(NotUnderstoodCommand):
+    with pytest.raises(InvalidCommand):
         SessionState.opened("ann", 5, {"set:hivevar:spark.sql.x": "${y}"}, TOPOLOGY)
 
 
@@ -272,7 +272,7 @@ def test_reset_takes_a_name_as_it_is_written() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "hivevar:", "set:hiveconf:", "`", " HiveVar: "])
 def test_a_statements_own_settings_do_not_pass_partitions_by(prefix: str) -> None:
-    with pytest.raises(ChecksPassedBy):
+    with pytest.raises(ChecksBypassed):
         opened().overlay({prefix + PASSING_BY.upper(): "false"})
     opened().overlay({prefix + PASSING_BY: "TRUE"})
 

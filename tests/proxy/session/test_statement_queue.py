@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.session.statement_queue import StatementQueue, Waiter
 
 
@@ -70,7 +70,7 @@ def test_the_first_session_that_gives_up_does_not_keep_its_turn() -> None:
 def test_users_have_queues_of_their_own_that_are_bounded() -> None:
     queue = StatementQueue()
     waiting(queue, "a", "b")
-    with pytest.raises(TooMany, match="2 statements of the user ann wait"):
+    with pytest.raises(LimitReached, match="2 statements of the user ann wait"):
         queue.enter(Waiter("ann", "c"), 2)
     (other,) = waiting(queue, "a", user="bob")
     assert queue.ahead(other) == 0

@@ -8,7 +8,7 @@ import uvloop
 
 from conf.names import ClusterName
 from conf.topology import Cluster
-from proxy.errors import ClusterDown, TooMany
+from proxy.errors import ClusterDown, LimitReached
 from proxy.limits import Limits
 from proxy.protocol.types import NEWEST_PROTOCOL
 from proxy.upstream.health_runner import check_all
@@ -111,7 +111,7 @@ def test_sessions_are_opened_in_the_order_in_which_they_were_asked_for() -> None
 def test_a_full_queue_refuses_by_name() -> None:
     async def scenario(world: World) -> None:
         opened = await world.open_many(10)
-        refused = [each for each in opened if isinstance(each, TooMany)]
+        refused = [each for each in opened if isinstance(each, LimitReached)]
         assert len(refused) == 3
         assert "Cluster east has all the connections that it can serve." in str(refused[0])
 
@@ -122,7 +122,9 @@ def test_a_session_that_waits_too_long_is_refused_by_name() -> None:
     async def scenario() -> None:
         queue = OpeningQueue(1)
         async with queue.turn(ClusterName("east"), 1.0):
-            with pytest.raises(TooMany, match=r"Cluster east opens too many .* waited 0\.01 s"):
+            with pytest.raises(
+                LimitReached, match=r"Cluster east opens too many .* waited 0\.01 s"
+            ):
                 async with queue.turn(ClusterName("east"), 0.01):
                     pass
         async with queue.turn(ClusterName("east"), 0.01) as has_waited:

@@ -8,7 +8,7 @@ import uvloop
 
 from conf.topology import Cluster, Endpoint
 from proxy.counters import LocalCounters
-from proxy.errors import ClusterDown, TooMany
+from proxy.errors import ClusterDown, LimitReached
 from proxy.limits import Limits
 from proxy.upstream.health_runner import check_all
 from proxy.upstream.upstream_connection import UpstreamConnection
@@ -71,7 +71,7 @@ def test_a_connection_that_failed_is_not_used_again() -> None:
 def test_idle_connections_make_room_and_are_swept() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         async with pool.borrow(EAST, fake.endpoint, "ann"):
-            with pytest.raises(TooMany):
+            with pytest.raises(LimitReached):
                 async with pool.borrow(EAST, fake.endpoint, "bob"):
                     pass
         pool.sweep()
@@ -118,7 +118,7 @@ def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
         unreachable = Endpoint("127.0.0.1", 1)
         cluster = Cluster(EAST, "file:/e", (fake.endpoint, unreachable))
         await connect(pool, cluster)
-        with pytest.raises(TooMany):
+        with pytest.raises(LimitReached):
             await connect(pool, cluster)
 
     with_lines(use, Limits(endpoint_connections=1))

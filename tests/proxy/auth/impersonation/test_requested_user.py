@@ -7,7 +7,7 @@ from proxy.auth.impersonation.requested_user import (
     requested_user,
     without_proxy_user,
 )
-from proxy.errors import NotYourself
+from proxy.errors import ImpersonationDenied
 
 KEYS = [
     "hive.server2.proxy.user",
@@ -26,7 +26,7 @@ def test_every_spelling_of_the_setting_is_found_and_removed(key: str) -> None:
     assert requested_user("ann", {key: "zed"}, None) == "zed"
     assert requested_user("ann", {key: "ann"}, None) == "ann"
     assert without_proxy_user({key: "zed", "set:hivevar:x": "1"}) == {"set:hivevar:x": "1"}
-    with pytest.raises(NotYourself):
+    with pytest.raises(ImpersonationDenied):
         check_proxy_user(key, "zed", "ann")
     check_proxy_user(key, "ann", "ann")
 
@@ -36,13 +36,13 @@ def test_do_as_and_configuration_have_to_agree() -> None:
     assert requested_user("hue", {KEYS[0]: "zed"}, "zed") == "zed"
     assert requested_user("hue", {KEYS[0]: "zed@R"}, "zed") == "zed"
     assert requested_user("hue", {KEYS[0]: "hue"}, "zed") == "zed"
-    with pytest.raises(NotYourself):
+    with pytest.raises(ImpersonationDenied):
         requested_user("hue", {KEYS[0]: "ann"}, "zed")
-    with pytest.raises(NotYourself):
+    with pytest.raises(ImpersonationDenied):
         requested_user("hue", {KEYS[0]: "ann", KEYS[3]: "zed"}, None)
 
 
 @pytest.mark.parametrize("name", ["", " ", "zed ", "z\0d", "z\nd"])
 def test_invalid_names_are_refused(name: str) -> None:
-    with pytest.raises(NotYourself):
+    with pytest.raises(ImpersonationDenied):
         requested_user("hue", {KEYS[0]: name}, None)

@@ -14,7 +14,7 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.session.replay import journal as module
 from proxy.session.replay.journal import Journal
 
@@ -102,7 +102,7 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(2):
         journal.room_for("VIEW")
         keep(journal, f"VIEW {number}", VIEW)
-    with pytest.raises(TooMany):
+    with pytest.raises(LimitReached):
         journal.room_for("VIEW")
 
 
@@ -112,5 +112,5 @@ def test_its_text_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         journal.room_for("SET a=1")
         keep(journal, f"SET a={number % 10}", SetVariable("a", str(number)))
-    with pytest.raises(TooMany):
+    with pytest.raises(LimitReached):
         journal.room_for("SET abcd=1")

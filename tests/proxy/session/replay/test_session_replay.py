@@ -22,7 +22,7 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import ClusterWithoutMetastore, Failure, NotCarried
+from proxy.errors import ClusterWithoutMetastore, Failure, StateNotRepeated
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.replay.journal import Journal
 from proxy.session.replay.session_replay import SessionReplay, StaleSession
@@ -101,7 +101,7 @@ def test_an_object_that_cannot_be_made_is_missed_by_its_users() -> None:
             Known("select", temps=("w",)),
             Known("metadata_read", lists_temps=True),
         ):
-            with pytest.raises(NotCarried, match="no such path"):
+            with pytest.raises(StateNotRepeated, match="no such path"):
                 cluster.replay.check(statement)
         drop = Known("drop", temps=("w",), effect=DropTemp("w"))
         cluster.replay.check(drop)
@@ -129,7 +129,7 @@ def test_a_setting_that_cannot_be_repeated_keeps_the_session_out() -> None:
     async def scenario() -> None:
         cluster = Cluster(fails={"SET a=1": Failure("no")})
         cluster.record("SET a=1", SetVariable("a", "1"))
-        with pytest.raises(NotCarried):
+        with pytest.raises(StateNotRepeated):
             await cluster.replay.catch_up()
 
     play(scenario())
@@ -148,7 +148,7 @@ def test_only_a_global_view_of_ours_may_be_there_already() -> None:
         other = Cluster(fails={"GLOBAL": there})
         other.record("GLOBAL", GLOBAL)
         await other.replay.catch_up()
-        with pytest.raises(NotCarried):
+        with pytest.raises(StateNotRepeated):
             other.replay.check(Known("select", temps=("global_temp.g",)))
 
     play(scenario())
@@ -267,7 +267,7 @@ def test_a_computed_value_is_lost_with_its_session() -> None:
     cluster.record("SET VAR x = 2", ASSIGNED, EAST)
     play(cluster.replay.catch_up())
     assert cluster.ran == ["DECLARE x = 1", DROP_X]
-    with pytest.raises(NotCarried, match="that had the value of x is closed"):
+    with pytest.raises(StateNotRepeated, match="that had the value of x is closed"):
         cluster.replay.check(Known("select", temps=(X,)))
     cluster.replay.check(Known("metadata_read", lists_temps=True))
     cluster.record("DECLARE OR REPLACE x = 3", DECLARED)
@@ -282,5 +282,5 @@ def test_a_cluster_that_does_not_know_variables_runs_what_does_not_use_them() ->
     play(cluster.replay.catch_up())
     assert cluster.ran == ["DECLARE x = 1"]
     cluster.replay.check(Known("select"))
-    with pytest.raises(NotCarried, match="cannot repeat 'DECLARE x = 1'"):
+    with pytest.raises(StateNotRepeated, match="cannot repeat 'DECLARE x = 1'"):
         cluster.replay.check(Known("select", temps=(X,)))

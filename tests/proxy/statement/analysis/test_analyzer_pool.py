@@ -10,7 +10,7 @@ from conf.catalog.tables import TableInfo, TableKind
 from conf.names import TableRef
 from dialect.grammar.cluster_statements import ExplainCluster, UseCluster
 from dialect.statement import Known, Namespace, Needs
-from proxy.errors import TooMany
+from proxy.errors import LimitReached
 from proxy.statement.analysis import analyzer_pool
 from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client, Usage
 from proxy.statement.analysis.analyzer_process import (
@@ -215,11 +215,11 @@ def test_only_so_many_may_wait_of_a_user_and_of_all(monkeypatch: pytest.MonkeyPa
         for number in range(4):
             _begin(pool, LONG.format(number), EVE)
         await _settled()
-        with pytest.raises(TooMany):
+        with pytest.raises(LimitReached):
             await pool.analyse(LONG.format(4), NAMESPACE, CATALOG, EVE)
         _begin(pool, LONG.format("ann"), ANN)
         await _settled()
-        with pytest.raises(TooMany):
+        with pytest.raises(LimitReached):
             await pool.analyse(LONG.format("bob"), NAMESPACE, CATALOG, BOB)
         fakes.gate.set()
 

@@ -11,7 +11,7 @@ from cli.errors import CopyFailed
 from conf.names import ClusterName, TableRef
 from conf.settings.fetching import Fetching
 from proxy.counters import LocalCounters
-from proxy.errors import FetchedEnough
+from proxy.errors import CopyQuotaExceeded
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.fetcher import Fetcher
 from router.cures import CopyNeeded
@@ -136,11 +136,13 @@ def test_a_user_has_a_number_of_bytes_copied_a_day() -> None:
     async def scenario(world: World) -> None:
         world.copier.ends.set()
         await world.ask()
-        with pytest.raises(FetchedEnough, match=r"2\.1 MB may still be copied for user ann today"):
+        with pytest.raises(
+            CopyQuotaExceeded, match=r"2\.1 MB may still be copied for user ann today"
+        ):
             await world.ask()  # 3 MiB are known to be needed
         await world.ask(USERS)
         assert world.copier.bounds[-1] == (2 * MIB, 60.0, MIB)
-        with pytest.raises(FetchedEnough, match="0 bytes may still be copied for user ann"):
+        with pytest.raises(CopyQuotaExceeded, match="0 bytes may still be copied for user ann"):
             await world.ask(USERS)
         await world.ask(user="bob")
         world.day += 1
@@ -153,7 +155,7 @@ def test_a_link_carries_a_number_of_bytes_a_day() -> None:
     async def scenario(world: World) -> None:
         world.copier.ends.set()
         await world.ask()
-        with pytest.raises(FetchedEnough, match="from west to east"):
+        with pytest.raises(CopyQuotaExceeded, match="from west to east"):
             await world.ask(user="bob")
         await world.ask(replace(VISITS, source=EAST, target=WEST))
 

@@ -10,7 +10,7 @@ from conf.placement import Copy, Placement
 from conf.topology import Cluster, Endpoint, Topology
 from conf.write_ids import new_id, with_time
 from dialect.grammar.cluster_statements import CopyTable
-from proxy.errors import NotUnderstoodCommand, UnknownCluster
+from proxy.errors import InvalidCommand, UnknownCluster
 from proxy.session.session import SessionState
 from proxy.statement.machine import cluster_commands as commands
 from proxy.statement.machine.commands import Copy as CopyCall
@@ -124,5 +124,5 @@ def test_a_copy_names_a_thousand_partitions_at_most() -> None:
     days = tuple((("ds", str(day)),) for day in range(1_001))
     most, more = (CopyTable("d", "t", some, "west", "east") for some in (days[1:], days))
     assert commands.begin(most, session, lambda _: None, can_copy=True) == CopyCall(most)
-    with pytest.raises(NotUnderstoodCommand, match=r"1,001 partitions.* 1,000 at most"):
+    with pytest.raises(InvalidCommand, match=r"1,001 partitions.* 1,000 at most"):
         commands.begin(more, session, lambda _: None, can_copy=True)

@@ -6,7 +6,7 @@ import pytest
 
 from conf.names import TableRef
 from dialect.statement import Known
-from proxy.errors import Rejected, TableBusy, Unsettled
+from proxy.errors import AnalysisUnstable, Rejected, TableBusy
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
@@ -149,7 +149,7 @@ def test_a_write_whose_tables_are_others_after_the_wait_waits_for_these() -> Non
     book = queued() >> TurnCame(waited=True) << cmd.Route(None)
     book = book >> routed(WRITE, in_turn=other) << cmd.AwaitTurn(other)
     book = book >> TurnCame(waited=True) << cmd.Route(None) >> routed(WRITE, in_turn=TURN)
-    changing = Unsettled("The tables of the statement keep changing.")
+    changing = AnalysisUnstable("The tables of the statement keep changing.")
     assert (book << error(changing) << cmd.Report()).is_over
 
 
