@@ -35,7 +35,7 @@ from pipeline.copy.plan import plan_copy
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Candidate, Policy, plan_retention
+from pipeline.retention.plan import Candidate, RetentionPolicy, plan_retention
 from pipeline.spark.jar import guard_jar
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
@@ -192,7 +192,7 @@ def retention(count: int = 100_000) -> None:
         for hour in range(count // 2)
         for region in ("us", "in")
     ]
-    policy = Policy(TableRef("db", "t"), dating, timedelta(days=30))
+    policy = RetentionPolicy(TableRef("db", "t"), dating, timedelta(days=30))
     taken = seconds(lambda: plan_retention(policy, [Candidate(name) for name in names], now))
     print(f"planning retention over {count} partitions: {taken:.2f} s")
 

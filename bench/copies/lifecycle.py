@@ -27,8 +27,8 @@ from pipeline.processes.commands import Programs
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.server import SchedulerServer
 from pipeline.scheduler.store.store import Store
 from pipeline.spark.session import open_session
@@ -97,7 +97,7 @@ class Bench:
         with SchedulerServer(self.store, self.actions, SetClock(now), "bench") as server:
             return seconds(lambda: server.until_idle(patience=7200))
 
-    def ended(self, name: str, action: Action) -> list[State]:
+    def ended(self, name: str, action: InstanceAction) -> list[InstanceState]:
         found = self.store.instances(EntityKey(Kind.FEED, name))
         return [each.state for each in found if each.key.schedule.action is action]
 
@@ -123,7 +123,7 @@ class Bench:
         self.schedule("copied", START)
         self.serve(START + (warm - 1) * HOUR)
         taken = self.serve(now)
-        check(self.ended("copied", Action.REPLICATE), count + warm)
+        check(self.ended("copied", InstanceAction.REPLICATE), count + warm)
         rate = count / taken
         print(f"replication of {count} partitions: {taken:.1f} s, {rate:.1f} a second (target 10)")
 
@@ -134,7 +134,7 @@ class Bench:
         self.submit(feed("old", OLD, cluster, 1), now)
         self.schedule("old", now)
         taken = self.serve(now)
-        check(self.ended("old", Action.EVICT), 1)
+        check(self.ended("old", InstanceAction.EVICT), 1)
         left = self.client.get_partition_names(OLD)
         assert left == [], f"{len(left)} partitions are left"
         print(f"eviction of {count} partitions: {taken:.1f} s (target 60 for 10,000)")
@@ -170,8 +170,8 @@ def feed(name: str, table: TableRef, clusters: str, together: int) -> str:
     )
 
 
-def check(states: Sequence[State], count: int) -> None:
-    assert list(states) == [State.SUCCEEDED] * count, states
+def check(states: Sequence[InstanceState], count: int) -> None:
+    assert list(states) == [InstanceState.SUCCEEDED] * count, states
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from pipeline.falcon.documents import document, tree
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.errors import BadDocument, BadExpression, Problem
+from pipeline.falcon.errors import BadDocument, BadExpression, DocumentProblem
 from pipeline.falcon.warnings import warnings_of
 from pipeline.scheduler import entity_service
 
@@ -117,7 +117,7 @@ def _read(path: Path, args: argparse.Namespace) -> bytes:
             data = file.read(tree.MAX_BYTES + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
-        raise BadDocument((Problem(1, "document", reason),), str(path)) from None
+        raise BadDocument((DocumentProblem(1, "document", reason),), str(path)) from None
     return document.substitute(data, values)
 
 
@@ -127,7 +127,7 @@ def _run_validate(args: argparse.Namespace) -> int:
     status = 0
     for path, found in documents.items():
         if isinstance(found, BadDocument):
-            problems: tuple[Problem, ...] = found.problems
+            problems: tuple[DocumentProblem, ...] = found.problems
         else:
             problems = rules.alone(found)
             if entity_set is not None:
@@ -158,7 +158,7 @@ def _world(args: argparse.Namespace, found: Iterable[object]) -> EntitySet:
     return EntitySet.of(entities.values())
 
 
-def _tell(path: Path, problems: tuple[Problem, ...], every: bool) -> int:
+def _tell(path: Path, problems: tuple[DocumentProblem, ...], every: bool) -> int:
     if not problems:
         print(f"{path}: valid")
         return 0

@@ -33,8 +33,8 @@ from pipeline.falcon.entities.process import Process
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.errors import UnknownEntity
-from pipeline.scheduler.instances.instance import Action, Instance
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.instances.work_records import OnChange, no_record
 from pipeline.scheduler.store.store import Store
 
@@ -60,13 +60,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         command.add_argument("--start", type=time_option, metavar="TIME", help="first time")
         command.add_argument("--end", type=time_option, metavar="TIME", help="end, exclusive")
         command.add_argument(
-            "--action", choices=[each.value for each in Action], help="only instances of this work"
+            "--action",
+            choices=[each.value for each in InstanceAction],
+            help="only instances of this work",
         )
         if name in ("list", "summary"):
             command.add_argument(
                 "--state",
                 action="append",
-                choices=[each.value for each in State],
+                choices=[each.value for each in InstanceState],
                 help="only this state; can be repeated",
             )
             command.add_argument("--planned", action="store_true", help="also future instances")
@@ -89,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(args: argparse.Namespace, store: Store) -> list[Instance]:
-    states = [State(each) for each in getattr(args, "state", None) or ()]
+    states = [InstanceState(each) for each in getattr(args, "state", None) or ()]
     found = store.instances(key_of(args), args.start, _end(args), states)
     wanted = args.action
     return [each for each in found if wanted in (None, each.key.schedule.action.value)]
@@ -103,12 +105,14 @@ def _end(args: argparse.Namespace) -> datetime | None:
     return end
 
 
-def _planned(args: argparse.Namespace, store: Store) -> Iterator[tuple[Action, str, datetime]]:
+def _planned(
+    args: argparse.Namespace, store: Store
+) -> Iterator[tuple[InstanceAction, str, datetime]]:
     """Instances of the schedules that are still to come: (action, cluster, nominal time)."""
     catalog, key = entity_service.read_catalog(store), key_of(args)
     for schedule in entity_service.schedules_of(catalog, key, now_of(args)):
         action = schedule.key.action
-        if action is Action.EVICT or args.action not in (None, action.value):
+        if action is InstanceAction.EVICT or args.action not in (None, action.value):
             continue
         first = store.situation(schedule.key, limit=0).created_until or schedule.calendar.at(0)
         start = max(first, args.start) if args.start else first
@@ -161,7 +165,7 @@ def _facts(one: Instance) -> dict[str, object]:
 
 
 def _run_status(args: argparse.Namespace, store: Store) -> int:
-    quiet = (State.SUCCEEDED, State.SKIPPED)
+    quiet = (InstanceState.SUCCEEDED, InstanceState.SKIPPED)
     for each in _chosen(args, store):
         if args.start is not None or each.state not in quiet:
             print(_line(each))
@@ -211,7 +215,7 @@ def _run_rerun(args: argparse.Namespace, store: Store) -> int:
         if each not in eligible:
             why = "open" if each.state.open else "SUCCEEDED: --force runs it again"
             print(f"{each.key}: not rerun, it is {why}", file=sys.stderr)
-    return _change(args, store, eligible, Event.RERUN, len(rows))
+    return _change(args, store, eligible, InstanceEvent.RERUN, len(rows))
 
 
 def _run_open(args: argparse.Namespace, store: Store) -> int:
@@ -229,7 +233,7 @@ def _owned_range(args: argparse.Namespace, store: Store) -> list[Instance]:
 
 
 def _change(
-    args: argparse.Namespace, store: Store, rows: list[Instance], event: Event, asked: int
+    args: argparse.Namespace, store: Store, rows: list[Instance], event: InstanceEvent, asked: int
 ) -> int:
     done, refused = entity_service.change_instances(store, rows, event, now_of(args), args.user)
     for each in done:
@@ -255,7 +259,11 @@ def _run_logs(args: argparse.Namespace, store: Store) -> int:
     return 0
 
 
-_OPEN_EVENTS = {"kill": Event.KILL, "suspend": Event.SUSPEND, "resume": Event.RESUME}
+_OPEN_EVENTS = {
+    "kill": InstanceEvent.KILL,
+    "suspend": InstanceEvent.SUSPEND,
+    "resume": InstanceEvent.RESUME,
+}
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Store], int]] = {
     "list": _run_list,
     "status": _run_status,

@@ -56,9 +56,9 @@ from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.eviction_plans import eviction_plans
 from pipeline.scheduler.instances import plan as planning
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.plan import Create, Look, Run, Step
+from pipeline.scheduler.instances.plan import CheckInputs, CreateInstances, StartRun, Step
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from proxy.operations.audit.audit_events import ApiCaller
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _serve(args: argparse.Namespace) -> int:
     os.environ["HADOOP_USER_NAME"] = args.user
     logging.basicConfig(level=logging.WARNING, handlers=[_Logged()])
     name = f"{socket.gethostname()}:{os.getpid()}"
-    limits = Limits(max(1, args.workers), args.lease, args.poll, args.user)
+    limits = SchedulerOptions(max(1, args.workers), args.lease, args.poll, args.user)
     stop = threading.Event()
     for each in _STOP:
         signal.signal(each, lambda *_: stop.set())
@@ -375,15 +375,15 @@ def _no_files() -> "Files":
 
 def _words(step: Step) -> str:
     match step:
-        case Create():
+        case CreateInstances():
             first, last = step.nominals[0], step.nominals[-1]
             span = f"{format_time(first)} .. {format_time(last)}"
             skipped = f", {len(step.skipped)} skipped" if step.skipped else ""
             return f"create {len(step.nominals)} of {step.schedule.key}: {span}{skipped}"
-        case Look():
+        case CheckInputs():
             return f"look   {step.instance.key}: {len(step.needs)} inputs"
         case Change():
             return f"change {step.before.key}: {step.what} {step.message}".rstrip()
-        case Run():
+        case StartRun():
             others = f" and {len(step.claims) - 1} others" if len(step.claims) > 1 else ""
             return f"run    {step.claims[0].before.key}{others}"

@@ -17,7 +17,7 @@ from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entities.process import Engine
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.catalog_service import CatalogService, load_catalog_service
 from pipeline.scheduler.clock import SystemClock
@@ -119,7 +119,7 @@ def add_pig_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
+def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[DocumentProblem]:
     """Problems with the entity's tables. Raises CannotSchedule if a metastore does not answer."""
     try:
         return tuple(tables.against(entity, entity_set, user, catalog_service()))
@@ -127,7 +127,7 @@ def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem
         raise CannotSchedule(f"{entity.key}: its metastore cannot be asked: {error}") from error
 
 
-def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
+def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[DocumentProblem]:
     """Problems with the entity's tables, or none if a metastore does not answer: scheduling
     checks again."""
     try:

@@ -10,7 +10,7 @@ from pipeline.falcon import rules
 from pipeline.falcon.documents import document, tree
 from pipeline.falcon.entities.identity import Kind
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.errors import BadDocument, DocumentProblem
 from pipeline.falcon.warnings import warnings_of
 
 Values = Mapping[str, str]
@@ -31,8 +31,8 @@ class Field:
 class Judgement:
     """What is wrong with a document, and what may surprise its author, by line."""
 
-    problems: tuple[Problem, ...]
-    warnings: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...]
+    warnings: tuple[DocumentProblem, ...] = ()
 
 
 Groups = tuple[tuple[str, tuple[Field, ...]], ...]
@@ -178,7 +178,8 @@ def judge(text: str, others: EntitySet, now: datetime) -> Judgement:
     """The problems of a document among the entities that are submitted."""
     data = text.encode()
     if len(data) > tree.MAX_BYTES:
-        return Judgement((Problem(1, "document", f"is longer than {tree.MAX_BYTES} bytes"),))
+        reason = f"is longer than {tree.MAX_BYTES} bytes"
+        return Judgement((DocumentProblem(1, "document", reason),))
     try:
         entity = document.read(data)
     except BadDocument as error:

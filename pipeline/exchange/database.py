@@ -21,7 +21,7 @@ _JDBC = "org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions"
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class JdbcDatabase:
     """A database behind an interface of a datasource. The password is in no text of it."""
 
     session: SparkSession
@@ -29,7 +29,7 @@ class Database:
     password: str = field(repr=False)
 
     @classmethod
-    def open(cls, session: SparkSession, interface: DatasourceInterface) -> "Database":
+    def open(cls, session: SparkSession, interface: DatasourceInterface) -> "JdbcDatabase":
         """Loads the driver, and reads the password. Raises ActionFailed."""
         found = cls(session, interface, _password(interface))
         loader = session._jsparkSession.sessionState().resourceLoader()

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 
 from pipeline.errors import ActionFailed
 from pipeline.exchange import rows as shapes
-from pipeline.exchange.database import Database, stopped_on_loss
+from pipeline.exchange.database import JdbcDatabase, stopped_on_loss
 from pipeline.exchange.rows import Columns
 from pipeline.exchange.sql import Merge, Window
 from pipeline.falcon.entities.datasource import DatasourceInterface
@@ -37,7 +37,7 @@ def import_rows(
     """Writes the rows of an instance into a new directory, in a format of Spark, and returns their
     number. `columns` are those of the feed's table; None: as they are. Raises ActionFailed.
     """
-    database = Database.open(session, run.interface)
+    database = JdbcDatabase.open(session, run.interface)
     with database.errors(), stopped_on_loss(session, lease):
         found = shapes.chosen(
             _selected(database, run), run.exchange.includes, run.exchange.excludes
@@ -49,7 +49,7 @@ def import_rows(
         return session.read.format(form).load(location).count()
 
 
-def _selected(database: Database, run: ExchangeRun) -> DataFrame:
+def _selected(database: JdbcDatabase, run: ExchangeRun) -> DataFrame:
     """All rows of the table, or those of the instance's window."""
     exchange = run.exchange
     table = exchange.table
@@ -63,7 +63,7 @@ def _selected(database: Database, run: ExchangeRun) -> DataFrame:
     return database.read(table, **_split(database, exchange, table))
 
 
-def _split(database: Database, exchange: Exchange, table: str) -> dict[str, str]:
+def _split(database: JdbcDatabase, exchange: Exchange, table: str) -> dict[str, str]:
     """The options by which several connections read one part each."""
     size = exchange.argument(FETCH_SIZE)
     options = {"fetchsize": size} if size else {}
@@ -87,7 +87,7 @@ def export_rows(session: SparkSession, run: ExchangeRun, rows: DataFrame, lease:
     """Merges rows into a table of the database, and returns how many it changed. Raises
     ActionFailed.
     """
-    database, exchange = Database.open(session, run.interface), run.exchange
+    database, exchange = JdbcDatabase.open(session, run.interface), run.exchange
     keys = keys_of(exchange)
     with database.errors(), stopped_on_loss(session, lease):
         rows = shapes.chosen(rows, exchange.includes, exchange.excludes)
@@ -125,7 +125,7 @@ def _check_keys(rows: DataFrame, keys: Sequence[str]) -> None:
         raise ActionFailed(f"two rows have the same {' and '.join(keys)}", final=True)
 
 
-def _create(database: Database, merge: Merge) -> None:
+def _create(database: JdbcDatabase, merge: Merge) -> None:
     """An earlier attempt may have left the table."""
     _drop(database, merge)
     first, second = merge.create()
@@ -136,7 +136,7 @@ def _create(database: Database, merge: Merge) -> None:
         database.execute([second], _nothing)
 
 
-def _drop(database: Database, merge: Merge) -> None:
+def _drop(database: JdbcDatabase, merge: Merge) -> None:
     try:
         with database.errors():
             database.execute([merge.drop()], _nothing)

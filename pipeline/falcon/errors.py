@@ -6,7 +6,7 @@ from conf.errors import CausewayError
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class DocumentProblem:
     """A problem of a document: its position and the reason."""
 
     line: int
@@ -28,7 +28,7 @@ class BadDocument(EntityError):
 
     code = "CW701"
 
-    def __init__(self, problems: tuple[Problem, ...], source: str = "document") -> None:
+    def __init__(self, problems: tuple[DocumentProblem, ...], source: str = "document") -> None:
         super().__init__("; ".join(f"{source}:{problem}" for problem in problems))
         self.problems = problems
         self.source = source

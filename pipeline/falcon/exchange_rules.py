@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from pipeline.falcon.entities.datasource import Datasource
 from pipeline.falcon.entities.feed import Direction, Exchange, FeedCluster
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 
 SPLIT_BY, MAPPERS, FETCH_SIZE, UPDATE_KEY = (
     "--split-by", "--num-mappers", "--fetch-size", "--update-key",
@@ -39,38 +39,40 @@ def keys_of(exchange: Exchange) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, (exchange.argument(UPDATE_KEY) or "").split(","))))
 
 
-def datasource_problems(datasource: Datasource) -> Iterator[Problem]:
+def datasource_problems(datasource: Datasource) -> Iterator[DocumentProblem]:
     """What in a sound document of Falcon's cannot run here."""
     for kind, each in datasource.interfaces.items():
         if not each.endpoint.startswith("jdbc:"):
-            yield Problem(each.line, "interface", f"{kind} {each.endpoint!r} is not a JDBC URL")
+            yield DocumentProblem(
+                each.line, "interface", f"{kind} {each.endpoint!r} is not a JDBC URL"
+            )
         credential = each.credential
         if credential is None:
             continue
         if credential.kind != "password-file":
             reason = f"{credential.kind} is not used here: name a password-file"
-            yield Problem(credential.line, "credential", reason)
+            yield DocumentProblem(credential.line, "credential", reason)
         elif not credential.file.startswith(("/", "file:/")):
             reason = f"passwordFile {credential.file!r} is not a path of the server's machine"
-            yield Problem(credential.line, "credential", reason)
+            yield DocumentProblem(credential.line, "credential", reason)
 
 
 def problems(
     place: FeedCluster, datasource: Callable[[str], Datasource | None]
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     """The problems of the exchanges of a feed's cluster."""
     for each in place.exchanges:
         element = each.direction.value
         found = datasource(each.datasource)
         interface = interface_of(each.direction)
         if found is None:
-            yield Problem(each.line, element, f"no datasource {each.datasource} is known")
+            yield DocumentProblem(each.line, element, f"no datasource {each.datasource} is known")
         elif interface not in found.interfaces:
             reason = f"datasource {each.datasource} has no {interface} interface"
-            yield Problem(each.line, element, reason)
+            yield DocumentProblem(each.line, element, reason)
         own = _import(each) if each.direction is Direction.IMPORT else _export(each)
         for reason in (*_names(each), *_arguments(each), *own):
-            yield Problem(each.line, element, reason)
+            yield DocumentProblem(each.line, element, reason)
 
 
 def _names(exchange: Exchange) -> Iterator[str]:

@@ -9,8 +9,8 @@ from pipeline.falcon import catalog_uri, validators
 from pipeline.falcon.calendar import Frequency
 from pipeline.falcon.catalog_uri import TableUri
 from pipeline.falcon.entities.feed import Feed, Paths
-from pipeline.falcon.entities.process import Policy, Retry
-from pipeline.falcon.errors import BadCatalogUri, Problem
+from pipeline.falcon.entities.process import PolicyType, Retry
+from pipeline.falcon.errors import BadCatalogUri, DocumentProblem
 from pipeline.falcon.partition_paths import date_variables
 from pipeline.falcon.validators import Check
 
@@ -26,20 +26,20 @@ _CHECKS: dict[str, Check] = {
     "partitionsPerRun": validators.integer(1, MAX_TOGETHER),
     "timeout": validators.frequency,
     "propagateDeletes": validators.one_of("true", "false"),
-    "retryPolicy": validators.one_of(*(each.value for each in Policy)),
+    "retryPolicy": validators.one_of(*(each.value for each in PolicyType)),
     "retryDelay": validators.frequency,
     "retryAttempts": validators.integer(0, MAX_RETRIES),
 }
 
 
-def problems(feed: Feed) -> Iterator[Problem]:
+def problems(feed: Feed) -> Iterator[DocumentProblem]:
     """The properties whose values cannot be used."""
     for name, value in feed.properties:
         check = _CHECKS.get(name)
         if check and (reason := check(value)):
-            yield Problem(feed.line, "properties", f"{name}: {reason}")
+            yield DocumentProblem(feed.line, "properties", f"{name}: {reason}")
     if reason := _catalog_problem(feed):
-        yield Problem(feed.line, "properties", f"{CATALOG_TABLE}: {reason}")
+        yield DocumentProblem(feed.line, "properties", f"{CATALOG_TABLE}: {reason}")
 
 
 def _catalog_problem(feed: Feed) -> str | None:
@@ -68,14 +68,14 @@ def catalog_table(feed: Feed) -> TableUri | None:
     return catalog_uri.parse(text) if text is not None else None
 
 
-def retry_of(feed: Feed, usual: Policy) -> Retry:
+def retry_of(feed: Feed, usual: PolicyType) -> Retry:
     """How failed work of a feed is repeated (FA-G4): `retryAttempts` more attempts after the first,
     with pauses by `retryPolicy`, or else by the `usual` policy, and `retryDelay`.
     """
     policy, delay = feed.property("retryPolicy"), feed.property("retryDelay")
     attempts = feed.property("retryAttempts")
     return Retry(
-        Policy(policy) if policy else usual,
+        PolicyType(policy) if policy else usual,
         Frequency.parse(delay) if delay else _RETRY_DELAY,
         int(attempts) if attempts else _RETRIES,
     )

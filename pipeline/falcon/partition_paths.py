@@ -15,7 +15,7 @@ from itertools import combinations
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Feed, FeedCluster, Paths, Role, Storage
 from pipeline.falcon.entities.process import Input
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 
 Part = tuple[str, ...]
 """Names of directories or patterns, one a level; empty: the whole instance."""
@@ -85,14 +85,14 @@ def unknown_variables(
             yield name
 
 
-def storage_problems(storage: Storage, cluster: Cluster | None) -> Iterator[Problem]:
+def storage_problems(storage: Storage, cluster: Cluster | None) -> Iterator[DocumentProblem]:
     """Variables in the paths of a feed that have no value on a cluster."""
     if isinstance(storage, Paths):
         for path in storage.locations.values():
             for name in unknown_variables(path, cluster, DATE_VARIABLES):
-                yield Problem(storage.line, "locations", f"{path}: no variable ${{{name}}}")
+                yield DocumentProblem(storage.line, "locations", f"{path}: no variable ${{{name}}}")
             for name in _BARE.findall(path):
-                yield Problem(storage.line, "locations", f"{path}: ${name} is ${{{name}}}")
+                yield DocumentProblem(storage.line, "locations", f"{path}: ${name} is ${{{name}}}")
 
 
 def expression_problem(expression: str, cluster: Cluster | None) -> str | None:
@@ -117,17 +117,17 @@ def input_problem(used: Input, feed: Feed, cluster: Cluster | None) -> str | Non
     return expression_problem(used.partition, cluster)
 
 
-def feed_problems(feed: Feed, clusters: dict[str, Cluster | None]) -> Iterator[Problem]:
+def feed_problems(feed: Feed, clusters: dict[str, Cluster | None]) -> Iterator[DocumentProblem]:
     """Problems of the partition expressions of a feed, whose clusters are given by name."""
     if not isinstance(feed.storage, Paths):
         for each in feed.clusters:
             if each.partition is not None:
                 reason = "partition cannot be chosen of a table: its URI names the partitions"
-                yield Problem(each.line, "cluster", reason)
+                yield DocumentProblem(each.line, "cluster", reason)
         return
     for each in feed.clusters:
         if reason_not := expression_problem(each.partition or "", clusters.get(each.name)):
-            yield Problem(each.line, "cluster", reason_not)
+            yield DocumentProblem(each.line, "cluster", reason_not)
     sources = feed.with_role(Role.SOURCE)
     for target in feed.with_role(Role.TARGET):
         parts = {
@@ -141,29 +141,29 @@ def feed_problems(feed: Feed, clusters: dict[str, Cluster | None]) -> Iterator[P
 
 def _level_problems(
     feed: Feed, target: FeedCluster, parts: dict[FeedCluster, Part]
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     declared = len(feed.partitions or ())
     for source, part in parts.items():
         if len(part) > declared:
             reason = f"partition {'/'.join(part)} of {source.name} and {target.name} has"
             reason = f"{reason} {len(part)} levels, the feed has {declared} partitions"
-            yield Problem(target.line, "cluster", reason)
+            yield DocumentProblem(target.line, "cluster", reason)
 
 
 def _source_problems(
     feed: Feed, target: FeedCluster, parts: dict[FeedCluster, Part]
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     """Several sources may not write the same directories, and none of them can say that all of an
     instance is there.
     """
     for source in parts:
         if not part_of(source.partition, None):
             reason = f"{source.name} needs a partition, since {target.name} has several sources"
-            yield Problem(source.line, "cluster", reason)
+            yield DocumentProblem(source.line, "cluster", reason)
     for (one, first), (other, second) in combinations(parts.items(), 2):
         if not are_disjoint(first, second):
             reason = f"{one.name} and {other.name} may write the same directories of {target.name}"
-            yield Problem(other.line, "cluster", reason)
+            yield DocumentProblem(other.line, "cluster", reason)
     if feed.availability_flag:
         reason = f"{target.name} has several sources: no one of them knows when all data is there"
-        yield Problem(feed.line, "availabilityFlag", reason)
+        yield DocumentProblem(feed.line, "availabilityFlag", reason)

@@ -17,7 +17,7 @@ from pipeline.falcon.entities.datasource import Datasource
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.feed import Direction, Feed, FeedCluster, Paths, Role, Storage, Table
 from pipeline.falcon.entities.process import Engine, Input, Output, Process, ProcessCluster
-from pipeline.falcon.errors import BadExpression, Problem
+from pipeline.falcon.errors import BadExpression, DocumentProblem
 from pipeline.falcon.expression import At, Expression, Future, Latest
 from pipeline.falcon.partition_paths import DATE_VARIABLES, date_variables
 from pipeline.falcon.paths import is_object_store, path_at, unpublishable
@@ -35,7 +35,7 @@ class Surroundings(Protocol):
     def feeds(self) -> Iterable[Feed]: ...
 
 
-def alone(entity: Entity) -> tuple[Problem, ...]:
+def alone(entity: Entity) -> tuple[DocumentProblem, ...]:
     """Problems of a document by itself."""
     match entity:
         case Cluster():
@@ -49,7 +49,7 @@ def alone(entity: Entity) -> tuple[Problem, ...]:
     return tuple(sorted(found))
 
 
-def among(entity: Entity, others: Surroundings) -> tuple[Problem, ...]:
+def among(entity: Entity, others: Surroundings) -> tuple[DocumentProblem, ...]:
     """Problems between parts of a document, and with the entities that it refers to."""
     match entity:
         case Cluster():
@@ -63,25 +63,27 @@ def among(entity: Entity, others: Surroundings) -> tuple[Problem, ...]:
     return tuple(sorted(found))
 
 
-def _twice(line: int, element: str, names: Iterable[str]) -> Iterator[Problem]:
+def _twice(line: int, element: str, names: Iterable[str]) -> Iterator[DocumentProblem]:
     for name, count in Counter(names).items():
         if count > 1:
-            yield Problem(line, element, f"{name} is there {count} times")
+            yield DocumentProblem(line, element, f"{name} is there {count} times")
 
 
-def _cluster(cluster: Cluster) -> Iterator[Problem]:
+def _cluster(cluster: Cluster) -> Iterator[DocumentProblem]:
     staging, working = cluster.locations.get("staging"), cluster.locations.get("working")
     if not staging:
-        yield Problem(cluster.line, "locations", "location staging is missing")
+        yield DocumentProblem(cluster.line, "locations", "location staging is missing")
     elif working is not None and staging.rstrip("/") == working.rstrip("/"):
-        yield Problem(cluster.line, "locations", f"staging and working are both {staging}")
+        yield DocumentProblem(cluster.line, "locations", f"staging and working are both {staging}")
     yield from _twice(cluster.line, "properties", (name for name, _ in cluster.properties))
 
 
-def _cluster_among(cluster: Cluster) -> Iterator[Problem]:
+def _cluster_among(cluster: Cluster) -> Iterator[DocumentProblem]:
     registry = cluster.interfaces.get("registry")
     if registry and (reason := _registry_fault(registry.endpoint)):
-        yield Problem(registry.line, "interface", f"registry {registry.endpoint!r} {reason}")
+        yield DocumentProblem(
+            registry.line, "interface", f"registry {registry.endpoint!r} {reason}"
+        )
 
 
 def _registry_fault(endpoint: str) -> str | None:
@@ -94,36 +96,38 @@ def _registry_fault(endpoint: str) -> str | None:
     return "is not thrift://host:port"
 
 
-def _feed(feed: Feed) -> Iterator[Problem]:
+def _feed(feed: Feed) -> Iterator[DocumentProblem]:
     yield from _twice(feed.line, "properties", (name for name, _ in feed.properties))
     yield from feed_properties.problems(feed)
     if not feed.with_role(Role.SOURCE):
-        yield Problem(feed.line, "clusters", "no cluster is a source")
+        yield DocumentProblem(feed.line, "clusters", "no cluster is a source")
     yield from _data_location(feed.storage)
     for cluster in feed.clusters:
         yield from _feed_cluster(feed, cluster)
 
 
-def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
+def _table_feed(feed: Feed, storage: Table) -> Iterator[DocumentProblem]:
     sources = feed.with_role(Role.SOURCE)
     if len(sources) > 1:
         names = ", ".join(each.name for each in sources)
-        yield Problem(feed.line, "clusters", f"a table has one source, here are {names}")
+        yield DocumentProblem(feed.line, "clusters", f"a table has one source, here are {names}")
     if feed.partitions is not None:
-        yield Problem(feed.line, "partitions", "a table's feed has none: its URI names them")
+        yield DocumentProblem(
+            feed.line, "partitions", "a table's feed has none: its URI names them"
+        )
     yield from whole_tables.problems(feed, storage)
     if not storage.uri.dated and not storage.uri.whole:
-        yield Problem(storage.line, "table", "no partition key is made of a date")
+        yield DocumentProblem(storage.line, "table", "no partition key is made of a date")
     yield from _free_keys(feed, storage)
 
 
-def _free_keys(feed: Feed, storage: Table) -> Iterator[Problem]:
+def _free_keys(feed: Feed, storage: Table) -> Iterator[DocumentProblem]:
     """Uses of free keys that would have to be guessed."""
     given = {f"${{{name}}}" for name, _ in feed.properties}
     for value in sorted(dict(storage.uri.keys)[key] for key in storage.uri.free):
         if value in given:
             reason = f"{value} stands for every value, not for the property: write its value"
-            yield Problem(storage.line, "table", reason)
+            yield DocumentProblem(storage.line, "table", reason)
     for each in feed.clusters:
         place = feed.storage_on(each)
         if not isinstance(place, Table):
@@ -131,42 +135,42 @@ def _free_keys(feed: Feed, storage: Table) -> Iterator[Problem]:
         if place.uri.free != storage.uri.free:
             mine, theirs = _keys_text(storage.uri.free), _keys_text(place.uri.free)
             reason = f"keys with any value on {each.name} are {theirs}, those of the feed {mine}"
-            yield Problem(place.line, "table", reason)
+            yield DocumentProblem(place.line, "table", reason)
         for exchange in each.exchanges if place.uri.free else ():
             reason = f"{place.uri} is not one partition: {_keys_text(place.uri.free)} has any value"
-            yield Problem(exchange.line, exchange.direction.value, reason)
+            yield DocumentProblem(exchange.line, exchange.direction.value, reason)
 
 
 def _keys_text(keys: frozenset[str]) -> str:
     return ", ".join(sorted(keys)) or "(none)"
 
 
-def _data_location(storage: Storage) -> Iterator[Problem]:
+def _data_location(storage: Storage) -> Iterator[DocumentProblem]:
     if isinstance(storage, Paths) and "data" not in storage.locations:
-        yield Problem(storage.line, "locations", "location data is missing")
+        yield DocumentProblem(storage.line, "locations", "location data is missing")
 
 
-def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
+def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[DocumentProblem]:
     validity = cluster.validity
     if validity.start > validity.end:
-        yield Problem(validity.line, "validity", "starts after its end")
+        yield DocumentProblem(validity.line, "validity", "starts after its end")
     retention, sla = cluster.retention, cluster.sla or feed.sla
     if retention is None and not feed.whole:
-        yield Problem(cluster.line, "cluster", "retention is missing")
+        yield DocumentProblem(cluster.line, "cluster", "retention is missing")
     if retention and feed.late_cutoff and retention.length < feed.late_cutoff.length:
         text = f"{retention} is shorter than the late cut-off {feed.late_cutoff}"
-        yield Problem(cluster.line, "retention", text)
+        yield DocumentProblem(cluster.line, "retention", text)
     if sla and (reason := _sla_fault(sla, "slaLow", "slaHigh")):
-        yield Problem(sla.line, "sla", reason)
+        yield DocumentProblem(sla.line, "sla", reason)
     if retention and sla and sla.high and sla.high.length > retention.length:
-        yield Problem(sla.line, "sla", f"slaHigh {sla.high} exceeds retention {retention}")
+        yield DocumentProblem(sla.line, "sla", f"slaHigh {sla.high} exceeds retention {retention}")
     storage = feed.storage_on(cluster)
     if storage is not feed.storage:
         yield from _data_location(storage)
     if type(storage) is not type(feed.storage):
-        yield Problem(storage.line, cluster.name, "tables and paths in one feed")
+        yield DocumentProblem(storage.line, cluster.name, "tables and paths in one feed")
     elif reason := _pattern_fault(feed.storage, storage):
-        yield Problem(storage.line, _element(storage), reason)
+        yield DocumentProblem(storage.line, _element(storage), reason)
 
 
 def _element(storage: Storage) -> str:
@@ -195,16 +199,16 @@ def _sla_fault(sla: Sla, low: str, high: str) -> str | None:
     return None
 
 
-def _overlaps(feed: Feed) -> Iterator[Problem]:
+def _overlaps(feed: Feed) -> Iterator[DocumentProblem]:
     for target in feed.with_role(Role.TARGET):
         for source in feed.with_role(Role.SOURCE):
             start = max(source.validity.start, target.validity.start)
             if start >= min(source.validity.end, target.validity.end):
                 reason = f"does not overlap with that of {source.name}: nothing to replicate"
-                yield Problem(target.validity.line, "validity", reason)
+                yield DocumentProblem(target.validity.line, "validity", reason)
 
 
-def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
+def _feed_among(feed: Feed, others: Surroundings) -> Iterator[DocumentProblem]:
     yield from _twice(feed.line, "clusters", (each.name for each in feed.clusters))
     yield from _overlaps(feed)
     if isinstance(feed.storage, Table):
@@ -216,10 +220,10 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
         cluster = clusters[each.name]
         yield from partition_paths.storage_problems(feed.storage_on(each), cluster)
         if cluster is None:
-            yield Problem(each.line, "cluster", f"no cluster {each.name} is known")
+            yield DocumentProblem(each.line, "cluster", f"no cluster {each.name} is known")
         elif isinstance(feed.storage, Table) and not cluster.endpoint("registry"):
             reason = f"cluster {each.name} has no registry interface, which a table needs"
-            yield Problem(each.line, "cluster", reason)
+            yield DocumentProblem(each.line, "cluster", reason)
         elif each.role is Role.TARGET:
             yield from _unpublishable(feed, each, cluster)
         if any(e.direction is Direction.IMPORT for e in each.exchanges):
@@ -231,15 +235,15 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
         group = min(shared)
         if other.frequency != feed.frequency:
             reason = f"frequency of group {group} is {other.frequency} (feed {other.name})"
-            yield Problem(feed.line, "groups", reason)
+            yield DocumentProblem(feed.line, "groups", reason)
         elif type(other.storage) is type(feed.storage) and _pattern_fault(
             other.storage, feed.storage
         ):
             reason = f"date pattern differs from feed {other.name} of group {group}"
-            yield Problem(feed.line, "groups", reason)
+            yield DocumentProblem(feed.line, "groups", reason)
 
 
-def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator[Problem]:
+def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator[DocumentProblem]:
     """What keeps a target from an object store."""
     storage = feed.storage_on(place)
     template = storage.locations.get("data") if isinstance(storage, Paths) else None
@@ -249,66 +253,68 @@ def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator
     copied = [place, *feed.with_role(Role.SOURCE)]
     part = [each.partition for each in copied if each.partition]
     if reason := unpublishable(directory, feed.availability_flag, part):
-        yield Problem(storage.line, "locations", reason)
+        yield DocumentProblem(storage.line, "locations", reason)
     elif is_object_store(directory) and feed.property(feed_properties.CATALOG_TABLE) is not None:
         reason = f"queries do not wait for the flag of {directory}"
-        yield Problem(feed.line, "properties", f"{feed_properties.CATALOG_TABLE}: {reason}")
+        yield DocumentProblem(feed.line, "properties", f"{feed_properties.CATALOG_TABLE}: {reason}")
 
 
 def _unreplaceable(
     storage: Storage, place: FeedCluster, cluster: Cluster | None
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     """What keeps an import from an object store."""
     template = storage.locations.get("data") if isinstance(storage, Paths) else None
     if template and is_object_store(path_at(template, place.validity.start, cluster)):
-        yield Problem(storage.line, "locations", exchange_rules.NO_RENAME)
+        yield DocumentProblem(storage.line, "locations", exchange_rules.NO_RENAME)
 
 
-def _process(process: Process) -> Iterator[Problem]:
+def _process(process: Process) -> Iterator[DocumentProblem]:
     yield from _twice(process.line, "clusters", (each.name for each in process.clusters))
     yield from _twice(process.line, "properties", (name for name, _ in process.properties))
     names = [*(each.name for each in process.inputs), *(each.name for each in process.outputs)]
     yield from _twice(process.line, "inputs", names)
     for used in process.inputs:
         if fault := _count_fault(used.start, used.end):
-            yield Problem(used.line, "input", fault)
+            yield DocumentProblem(used.line, "input", fault)
     for written in process.outputs:
         if not isinstance(written.instance, At):
             fault = f"{written.instance.text} counts instances: an output has to name one"
-            yield Problem(written.line, "output", fault)
+            yield DocumentProblem(written.line, "output", fault)
     for cluster in process.clusters:
         validity = cluster.validity
         if validity.start >= validity.end:
-            yield Problem(validity.line, "validity", "does not start before its end")
+            yield DocumentProblem(validity.line, "validity", "does not start before its end")
         sla = cluster.sla or process.sla
         if sla and (reason := _sla_fault(sla, "shouldStartIn", "shouldEndIn")):
-            yield Problem(sla.line, "sla", reason)
+            yield DocumentProblem(sla.line, "sla", reason)
     workflow = process.workflow
     if not workflow.path.strip():
-        yield Problem(workflow.line, "workflow", "path is empty")
+        yield DocumentProblem(workflow.line, "workflow", "path is empty")
     if workflow.engine is Engine.SPARK and process.spark is None:
-        yield Problem(workflow.line, "workflow", "engine spark needs spark-attributes")
+        yield DocumentProblem(workflow.line, "workflow", "engine spark needs spark-attributes")
     if process.late:
         known = {each.name for each in process.inputs}
         for name in process.late.workflows:
             if name not in known:
                 reason = f"input {name} is not one of the process"
-                yield Problem(process.late.line, "late-input", reason)
+                yield DocumentProblem(process.late.line, "late-input", reason)
 
 
-def _process_among(process: Process, others: Surroundings) -> Iterator[Problem]:
+def _process_among(process: Process, others: Surroundings) -> Iterator[DocumentProblem]:
     for cluster in process.clusters:
         if others.cluster(cluster.name) is None:
-            yield Problem(cluster.line, "cluster", f"no cluster {cluster.name} is known")
+            yield DocumentProblem(cluster.line, "cluster", f"no cluster {cluster.name} is known")
     ends: tuple[Input | Output, ...] = (*process.inputs, *process.outputs)
     for used in ends:
         element = "input" if isinstance(used, Input) else "output"
         feed = others.feed(used.feed)
         if feed is None:
-            yield Problem(used.line, element, f"no feed {used.feed} is known")
+            yield DocumentProblem(used.line, element, f"no feed {used.feed} is known")
             continue
         if feed.whole:
-            yield Problem(used.line, element, whole_tables.NOT_OF_PROCESSES.format(feed.name))
+            yield DocumentProblem(
+                used.line, element, whole_tables.NOT_OF_PROCESSES.format(feed.name)
+            )
             continue
         yield from _use(feed, used, element)
         for cluster in process.clusters:
@@ -316,32 +322,32 @@ def _process_among(process: Process, others: Surroundings) -> Iterator[Problem]:
             if isinstance(used, Input) and isinstance(feed.storage, Paths):
                 place = others.cluster(cluster.name)
                 if reason := partition_paths.input_problem(used, feed, place):
-                    yield Problem(used.line, element, reason)
+                    yield DocumentProblem(used.line, element, reason)
 
 
-def _use(feed: Feed, used: Input | Output, element: str) -> Iterator[Problem]:
+def _use(feed: Feed, used: Input | Output, element: str) -> Iterator[DocumentProblem]:
     if not isinstance(used, Input) or not isinstance(feed.storage, Table):
         return
     if used.partition is not None:
         reason = f"partition cannot be chosen of {feed.name}: it is a table"
-        yield Problem(used.line, element, reason)
+        yield DocumentProblem(used.line, element, reason)
     if used.optional:
-        yield Problem(used.line, element, f"{feed.name} is a table: it cannot be optional")
+        yield DocumentProblem(used.line, element, f"{feed.name} is a table: it cannot be optional")
 
 
 def _use_on(
     cluster: ProcessCluster, feed: Feed, used: Input | Output, element: str
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     """The first instance must find its data within the feed's validity and retention (FA-P1)."""
     place = feed.on(cluster.name)
     if place is None:
         reason = f"feed {feed.name} is not on cluster {cluster.name}"
-        yield Problem(used.line, element, reason)
+        yield DocumentProblem(used.line, element, reason)
         return
     storage = feed.storage_on(place)
     if isinstance(used, Output) and isinstance(storage, Table) and storage.uri.free:
         reason = f"{storage.uri} is not one partition: {_keys_text(storage.uri.free)} has any value"
-        yield Problem(used.line, element, reason)
+        yield DocumentProblem(used.line, element, reason)
     expressions = (used.start, used.end) if isinstance(used, Input) else (used.instance,)
     nominal = cluster.validity.start
     times = []
@@ -351,26 +357,28 @@ def _use_on(
         try:
             times.append(each.of(nominal))
         except BadExpression as error:
-            yield Problem(used.line, element, str(error.args[0]))
+            yield DocumentProblem(used.line, element, str(error.args[0]))
     for time in times:
         if not place.validity.start <= time <= place.validity.end:
             reason = f"{time:%Y-%m-%dT%H:%MZ} is outside the validity of feed {feed.name}"
-            yield Problem(used.line, element, f"{reason} on {cluster.name}")
+            yield DocumentProblem(used.line, element, f"{reason} on {cluster.name}")
     if len(times) == 2 and times[0] > times[1]:
-        yield Problem(used.line, element, "starts after its end")
+        yield DocumentProblem(used.line, element, "starts after its end")
     kept = place.retention
     if isinstance(used, Input) and times and kept and nominal - times[0] > kept.length:
         reason = f"reaches back {nominal - times[0]}, feed {feed.name} keeps {kept}"
-        yield Problem(used.line, element, reason)
+        yield DocumentProblem(used.line, element, reason)
 
 
-def unsupported(entity: Entity, engines: Callable[[Engine], str | None]) -> Iterator[Problem]:
+def unsupported(
+    entity: Entity, engines: Callable[[Engine], str | None]
+) -> Iterator[DocumentProblem]:
     """Reasons why a valid entity cannot run on this installation; checked when it is scheduled.
 
     `engines` returns None for an engine that can run, else the reason.
     """
     if isinstance(entity, Process) and (reason_not := engines(entity.workflow.engine)):
-        yield Problem(entity.workflow.line, "workflow", reason_not)
+        yield DocumentProblem(entity.workflow.line, "workflow", reason_not)
 
 
 def _count_fault(start: Expression, end: Expression) -> str:

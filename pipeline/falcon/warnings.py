@@ -9,7 +9,7 @@ from pipeline.falcon.entities.datasource import Datasource
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.feed import Feed, FeedCluster, Role, Table
 from pipeline.falcon.entities.process import Process
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 
 _MANY = 1000  # instances
 _LONG = timedelta(days=366)  # a validity that begins so long ago may be a mistake
@@ -37,7 +37,7 @@ _LENGTHS = {
 }
 
 
-def warnings_of(entity: Entity, now: datetime) -> tuple[Problem, ...]:
+def warnings_of(entity: Entity, now: datetime) -> tuple[DocumentProblem, ...]:
     """The warnings, in the order of their lines. `now` is aware UTC."""
     found = list(_unused(entity))
     if isinstance(entity, Feed) and entity.with_role(Role.TARGET):
@@ -50,27 +50,27 @@ def warnings_of(entity: Entity, now: datetime) -> tuple[Problem, ...]:
     return tuple(sorted(found))
 
 
-def _unused(entity: Entity) -> Iterator[Problem]:
+def _unused(entity: Entity) -> Iterator[DocumentProblem]:
     """Elements and properties of Falcon that have no effect here."""
     if isinstance(entity, Cluster | Datasource):
         return
     if entity.notification:
         for address in set(entity.notification.to) - set(entity.notification.addresses):
             reason = f"{address} gets no mail: it is no mail address"
-            yield Problem(entity.line, "notification", reason)
+            yield DocumentProblem(entity.line, "notification", reason)
     if isinstance(entity, Feed):
         for name, _ in entity.properties:
             if name in _UNUSED:
-                yield Problem(entity.line, "properties", f"{name} has no effect")
+                yield DocumentProblem(entity.line, "properties", f"{name} has no effect")
 
 
-def _coarse(feed: Feed, source: FeedCluster) -> Iterator[Problem]:
+def _coarse(feed: Feed, source: FeedCluster) -> Iterator[DocumentProblem]:
     storage = feed.storage_on(source)
     if not isinstance(storage, Table) or not storage.uri.variables:
         return
     finest = min(storage.uri.variables, key=lambda name: _LENGTHS[name])
     if feed.frequency.length < _LENGTHS[finest]:
-        yield Problem(
+        yield DocumentProblem(
             storage.line,
             "table",
             f"several instances ({feed.frequency}) have the partition of one {finest.lower()}:"
@@ -78,9 +78,11 @@ def _coarse(feed: Feed, source: FeedCluster) -> Iterator[Problem]:
         )
 
 
-def _backlog(calendar: Calendar, end: datetime, now: datetime, line: int) -> Iterator[Problem]:
+def _backlog(
+    calendar: Calendar, end: datetime, now: datetime, line: int
+) -> Iterator[DocumentProblem]:
     until = min(now, end)
     count, start = calendar.count(until), calendar.at(0)
     if count > _MANY or (count > 1 and until - start > _LONG):
         reason = f"{count:,} instances, since {start:%Y-%m-%d}, are due as soon as it is scheduled"
-        yield Problem(line, "validity", reason)
+        yield DocumentProblem(line, "validity", reason)

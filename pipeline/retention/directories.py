@@ -11,7 +11,7 @@ from pipeline.falcon.entities.feed import Paths
 from pipeline.falcon.partition_paths import with_cluster
 from pipeline.falcon.paths import is_object_store, path_at
 from pipeline.lease import WorkLease
-from pipeline.retention.partition_dates import DatePattern, Reader, read_date_pattern
+from pipeline.retention.partition_dates import DatePattern, DateReader, read_date_pattern
 from pipeline.retention.plan import IsNeeded
 
 MAX_DIRECTORIES = 1_000_000
@@ -89,7 +89,7 @@ def _dated(
         found = [f"{p}/{name}" for p, names in zip(found, folders, strict=True) for name in names]
         if len(found) > MAX_DIRECTORIES:
             raise ActionFailed(f"{base} has more than {MAX_DIRECTORIES} directories", final=True)
-    reader = Reader(date_pattern)
+    reader = DateReader(date_pattern)
     for path in found:
         date = reader.date({"path": path[1:]})
         if date is not None:

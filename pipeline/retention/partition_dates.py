@@ -70,7 +70,7 @@ def read_date_pattern(keys: Keys) -> DatePattern:
     return DatePattern(dated, static)
 
 
-class Reader:
+class DateReader:
     """Reads the dates of many partitions of a table, with a cache of distinct values."""
 
     def __init__(self, date_pattern: DatePattern) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from conf.names import ClusterName, TableRef
 from pipeline.partition_values import Kinds
-from pipeline.retention.partition_dates import DatePattern, Reader
+from pipeline.retention.partition_dates import DatePattern, DateReader
 
 IsNeeded = Callable[[datetime], bool]
 
@@ -17,7 +17,7 @@ def nothing_needed(time: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetentionPolicy:
     """A cluster keeps partitions with a date at or after `now - limit` (FA-V3).
 
     `copies` has the limits of clusters with secondary copies in the same metastore (FA-V4); other
@@ -31,7 +31,7 @@ class Policy:
     copies: Mapping[ClusterName, timedelta] = field(default_factory=dict)
     is_needed: IsNeeded = nothing_needed
 
-    def for_keys(self, kinds: Kinds) -> "Policy":
+    def for_keys(self, kinds: Kinds) -> "RetentionPolicy":
         """The policy for a table whose keys have these types."""
         return replace(self, date_pattern=self.date_pattern.for_keys(kinds))
 
@@ -97,14 +97,16 @@ class RetentionPlan:
         return counts, where
 
 
-def plan_retention(policy: Policy, candidates: Iterable[Candidate], now: datetime) -> RetentionPlan:
+def plan_retention(
+    policy: RetentionPolicy, candidates: Iterable[Candidate], now: datetime
+) -> RetentionPlan:
     """Compares dates with the cut-off, in whole units of the date pattern: an hourly partition is
     dropped when its whole hour is too old. Only partitions with the static keys are dropped.
     """
     date_pattern = policy.date_pattern
     cutoff = date_pattern.truncated(now - policy.limit)
     limits = {c: date_pattern.truncated(now - limit) for c, limit in policy.copies.items()}
-    reader = Reader(date_pattern)
+    reader = DateReader(date_pattern)
     evictions: list[Evict] = []
     copies: list[EvictCopy] = []
     needed: list[str] = []

@@ -17,7 +17,7 @@ from metastore.client.metastore_client import batches
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog
 from pipeline.copy.files import Files
 from pipeline.replication.plan import base_of
-from pipeline.retention.plan import Candidate, Policy, RetentionPlan
+from pipeline.retention.plan import Candidate, RetentionPlan, RetentionPolicy
 
 BATCH = 500
 _NOTE = "_causeway/evicting"
@@ -43,7 +43,7 @@ class Evicted:
     shared: list[str] = field(default_factory=list)
 
 
-def candidates(objects: ObjectCatalog, policy: Policy) -> list[Candidate]:
+def candidates(objects: ObjectCatalog, policy: RetentionPolicy) -> list[Candidate]:
     """All partitions of the policy's table; with their copies only if a copy has a limit."""
     state = objects.table(policy.table)
     names = objects.names(state)
@@ -68,7 +68,7 @@ def run_retention(
     """
     state = objects.table(plan.table)
     base = base_of(state.location)
-    in_use = InUse(base, objects.objects(state, objects.names(state)))
+    in_use = UsedDirectories(base, objects.objects(state, objects.names(state)))
     running = _Eviction(plan, client, objects, files, emit, in_use, f"{base}/{_NOTE}", Evicted())
     running.finish_last()
     for batch in batches([(each.name, each.cluster) for each in plan.copies], BATCH):
@@ -90,7 +90,7 @@ class _Eviction:
     objects: ObjectCatalog
     files: Files
     emit: Emit
-    in_use: "InUse"
+    in_use: "UsedDirectories"
     _note: str
     report: Evicted
 
@@ -159,7 +159,7 @@ class _Eviction:
         self.report.shared += [location for location in locations if location not in safe]
 
 
-class InUse:
+class UsedDirectories:
     """The directories of a table and of its partitions and copies that stay."""
 
     def __init__(self, base: str, objects: Sequence[DataObject]) -> None:

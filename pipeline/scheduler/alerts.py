@@ -5,24 +5,24 @@ from collections.abc import Sequence
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entities.agreements import Notification
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.store.schema import Alert
 
-_ALERTS = ("SLA", Event.LATE.value, Event.FAIL.value)
+_ALERTS = ("SLA", InstanceEvent.LATE.value, InstanceEvent.FAIL.value)
 
 
 def is_alert(change: Change) -> bool:
     """Whether operators have to know it: a failure, late data, a missed service level. A time-out
     that is followed by another wait is none.
     """
-    if change.after.state is State.TIMEDOUT and change.what == Event.TIME_OUT.value:
+    if change.after.state is InstanceState.TIMEDOUT and change.what == InstanceEvent.TIME_OUT.value:
         return change.after.not_before is None
     return change.what in _ALERTS
 
 
 MAILTO = "mailto:"  # before the addresses, in the channel of a notification
-_SILENT = (Action.WATCH, Action.EVICT)  # they end well again and again
+_SILENT = (InstanceAction.WATCH, InstanceAction.EVICT)  # they end well again and again
 
 
 def notification_channel(change: Change, wanted: Notification | None) -> str | None:
@@ -35,11 +35,13 @@ def notification_channel(change: Change, wanted: Notification | None) -> str | N
 
 def _is_notable(change: Change, attempts: bool) -> bool:
     """Whether an instance has ended, or with `attempts` one of its attempts."""
-    if change.what == Event.RETRY.value:
-        return attempts and change.before.state is State.RUNNING
-    if change.what == Event.SUCCEED.value:
+    if change.what == InstanceEvent.RETRY.value:
+        return attempts and change.before.state is InstanceState.RUNNING
+    if change.what == InstanceEvent.SUCCEED.value:
         return change.after.key.schedule.action not in _SILENT
-    return change.what in (Event.FAIL.value, Event.TIME_OUT.value) and is_alert(change)
+    return change.what in (InstanceEvent.FAIL.value, InstanceEvent.TIME_OUT.value) and is_alert(
+        change
+    )
 
 
 def as_json(alert: Alert) -> dict[str, object]:

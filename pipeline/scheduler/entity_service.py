@@ -16,19 +16,19 @@ from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entities.process import Engine, Process
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.errors import BadDocument, DocumentProblem
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
 from pipeline.scheduler.instances import changes
-from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.instance import Instance, InstanceAction
 from pipeline.scheduler.instances.schedule import Schedule, of_feed, of_process
-from pipeline.scheduler.instances.states import Event, NoTransition, State
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState, NoTransition
 from pipeline.scheduler.store.schema import StoredEntity
 from pipeline.scheduler.store.store import Store
 
 _SCHEDULED = (Kind.FEED, Kind.PROCESS)
 SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"
 Engines = Callable[[Engine], str | None]
-Outside = Callable[[Entity, EntitySet, str], Iterable[Problem]]
+Outside = Callable[[Entity, EntitySet, str], Iterable[DocumentProblem]]
 """What the metastores say against an entity of a submitter: tables that are not there, owners."""
 
 
@@ -98,7 +98,7 @@ def schedules_of(
     return ()
 
 
-def validate(entity: Entity, entity_set: EntitySet) -> tuple[Problem, ...]:
+def validate(entity: Entity, entity_set: EntitySet) -> tuple[DocumentProblem, ...]:
     """Every rule on one entity among others."""
     return tuple(sorted((*rules.alone(entity), *rules.among(entity, entity_set))))
 
@@ -121,7 +121,7 @@ def submit(store: Store, data: bytes, user: str, now: datetime, outside: Outside
     return f"{entity.key} submitted"
 
 
-def _refuse(problems: tuple[Problem, ...], source: str) -> None:
+def _refuse(problems: tuple[DocumentProblem, ...], source: str) -> None:
     if problems:
         raise BadDocument(problems, source)
 
@@ -150,10 +150,10 @@ def update(
     kept = {each.key for each in schedules_of(after, key, now)}
     gone = [
         each
-        for each in store.instances(key, states=[s for s in State if s.open])
+        for each in store.instances(key, states=[s for s in InstanceState if s.open])
         if each.key.schedule not in kept
     ]
-    change_instances(store, gone, Event.KILL, now, user)
+    change_instances(store, gone, InstanceEvent.KILL, now, user)
     return f"{key} updated"
 
 
@@ -194,7 +194,13 @@ def schedule(
     counts = ", ".join(
         f"{each.key}: {each.count()} instances"
         for each in schedules_of(read_catalog(store), key)
-        if each.key.action in (Action.REPLICATE, Action.PROCESS, Action.IMPORT, Action.EXPORT)
+        if each.key.action
+        in (
+            InstanceAction.REPLICATE,
+            InstanceAction.PROCESS,
+            InstanceAction.IMPORT,
+            InstanceAction.EXPORT,
+        )
     )
     return f"{key} scheduled" + (f" ({counts})" if counts else "")
 
@@ -273,7 +279,7 @@ def dependents(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:
 
 
 def change_instances(
-    store: Store, instances: Iterable[Instance], event: Event, now: datetime, user: str
+    store: Store, instances: Iterable[Instance], event: InstanceEvent, now: datetime, user: str
 ) -> tuple[list[Instance], list[str]]:
     """Kill, suspend, resume or rerun instances: (those changed, why others were not)."""
     done: list[Instance] = []
@@ -291,12 +297,12 @@ def change_instances(
     return done, refused
 
 
-def _changed(instance: Instance, event: Event, now: datetime) -> changes.Change:
+def _changed(instance: Instance, event: InstanceEvent, now: datetime) -> changes.Change:
     """Raises states.NoTransition."""
     match event:
-        case Event.RERUN:
+        case InstanceEvent.RERUN:
             return changes.rerun(instance, now)
-        case Event.RESUME:
+        case InstanceEvent.RESUME:
             return changes.resume(instance, now)
         case _:
             return changes.move(instance, event, now)
@@ -304,4 +310,4 @@ def _changed(instance: Instance, event: Event, now: datetime) -> changes.Change:
 
 def rerunnable(instance: Instance, force: bool) -> bool:
     """A SUCCEEDED instance runs again only when that is forced."""
-    return not instance.state.open and (force or instance.state is not State.SUCCEEDED)
+    return not instance.state.open and (force or instance.state is not InstanceState.SUCCEEDED)

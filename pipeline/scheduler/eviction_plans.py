@@ -7,8 +7,8 @@ from pipeline.falcon.entities.identity import EntityKey
 from pipeline.retention.plan import RetentionPlan
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Task
-from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, ScheduleKey
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.open_work import needed_by_open_work
 from pipeline.scheduler.store.store import Store
 
@@ -25,8 +25,8 @@ def eviction_plans(
         if catalog.owner(key) != user or only not in (None, key):
             continue
         for schedule in entity_service.schedules_of(catalog, key, now):
-            if schedule.key.action is Action.EVICT:
-                instance = Instance(schedule.instance(now), State.READY, now)
+            if schedule.key.action is InstanceAction.EVICT:
+                instance = Instance(schedule.instance(now), InstanceState.READY, now)
                 is_needed = needed_by_open_work(store, catalog, schedule)
                 task = Task(entity, schedule, instance, user, catalog.entity_set, now, is_needed)
                 yield schedule.key, plan(task)

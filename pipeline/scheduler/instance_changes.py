@@ -9,8 +9,8 @@ from pipeline.falcon.entities.identity import EntityKey
 from pipeline.scheduler.alerts import is_alert, notification_channel
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.instance import Action, Instance
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import Store
 
 Emit = Callable[[Mapping[str, object]], None]
@@ -34,7 +34,7 @@ class InstanceChanges:
         self._emit = emit
         self._alert_channels = alert_channels
         self._notification = notification
-        self.ended: Counter[tuple[Action, State]] = Counter()
+        self.ended: Counter[tuple[InstanceAction, InstanceState]] = Counter()
 
     def write(self, change: Change) -> bool:
         """Writes the change; False if it comes too late."""
@@ -43,8 +43,8 @@ class InstanceChanges:
         if channel := notification_channel(change, wanted):
             channels.append(channel)
         written = self._store.change(change, self._clock.now(), channels)
-        ran = change.before.state is State.RUNNING
-        if written and (ran or change.after.state is State.TIMEDOUT):
+        ran = change.before.state is InstanceState.RUNNING
+        if written and (ran or change.after.state is InstanceState.TIMEDOUT):
             self.ended[change.after.key.schedule.action, change.after.state] += 1
         if written and change.message:
             self.emit(change.after, change.what, change.message)

@@ -6,13 +6,18 @@ from datetime import datetime, timedelta
 
 from pipeline.falcon.entities.feed import Feed, Table
 from pipeline.scheduler.entity_service import EntityCatalog
-from pipeline.scheduler.instances.instance import Action, ScheduleKey
+from pipeline.scheduler.instances.instance import InstanceAction, ScheduleKey
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import StateCount
 
-Counts = Mapping[ScheduleKey, Mapping[State, StateCount]]
-_BEHIND = (Action.REPLICATE, Action.PROCESS, Action.IMPORT, Action.EXPORT)
+Counts = Mapping[ScheduleKey, Mapping[InstanceState, StateCount]]
+_BEHIND = (
+    InstanceAction.REPLICATE,
+    InstanceAction.PROCESS,
+    InstanceAction.IMPORT,
+    InstanceAction.EXPORT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,11 @@ def lags(
             continue
         states = counts.get(key, {})
         open_ones = [each for state, each in states.items() if state.open]
-        failed = [states[each] for each in (State.FAILED, State.TIMEDOUT) if each in states]
+        failed = [
+            states[each]
+            for each in (InstanceState.FAILED, InstanceState.TIMEDOUT)
+            if each in states
+        ]
         yield Lag(
             key,
             _table(catalog, key),

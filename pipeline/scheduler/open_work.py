@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 
 from pipeline.scheduler.entity_service import EntityCatalog
-from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.instance import InstanceAction
 from pipeline.scheduler.instances.plan import Situation
 from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.store.store import Store
@@ -29,10 +29,10 @@ def _holders(
     feed, cluster = eviction.key.entity, eviction.key.cluster
     for schedule in catalog.all_schedules():
         key = schedule.key
-        exports = key.action is Action.EXPORT and key.cluster == cluster
+        exports = key.action is InstanceAction.EXPORT and key.cluster == cluster
         if key.entity == feed and (key.source == cluster or exports):
             yield _replicating(schedule, store.situation(key))
-        elif key.action is Action.PROCESS and key.cluster == cluster:
+        elif key.action is InstanceAction.PROCESS and key.cluster == cluster:
             yield _reading(schedule, store.situation(key), feed.name)
 
 

@@ -20,8 +20,8 @@ from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.eviction_plans import PlanEviction, eviction_plans
-from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.server import SchedulerServer
 from pipeline.scheduler.store.instance_search import InstanceSearch
@@ -31,10 +31,10 @@ Query = Mapping[str, Sequence[str]]
 """The parameters of a request, each with its values."""
 
 EVENTS = {
-    "rerun": Event.RERUN,
-    "kill": Event.KILL,
-    "suspend": Event.SUSPEND,
-    "resume": Event.RESUME,
+    "rerun": InstanceEvent.RERUN,
+    "kill": InstanceEvent.KILL,
+    "suspend": InstanceEvent.SUSPEND,
+    "resume": InstanceEvent.RESUME,
 }
 FAMILIES = {
     "causeway_lifecycle_lag_seconds": (
@@ -72,8 +72,8 @@ FAMILIES = {
 # Prometheus sees no increase in a series that begins with 1.
 _NONE_ENDED = {
     (action, state): 0
-    for action in Action
-    for state in (State.SUCCEEDED, State.FAILED, State.TIMEDOUT)
+    for action in InstanceAction
+    for state in (InstanceState.SUCCEEDED, InstanceState.FAILED, InstanceState.TIMEDOUT)
 }
 _STALLED = 600.0  # seconds without the end of a round
 _PAGE, _LARGEST_PAGE = 100, 1000
@@ -228,7 +228,7 @@ class Operations:
         if not found:
             raise UnknownEntity(f"{key} has no such instance.")
         force = _one(query, "force") == "true"
-        if event is Event.RERUN:
+        if event is InstanceEvent.RERUN:
             chosen = [each for each in found if entity_service.rerunnable(each, force)]
         else:
             chosen = [each for each in found if each.state.open]
@@ -270,7 +270,7 @@ def _search(query: Query) -> InstanceSearch:
                 for name, parse in _COLUMNS.items()
                 if (value := _one(query, name)) is not None
             },
-            states=[State(each) for each in query.get("state", ())],
+            states=[InstanceState(each) for each in query.get("state", ())],
             start=_time(query, "start"),
             end=_time(query, "end"),
             after=_key(after) if after else None,
@@ -283,7 +283,7 @@ def _search(query: Query) -> InstanceSearch:
 _COLUMNS: Mapping[str, Callable[[str], object]] = {
     "kind": Kind,
     "name": str,
-    "action": Action,
+    "action": InstanceAction,
     "cluster": str,
     "source": str,
 }
@@ -309,7 +309,7 @@ def _key(cursor: str) -> InstanceKey:
     if len(parts) != 6:
         raise ValueError(f"after is no place in the list: {cursor!r}")
     nominal, kind, name, action, cluster, source = parts
-    schedule = ScheduleKey(EntityKey(Kind(kind), name), Action(action), cluster, source)
+    schedule = ScheduleKey(EntityKey(Kind(kind), name), InstanceAction(action), cluster, source)
     return InstanceKey(schedule, parse_time(nominal))
 
 

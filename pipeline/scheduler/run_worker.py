@@ -12,19 +12,19 @@ from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost, SparkLost
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.scheduler.actions.task_places import tables_of
-from pipeline.scheduler.actions.work import Actions, Done, Result, Task
+from pipeline.scheduler.actions.work import Actions, Result, Task, WorkSummary
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, ScheduleKey
 from pipeline.scheduler.instances.outcomes import (
-    Blocked,
-    Failed,
-    Interrupted,
-    Outcome,
-    Succeeded,
-    Vanished,
+    RunBlocked,
+    RunFailed,
+    RunInterrupted,
+    RunOutcome,
+    RunSucceeded,
+    RunVanished,
     after_run,
     hand_back,
 )
@@ -75,9 +75,9 @@ class RunWorker:
             self._hand_back(lease.instances, str(lost))
             return
         for outcome, running in ends:
-            if isinstance(outcome, Blocked):
+            if isinstance(outcome, RunBlocked):
                 self._on_blocked(running.key.schedule)
-            if lease.lost and not isinstance(outcome, Succeeded):
+            if lease.lost and not isinstance(outcome, RunSucceeded):
                 self._hand_back([running], outcome.reason)
                 continue
             change = after_run(tasks[0].schedule, running, outcome, self._clock.now())
@@ -86,15 +86,15 @@ class RunWorker:
 
     def _outcomes(
         self, tasks: Sequence[Task], lease: InstanceLease
-    ) -> list[tuple[Outcome, Instance]]:
+    ) -> list[tuple[RunOutcome, Instance]]:
         """The outcome of each task, and its instance with the fingerprint of its inputs."""
-        ends: list[tuple[Outcome, Instance]] = []
+        ends: list[tuple[RunOutcome, Instance]] = []
         ready = list(tasks)
         try:
             looked = list(self._look_again(tasks))
             ready = [task for task, missing_inputs in looked if not missing_inputs]
             ends = [
-                (Vanished(f"no longer there: {missing_inputs}"), task.instance)
+                (RunVanished(f"no longer there: {missing_inputs}"), task.instance)
                 for task, missing_inputs in looked
                 if missing_inputs
             ]
@@ -107,7 +107,7 @@ class RunWorker:
             outcomes = [_outcome_of(error)] * len(ready)
         except Exception as error:  # whatever a library raises fails the attempt, not the server
             lease.log(traceback.format_exc())
-            outcomes = [Failed(f"{type(error).__name__}: {error}")] * len(ready)
+            outcomes = [RunFailed(f"{type(error).__name__}: {error}")] * len(ready)
         instances = (each.instance for each in ready)
         return [*ends, *zip(outcomes, instances, strict=True)]
 
@@ -131,15 +131,15 @@ class RunWorker:
 
     def _act(self, tasks: Sequence[Task], lease: InstanceLease) -> list[Result]:
         match tasks[0].schedule.key.action:
-            case Action.REPLICATE:
+            case InstanceAction.REPLICATE:
                 return self._actions.replicate(tasks, lease)
-            case Action.EVICT:
+            case InstanceAction.EVICT:
                 return [self._actions.evict(each, lease) for each in tasks]
-            case Action.PROCESS:
+            case InstanceAction.PROCESS:
                 return [self._actions.process(each, lease) for each in tasks]
-            case Action.IMPORT | Action.EXPORT:
+            case InstanceAction.IMPORT | InstanceAction.EXPORT:
                 return [self._actions.exchange(each, lease) for each in tasks]
-            case Action.WATCH:
+            case InstanceAction.WATCH:
                 return ["the data exists" for _ in tasks]
 
     def _record_end(self, lease: InstanceLease, change: Change) -> None:
@@ -167,19 +167,19 @@ class RunWorker:
                     self._changes.write(hand_back(each, self._clock.now(), why))
 
 
-def _outcome_of(result: Result) -> Outcome:
+def _outcome_of(result: Result) -> RunOutcome:
     match result:
         case str():
-            return Succeeded(result)
-        case Done():
-            return Succeeded(result.text, result.bytes)
+            return RunSucceeded(result)
+        case WorkSummary():
+            return RunSucceeded(result.text, result.bytes)
         case SparkLost():
-            return Interrupted(str(result))
+            return RunInterrupted(str(result))
         case InputsGone():
-            return Vanished(str(result))
+            return RunVanished(str(result))
         case AnotherCopyRuns():
-            return Blocked(str(result))
+            return RunBlocked(str(result))
         case ActionFailed():
-            return Failed(str(result), result.final)
+            return RunFailed(str(result), result.final)
         case _:
-            return Failed(str(result))
+            return RunFailed(str(result))

@@ -26,11 +26,18 @@ from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, sche
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
 from pipeline.scheduler.instance_lease import InstanceLease
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.instance import Action, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.instance import InstanceAction, InstanceKey, ScheduleKey
 from pipeline.scheduler.instances.outcomes import after_look, recover
-from pipeline.scheduler.instances.plan import MAX_LOOKS, Create, Look, Run, plan, runs_alone
+from pipeline.scheduler.instances.plan import (
+    MAX_LOOKS,
+    CheckInputs,
+    CreateInstances,
+    StartRun,
+    plan,
+    runs_alone,
+)
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.open_work import needed_by_open_work
 from pipeline.scheduler.run_worker import RunWorker
 from pipeline.scheduler.store.store import Store
@@ -39,7 +46,7 @@ _BLOCKED = 30.0  # seconds until the next try where another program works on the
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SchedulerOptions:
     """`workers` instances at a time; a lease of `lease` seconds, renewed three times in it; a round
     at least every `poll` seconds. Only entities of `user` are run, because a server acts as one
     user (FA-S1); None: all entities.
@@ -60,7 +67,7 @@ class SchedulerServer:
         actions: Actions,
         clock: Clock,
         name: str,
-        limits: Limits | None = None,
+        limits: SchedulerOptions | None = None,
         emit: Emit = lambda _: None,
         alert_channels: Collection[str] = (),
         notifies: bool = False,
@@ -73,7 +80,7 @@ class SchedulerServer:
         self._actions = actions
         self._clock = clock
         self._name = name
-        self._limits = limits or Limits()
+        self._limits = limits or SchedulerOptions()
         self._emit = emit
         self._entities: Mapping[EntityKey, Entity] = {}  # of the last round
         wanted = self._notification if notifies else lambda _: None
@@ -177,7 +184,7 @@ class SchedulerServer:
         return time.monotonic() - self._round
 
     @property
-    def ended(self) -> Mapping[tuple[Action, State], int]:
+    def ended(self) -> Mapping[tuple[InstanceAction, InstanceState], int]:
         """How many instances have ended here, by their action and state."""
         return self._changes.ended
 
@@ -211,26 +218,26 @@ class SchedulerServer:
         else:  # the next round reads those that follow, so that each instance has its turn
             self._ended_until[schedule.key] = situation.read_until
         steps = plan(schedule, situation, now, self._looked.pop(schedule.key, None))
-        looks = [step for step in steps if isinstance(step, Look)]
+        looks = [step for step in steps if isinstance(step, CheckInputs)]
         done = self._look(catalog, schedule, looks, now) if looks else False
-        waiting = [each.instance for each in looks if each.instance.state is State.WAITING]
+        waiting = [each.instance for each in looks if each.instance.state is InstanceState.WAITING]
         if len(waiting) == MAX_LOOKS:
             self._looked[schedule.key] = waiting[-1].nominal
         for step in steps:
             match step:
-                case Create():
+                case CreateInstances():
                     self._store.create(step, now)
                     done = True
                 case Change():
                     done |= self._changes.write(step)
-                case Run():
+                case StartRun():
                     done |= self._start(catalog, entity, schedule, step)
-                case Look():
+                case CheckInputs():
                     pass
         return done
 
     def _look(
-        self, catalog: EntityCatalog, schedule: Schedule, looks: list[Look], now: datetime
+        self, catalog: EntityCatalog, schedule: Schedule, looks: list[CheckInputs], now: datetime
     ) -> bool:
         needs = [need for look in looks for need in look.needs]
         owner = catalog.owner(schedule.key.entity)
@@ -239,7 +246,9 @@ class SchedulerServer:
         written = [change for change in changes if change and self._changes.write(change)]
         return any(change.what != "checked" for change in written)
 
-    def _start(self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, run: Run) -> bool:
+    def _start(
+        self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, run: StartRun
+    ) -> bool:
         """Claims what it can of a run, and works on it. An instance whose place is taken stays
         READY, and leaves the worker to others.
         """
@@ -279,7 +288,7 @@ class SchedulerServer:
         future.add_done_callback(lambda future: self._ended(first, future))
         return True
 
-    def _may_begin(self, run: Run) -> bool:
+    def _may_begin(self, run: StartRun) -> bool:
         """Whether no instance has to run alone here: this one, one that runs, or one that waits
         until nothing else runs.
         """

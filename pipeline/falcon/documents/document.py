@@ -20,14 +20,14 @@ from pipeline.falcon.entities.process import (
     LateProcess,
     Order,
     Output,
-    Policy,
+    PolicyType,
     Process,
     ProcessCluster,
     Retry,
     SparkAttributes,
     Workflow,
 )
-from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.errors import BadDocument, DocumentProblem
 
 T = TypeVar("T")
 
@@ -67,14 +67,14 @@ class _Reader:
     """Turns texts into values and collects the problems."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[DocumentProblem] = []
 
     def value(self, element: Element, text: str, parse: Callable[[str], T], instead: T) -> T:
         try:
             return parse(text)
         except ValueError as error:
             reason = str(error.args[0] if error.args else error)
-            self.problems.append(Problem(element.line, element.name, reason))
+            self.problems.append(DocumentProblem(element.line, element.name, reason))
             return instead
 
     def time(self, element: Element, name: str) -> datetime:
@@ -121,7 +121,9 @@ def _cluster(reader: _Reader, root: Element) -> Cluster:
     for each in _children(root, "interfaces"):
         kind = each.attributes["type"]
         if kind in interfaces:
-            reader.problems.append(Problem(each.line, "interface", f"type {kind} is there twice"))
+            reader.problems.append(
+                DocumentProblem(each.line, "interface", f"type {kind} is there twice")
+            )
         interfaces[kind] = Interface(
             each.attributes["endpoint"], each.attributes["version"], each.line
         )
@@ -129,7 +131,7 @@ def _cluster(reader: _Reader, root: Element) -> Cluster:
     for each in _children(root, "locations"):
         name = each.attributes["name"]
         if name in locations:
-            reader.problems.append(Problem(each.line, "location", f"{name} is there twice"))
+            reader.problems.append(DocumentProblem(each.line, "location", f"{name} is there twice"))
         locations[name] = each.attributes["path"]
     return Cluster(
         name=ClusterName(root.attributes["name"]),
@@ -265,10 +267,10 @@ def _retention(
     given = dict(_properties(stage)).get(_STAGE_LIMIT)
     if policy != _STAGE_POLICY:
         reason = f"policy {policy} is not known, only {_STAGE_POLICY}"
-        reader.problems.append(Problem(stage.line, "retention-stage", reason))
+        reader.problems.append(DocumentProblem(stage.line, "retention-stage", reason))
     elif given is None:
         reason = f"property {_STAGE_LIMIT} is missing"
-        reader.problems.append(Problem(stage.line, "retention-stage", reason))
+        reader.problems.append(DocumentProblem(stage.line, "retention-stage", reason))
     else:
         limit = reader.frequency(stage, given)
     every = stage.child("frequency")
@@ -370,7 +372,7 @@ def _retry(reader: _Reader, root: Element) -> Retry | None:
     if element is None:
         return None
     return Retry(
-        Policy(element.attributes["policy"]),
+        PolicyType(element.attributes["policy"]),
         reader.frequency(element, element.attributes["delay"]),
         int(element.attributes["attempts"]),
         _boolean(element.attributes.get("onTimeout", "false")),
@@ -382,7 +384,7 @@ def _late(reader: _Reader, root: Element) -> LateProcess | None:
     if element is None:
         return None
     return LateProcess(
-        Policy(element.attributes["policy"]),
+        PolicyType(element.attributes["policy"]),
         reader.frequency(element, element.attributes["delay"]),
         {each.attributes["input"]: each.attributes["workflow-path"] for each in element.children},
         element.line,

@@ -7,30 +7,30 @@ which attributes, which values. `check` reports every problem, not only the firs
 from collections.abc import Mapping
 
 from pipeline.falcon import validators
-from pipeline.falcon.documents.schema import Group, Place, many, maybe, one, problems
+from pipeline.falcon.documents.schema import ComplexType, Particle, many, maybe, one, problems
 from pipeline.falcon.documents.tree import Element
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 
 _text = validators.anything
 _version = {"version": validators.integer(-(2**31), 2**31 - 1)}
-_pair = Group(required={"name": _text, "value": _text})
-_properties = Group((many("property", _pair),))
-_acl = Group(optional={"owner": _text, "group": _text, "permission": _text})
-_notification = Group(
+_pair = ComplexType(required={"name": _text, "value": _text})
+_properties = ComplexType((many("property", _pair),))
+_acl = ComplexType(optional={"owner": _text, "group": _text, "permission": _text})
+_notification = ComplexType(
     required={"type": validators.one_of("email"), "to": _text},
     optional={"level": validators.one_of("attempt", "instance")},
 )
 
-_cluster = Group(
+_cluster = ComplexType(
     (
         maybe("tags", validators.tags),
         one(
             "interfaces",
-            Group(
+            ComplexType(
                 (
                     many(
                         "interface",
-                        Group(
+                        ComplexType(
                             required={
                                 "type": validators.one_of(
                                     "readonly",
@@ -52,11 +52,11 @@ _cluster = Group(
         ),
         one(
             "locations",
-            Group(
+            ComplexType(
                 (
                     many(
                         "location",
-                        Group(
+                        ComplexType(
                             required={
                                 "name": validators.one_of("staging", "working", "temp"),
                                 "path": _text,
@@ -74,13 +74,13 @@ _cluster = Group(
     optional={"description": _text, **_version},
 )
 
-_feed_validity = Group(required={"start": validators.feed_time, "end": validators.feed_time})
-_feed_sla = Group(required={"slaLow": validators.frequency, "slaHigh": validators.frequency})
-_locations = Group(
+_feed_validity = ComplexType(required={"start": validators.feed_time, "end": validators.feed_time})
+_feed_sla = ComplexType(required={"slaLow": validators.frequency, "slaHigh": validators.frequency})
+_locations = ComplexType(
     (
         many(
             "location",
-            Group(
+            ComplexType(
                 required={
                     "type": validators.one_of("data", "stats", "meta", "tmp"),
                     "path": validators.not_empty,
@@ -89,8 +89,8 @@ _locations = Group(
         ),
     )
 )
-_table = Group(required={"uri": _text})
-_retention_stage = Group(
+_table = ComplexType(required={"uri": _text})
+_retention_stage = ComplexType(
     (
         maybe("policy", validators.not_empty),
         maybe("frequency", validators.frequency),
@@ -100,40 +100,44 @@ _retention_stage = Group(
     ),
     unordered=True,
 )
-_lifecycle = Group((maybe("retention-stage", _retention_stage),), unordered=True)
-_field_names = Group((many("field", _text, least=1),))
-_extract = Group(
+_lifecycle = ComplexType((maybe("retention-stage", _retention_stage),), unordered=True)
+_field_names = ComplexType((many("field", _text, least=1),))
+_extract = ComplexType(
     (maybe("deltacolumn", _text), one("mergepolicy", validators.one_of("snapshot", "append"))),
     required={"type": validators.one_of("full", "incremental")},
 )
-_load = Group(required={"type": validators.one_of("updateonly", "allowinsert")})
-_exchange_end = Group(
+_load = ComplexType(required={"type": validators.one_of("updateonly", "allowinsert")})
+_exchange_end = ComplexType(
     (
-        Place({"extract": _extract, "load": _load}),
+        Particle({"extract": _extract, "load": _load}),
         maybe(
             "fields",
-            Group((Place({"includes": _field_names, "excludes": _field_names}),)),
+            ComplexType((Particle({"includes": _field_names, "excludes": _field_names}),)),
         ),
     ),
     required={"name": validators.not_empty, "tableName": validators.not_empty},
     optional=_version,
 )
-_arguments = Group((many("argument", _pair),))
+_arguments = ComplexType((many("argument", _pair),))
 
-_feed_cluster = Group(
+_feed_cluster = ComplexType(
     (
         one("validity", _feed_validity),
         maybe(
             "retention",
-            Group(
+            ComplexType(
                 required={"limit": validators.frequency, "action": validators.one_of("delete")},
                 optional={"type": validators.one_of("instance")},
             ),
         ),
         maybe("sla", _feed_sla),
-        maybe("import", Group((one("source", _exchange_end), maybe("arguments", _arguments)))),
-        maybe("export", Group((one("target", _exchange_end), maybe("arguments", _arguments)))),
-        Place({"locations": _locations, "table": _table}, least=0),
+        maybe(
+            "import", ComplexType((one("source", _exchange_end), maybe("arguments", _arguments)))
+        ),
+        maybe(
+            "export", ComplexType((one("target", _exchange_end), maybe("arguments", _arguments)))
+        ),
+        Particle({"locations": _locations, "table": _table}, least=0),
         maybe("lifecycle", _lifecycle),
     ),
     required={"name": validators.name},
@@ -144,21 +148,24 @@ _feed_cluster = Group(
         **_version,
     },
 )
-_feed = Group(
+_feed = ComplexType(
     (
         maybe("tags", validators.tags),
-        maybe("partitions", Group((many("partition", Group(required={"name": validators.name})),))),
+        maybe(
+            "partitions",
+            ComplexType((many("partition", ComplexType(required={"name": validators.name})),)),
+        ),
         maybe("groups", validators.groups),
         maybe("availabilityFlag", _text),
         one("frequency", validators.frequency),
         maybe("sla", _feed_sla),
         maybe("timezone", _text),
-        maybe("late-arrival", Group(required={"cut-off": validators.frequency})),
-        one("clusters", Group((many("cluster", _feed_cluster, least=1),))),
-        Place({"locations": _locations, "table": _table}),
+        maybe("late-arrival", ComplexType(required={"cut-off": validators.frequency})),
+        one("clusters", ComplexType((many("cluster", _feed_cluster, least=1),))),
+        Particle({"locations": _locations, "table": _table}),
         maybe("notification", _notification),
         one("ACL", _acl),
-        one("schema", Group(required={"location": _text, "provider": _text})),
+        one("schema", ComplexType(required={"location": _text, "provider": _text})),
         maybe("properties", _properties),
         maybe("lifecycle", _lifecycle),
     ),
@@ -167,25 +174,27 @@ _feed = Group(
 )
 
 _policy = validators.one_of("periodic", "exp-backoff", "final")
-_process_sla = Group(
+_process_sla = ComplexType(
     optional={"shouldStartIn": validators.frequency, "shouldEndIn": validators.frequency}
 )
-_process_cluster = Group(
+_process_cluster = ComplexType(
     (
         one(
             "validity",
-            Group(required={"start": validators.process_time, "end": validators.process_time}),
+            ComplexType(
+                required={"start": validators.process_time, "end": validators.process_time}
+            ),
         ),
         maybe("sla", _process_sla),
     ),
     required={"name": validators.name},
     optional=_version,
 )
-_process = Group(
+_process = ComplexType(
     (
         maybe("tags", validators.tags),
         maybe("pipelines", validators.pipelines),
-        one("clusters", Group((many("cluster", _process_cluster, least=1),))),
+        one("clusters", ComplexType((many("cluster", _process_cluster, least=1),))),
         one("parallel", validators.integer(1, 12)),
         one("order", validators.one_of("FIFO", "LIFO", "LAST_ONLY")),
         maybe("timeout", validators.frequency),
@@ -194,11 +203,11 @@ _process = Group(
         maybe("timezone", _text),
         maybe(
             "inputs",
-            Group(
+            ComplexType(
                 (
                     many(
                         "input",
-                        Group(
+                        ComplexType(
                             required={
                                 "name": validators.name,
                                 "feed": validators.name,
@@ -214,11 +223,11 @@ _process = Group(
         ),
         maybe(
             "outputs",
-            Group(
+            ComplexType(
                 (
                     many(
                         "output",
-                        Group(
+                        ComplexType(
                             required={
                                 "name": validators.name,
                                 "feed": validators.name,
@@ -233,7 +242,7 @@ _process = Group(
         maybe("properties", _properties),
         one(
             "workflow",
-            Group(
+            ComplexType(
                 required={"path": _text},
                 optional={
                     "name": _text,
@@ -245,7 +254,7 @@ _process = Group(
         ),
         maybe(
             "spark-attributes",
-            Group(
+            ComplexType(
                 (
                     maybe("master", _text),
                     maybe("mode", _text),
@@ -259,7 +268,7 @@ _process = Group(
         ),
         maybe(
             "retry",
-            Group(
+            ComplexType(
                 required={
                     "policy": _policy,
                     "delay": validators.frequency,
@@ -270,11 +279,11 @@ _process = Group(
         ),
         maybe(
             "late-process",
-            Group(
+            ComplexType(
                 (
                     many(
                         "late-input",
-                        Group(required={"input": validators.name, "workflow-path": _text}),
+                        ComplexType(required={"input": validators.name, "workflow-path": _text}),
                         least=1,
                     ),
                 ),
@@ -288,25 +297,25 @@ _process = Group(
     optional=_version,
 )
 
-_driver = Group((one("clazz", _text), many("jar", _text, least=1)))
-_alias = Group((one("alias", _text), one("providerPath", _text)))
-_credential = Group(
+_driver = ComplexType((one("clazz", _text), many("jar", _text, least=1)))
+_alias = ComplexType((one("alias", _text), one("providerPath", _text)))
+_credential = ComplexType(
     (
         one("userName", _text),
-        Place({"passwordFile": _text, "passwordText": _text, "passwordAlias": _alias}),
+        Particle({"passwordFile": _text, "passwordText": _text, "passwordAlias": _alias}),
     ),
     required={"type": validators.one_of("password-file", "password-text", "password-alias")},
 )
-_datasource = Group(
+_datasource = ComplexType(
     (
         maybe("tags", validators.tags),
         one(
             "interfaces",
-            Group(
+            ComplexType(
                 (
                     many(
                         "interface",
-                        Group(
+                        ComplexType(
                             (
                                 maybe("driver", _driver),
                                 maybe("credential", _credential),
@@ -338,7 +347,7 @@ _datasource = Group(
     optional={"description": _text, **_version},
 )
 
-DOCUMENTS: Mapping[str, Group] = {
+DOCUMENTS: Mapping[str, ComplexType] = {
     "cluster": _cluster,
     "feed": _feed,
     "process": _process,
@@ -346,13 +355,15 @@ DOCUMENTS: Mapping[str, Group] = {
 }
 
 
-def check(root: Element) -> tuple[Problem, ...]:
+def check(root: Element) -> tuple[DocumentProblem, ...]:
     """Every way in which the tree is not one of the four documents, in document order."""
     shape = DOCUMENTS.get(root.name)
     if shape is None:
         wanted = ", ".join(DOCUMENTS)
-        return (Problem(root.line, root.name, f"is not an entity: expected one of {wanted}"),)
+        return (
+            DocumentProblem(root.line, root.name, f"is not an entity: expected one of {wanted}"),
+        )
     namespace = f"uri:falcon:{root.name}:0.1"
     if root.namespace != namespace:
-        return (Problem(root.line, root.name, f"is not in the namespace {namespace}"),)
+        return (DocumentProblem(root.line, root.name, f"is not in the namespace {namespace}"),)
     return tuple(problems(root, shape, namespace))

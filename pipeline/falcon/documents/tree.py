@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.errors import BadDocument, DocumentProblem
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -54,7 +54,7 @@ def parse(data: bytes) -> Element:
 
 
 def _bad(line: int, element: str, reason: str) -> BadDocument:
-    return BadDocument((Problem(line, element, reason),))
+    return BadDocument((DocumentProblem(line, element, reason),))
 
 
 class _Builder:

@@ -18,7 +18,7 @@ class Order(Enum):
     LAST_ONLY = "LAST_ONLY"
 
 
-class Policy(Enum):
+class PolicyType(Enum):
     """Gaps between attempts: periodic = equal; exp-backoff = delay, 2x, 4x (D6); final = one
     check at the end (for late data), no second attempt (for retries)."""
 
@@ -90,7 +90,7 @@ class SparkAttributes:
 class Retry:
     """At most `attempts` more after the first."""
 
-    policy: Policy
+    policy: PolicyType
     delay: Frequency
     attempts: int
     on_timeout: bool = False
@@ -100,7 +100,7 @@ class Retry:
 class LateProcess:
     """The policy of checks for late data, and the late workflow of each input."""
 
-    policy: Policy
+    policy: PolicyType
     delay: Frequency
     workflows: Mapping[str, str]
     line: int = field(default=0, compare=False)

@@ -55,7 +55,7 @@ from pipeline.scheduler.actions.task_places import (
     places_of,
     process_run,
 )
-from pipeline.scheduler.actions.work import Done, Result, Task
+from pipeline.scheduler.actions.work import Result, Task, WorkSummary
 from pipeline.scheduler.errors import WrongOwner
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class ClusterActions:
         except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
             raise ActionFailed(str(error), final=True) from error
 
-    def _replicate_path(self, task: Task, copy: PathCopy, lease: WorkLease) -> Done:
+    def _replicate_path(self, task: Task, copy: PathCopy, lease: WorkLease) -> WorkSummary:
         feed, cluster = task.entity, task.entity_set.clusters[task.schedule.key.cluster]
         assert isinstance(feed, Feed)
         files = self.links.files(self.files(), *copy.between)
@@ -177,7 +177,7 @@ class ClusterActions:
         published = self._partitions(feed, cluster, task.owner).publish(
             task.instance.nominal, copy.target
         )
-        return Done(done.text + published, done.bytes)
+        return WorkSummary(done.text + published, done.bytes)
 
     def _replicate(
         self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
@@ -322,7 +322,7 @@ def _result(
     what = ", ".join(published) or str(copy.target_table)
     others = len(report.published) - len(published)
     shared = f" with {others} others" if others else ""
-    return Done(
+    return WorkSummary(
         f"{what}{shared}: {report.files_sent} files, {report.bytes_sent} bytes"
         f" in {report.seconds:.1f} s",
         sum(report.copied[name].bytes for name in published if name in report.copied),

@@ -23,7 +23,7 @@ from pipeline.lease import WorkLease
 from pipeline.processes.hive import run_statements
 from pipeline.processes.run import execute_endpoint
 from pipeline.replication.plan import FROM
-from pipeline.retention.plan import Policy, RetentionPlan
+from pipeline.retention.plan import RetentionPlan, RetentionPolicy
 from pipeline.scheduler.actions.task_places import TableHome
 
 _COMMAND = "AlterHoodieTableDropPartitionCommand"
@@ -35,7 +35,7 @@ def follows(table: Table, home: TableHome) -> bool:
     return home.cluster.name != home.primary or FROM in table.parameters
 
 
-def policy_of(policy: Policy, feed: Feed) -> Policy:
+def policy_of(policy: RetentionPolicy, feed: Feed) -> RetentionPolicy:
     """The policy of a feed's Hudi table. Replicas follow their source, so the longest limit of all
     clusters counts.
     """

@@ -31,7 +31,7 @@ from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.feed import Feed, FeedCluster, Paths, Role
 from pipeline.falcon.entities.feed import Table as TableStorage
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 from pipeline.falcon.feed_properties import catalog_table
 from pipeline.falcon.inputs import Need
 from pipeline.falcon.paths import path_at
@@ -212,7 +212,7 @@ def local_listing(uri: str) -> FileListing | None:
 
 def against(
     entity: Entity, entity_set: EntitySet, user: str, catalogs: CatalogService = HIVE
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
 
     A target's table may be missing: replication makes it, except for a feed of paths. Raises
@@ -229,7 +229,7 @@ def _table_problems(
     entity_set: EntitySet,
     user: str,
     catalogs: CatalogService,
-) -> Iterator[Problem]:
+) -> Iterator[DocumentProblem]:
     storage = feed.storage_on(place)
     cluster = entity_set.clusters.get(place.name)
     uri = storage.uri if isinstance(storage, TableStorage) else catalog_table(feed)
@@ -242,24 +242,24 @@ def _table_problems(
     except NoSuchObject:
         if place.role is Role.SOURCE or isinstance(storage, Paths):
             reason = f"table {ref} does not exist on cluster {place.name}: create it first"
-            yield Problem(storage.line, "table", reason)
+            yield DocumentProblem(storage.line, "table", reason)
         return
     if table.owner and table.owner != user:
         reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
-        yield Problem(storage.line, "table", reason)
+        yield DocumentProblem(storage.line, "table", reason)
     if (why := _why_not_replicated(feed, entity_set, table)) is not None:
-        yield Problem(storage.line, "table", why)
+        yield DocumentProblem(storage.line, "table", why)
     if isinstance(storage, TableStorage) and (why := why_not_of(table, uri.whole)) is not None:
-        yield Problem(storage.line, "table", f"{why} (cluster {place.name})")
+        yield DocumentProblem(storage.line, "table", f"{why} (cluster {place.name})")
         return
     kinds = kinds_of(table.partition_keys)
     for key, value in uri.keys:
         if key not in kinds:
             reason = f"{key} is not a partition key of {ref} on {place.name}"
-            yield Problem(storage.line, "table", reason)
+            yield DocumentProblem(storage.line, "table", reason)
         elif key not in uri.free and is_number(kinds[key]) and not is_numeric(value):
             reason = f"{key} of {ref} on {place.name} is {kinds[key]}: it cannot have {value}"
-            yield Problem(storage.line, "table", reason)
+            yield DocumentProblem(storage.line, "table", reason)
 
 
 def why_not_of(table: Table, whole: bool) -> str | None:

@@ -31,9 +31,9 @@ from pipeline.replication.directories import PathCopy
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.retention.directories import PathHome
 from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Policy
+from pipeline.retention.plan import RetentionPolicy
 from pipeline.scheduler.actions.work import Task
-from pipeline.scheduler.instances.instance import Action
+from pipeline.scheduler.instances.instance import InstanceAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class TableHome:
 
     cluster: Cluster
     primary: ClusterName
-    policy: Policy
+    policy: RetentionPolicy
     location: str | None = None
 
 
@@ -123,7 +123,7 @@ def home_of(task: Task) -> TableHome | PathHome:
 
     same = [each for each in feed.clusters if _same_table(home(each), home(place))]
     primary = next((each for each in same if each.role is Role.SOURCE), place)
-    policy = Policy(
+    policy = RetentionPolicy(
         table=storage.uri.table,
         date_pattern=read_date_pattern(storage.uri.bound),
         limit=primary.kept,
@@ -193,18 +193,18 @@ def places_of(task: Task) -> frozenset[str]:
     """
     try:
         match task.schedule.key.action:
-            case Action.REPLICATE:
+            case InstanceAction.REPLICATE:
                 copy = copy_of(task)
                 if isinstance(copy, TableCopy):
                     partition = partition_name(copy.specs[0][1])
                     return frozenset({_name(copy.target, f"{copy.target_table} {partition}")})
-            case Action.EVICT:
+            case InstanceAction.EVICT:
                 home = home_of(task)
                 if isinstance(home, TableHome):
                     return frozenset({_name(home.cluster, str(home.policy.table))})
-            case Action.PROCESS:
+            case InstanceAction.PROCESS:
                 return frozenset(_outputs_of(task))
-            case Action.IMPORT | Action.EXPORT:
+            case InstanceAction.IMPORT | InstanceAction.EXPORT:
                 return frozenset({exchange_of(task).written})
     except (ActionFailed, LookupError):
         pass  # the entity was changed: the task fails at once

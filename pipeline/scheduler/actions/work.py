@@ -32,14 +32,14 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WorkSummary:
     """A line of text about the work, and the size of what it copied in bytes."""
 
     text: str
     bytes: int
 
 
-Result = str | Done | CausewayError
+Result = str | WorkSummary | CausewayError
 """A line of text about the work, or the reason why it failed."""
 
 

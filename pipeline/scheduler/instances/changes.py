@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pipeline.scheduler.instances.instance import Instance
-from pipeline.scheduler.instances.states import Event, after
+from pipeline.scheduler.instances.states import InstanceEvent, after
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Change:
     outputs: tuple[str, ...] = ()
 
 
-def move(instance: Instance, event: Event, now: datetime, message: str = "") -> Change:
+def move(instance: Instance, event: InstanceEvent, now: datetime, message: str = "") -> Change:
     """The instance after `event`. Raises states.NoTransition."""
     state = after(instance.state, event)
     ended = None if state.open else now
@@ -39,13 +39,13 @@ def resume(instance: Instance, now: datetime) -> Change:
     """The change of a SUSPENDED instance, whose wait for its inputs begins again. Raises
     states.NoTransition.
     """
-    change = move(instance, Event.RESUME, now)
+    change = move(instance, InstanceEvent.RESUME, now)
     return replace(change, after=replace(change.after, created=now))
 
 
 def rerun(instance: Instance, now: datetime) -> Change:
     """The next run of an ended instance. Raises states.NoTransition."""
-    change = move(instance, Event.RERUN, now)
+    change = move(instance, InstanceEvent.RERUN, now)
     fresh = replace(
         change.after,
         run=instance.run + 1,

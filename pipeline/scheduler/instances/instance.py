@@ -6,10 +6,10 @@ from enum import Enum
 
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entities.identity import EntityKey
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 
 
-class Action(Enum):
+class InstanceAction(Enum):
     """The kind of work of an instance."""
 
     REPLICATE = "replicate"
@@ -25,7 +25,7 @@ class ScheduleKey:
     """A recurring piece of work: `action` of `entity` on `cluster`, from `source` if copied."""
 
     entity: EntityKey
-    action: Action
+    action: InstanceAction
     cluster: str
     source: str = ""
 
@@ -55,7 +55,7 @@ class Instance:
     """
 
     key: InstanceKey
-    state: State
+    state: InstanceState
     created: datetime
     run: int = 0
     attempt: int = 0

@@ -9,27 +9,29 @@ from datetime import datetime
 from pipeline.falcon.inputs import Seen, fingerprint
 from pipeline.scheduler.instances.changes import Change, move
 from pipeline.scheduler.instances.instance import Instance
-from pipeline.scheduler.instances.plan import Look
+from pipeline.scheduler.instances.plan import CheckInputs
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 
 MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
 
 
-def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Change | None:
+def after_look(schedule: Schedule, look: CheckInputs, seen: Seen, now: datetime) -> Change | None:
     """The change after a look; None: the instance continues to wait."""
     instance, print_now = look.instance, fingerprint(look.needs, seen)
-    if instance.state is State.WAITING:
+    if instance.state is InstanceState.WAITING:
         if print_now is None:
             return None
-        return move(instance, Event.FOUND, now)
+        return move(instance, InstanceEvent.FOUND, now)
     changed = _changed(schedule, instance.fingerprint, print_now)
     assert schedule.late is not None  # only instances that may get late data are looked at again
     checks = schedule.late.after(instance.nominal, instance.checks, now)
     if not changed:
         return Change(instance, replace(instance, checks=checks), "checked")
     names = ",".join(changed)
-    late = move(instance, Event.LATE, now, f"late data: {names} changed after run {instance.run}")
+    late = move(
+        instance, InstanceEvent.LATE, now, f"late data: {names} changed after run {instance.run}"
+    )
     fresh = replace(
         late.after,
         run=instance.run + 1,
@@ -54,7 +56,7 @@ def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Succeeded:
+class RunSucceeded:
     """`bytes` is the size of what was copied, None if that is not known."""
 
     detail: str = ""
@@ -62,7 +64,7 @@ class Succeeded:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class RunFailed:
     """`final`: another attempt would fail in the same way."""
 
     reason: str
@@ -70,48 +72,48 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Vanished:
+class RunVanished:
     """The inputs were dropped during the work: another attempt has to wait for them."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupted:
+class RunInterrupted:
     """What did the work ended, and the work is not to blame: the attempt does not count."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class RunBlocked:
     """Another program works on the same data: the attempt does not count, and is made later."""
 
     reason: str
 
 
-Outcome = Succeeded | Failed | Vanished | Interrupted | Blocked
+RunOutcome = RunSucceeded | RunFailed | RunVanished | RunInterrupted | RunBlocked
 
 
-def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
+def after_run(schedule: Schedule, running: Instance, outcome: RunOutcome, now: datetime) -> Change:
     """The change of a RUNNING instance after its work has ended."""
-    if isinstance(outcome, Succeeded):
-        change = move(running, Event.SUCCEED, now, outcome.detail)
+    if isinstance(outcome, RunSucceeded):
+        change = move(running, InstanceEvent.SUCCEED, now, outcome.detail)
         checks = running.checks if schedule.late else -1
         done = replace(change.after, detail=outcome.detail, checks=checks)
         return replace(change, after=done, bytes=outcome.bytes)
-    if isinstance(outcome, Interrupted):
+    if isinstance(outcome, RunInterrupted):
         return recover(running, now, outcome.reason)
-    if isinstance(outcome, Blocked):
+    if isinstance(outcome, RunBlocked):
         return hand_back(running, now, outcome.reason)
-    final = isinstance(outcome, Failed) and outcome.final
+    final = isinstance(outcome, RunFailed) and outcome.final
     gap = None if final else schedule.retries.gap(running.attempt)
     if gap is None:
-        return move(running, Event.FAIL, now, outcome.reason)
-    if isinstance(outcome, Vanished):
-        waits = move(running, Event.VANISH, now, outcome.reason)
+        return move(running, InstanceEvent.FAIL, now, outcome.reason)
+    if isinstance(outcome, RunVanished):
+        waits = move(running, InstanceEvent.VANISH, now, outcome.reason)
         return replace(waits, after=replace(waits.after, created=now))
-    change = move(running, Event.RETRY, now, outcome.reason)
+    change = move(running, InstanceEvent.RETRY, now, outcome.reason)
     return replace(change, after=replace(change.after, not_before=now + gap))
 
 
@@ -120,8 +122,8 @@ def recover(
 ) -> Change:
     """The change of a RUNNING instance after what ran it died; the attempt does not count."""
     if running.recoveries >= MAX_RECOVERIES:
-        return move(running, Event.FAIL, now, f"{why}, as each time before")
-    change = move(running, Event.RETRY, now, why)
+        return move(running, InstanceEvent.FAIL, now, f"{why}, as each time before")
+    change = move(running, InstanceEvent.RETRY, now, why)
     recovered = replace(
         change.after,
         attempt=max(0, running.attempt - 1),

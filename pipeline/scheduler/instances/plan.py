@@ -11,9 +11,9 @@ from itertools import islice
 from pipeline.falcon.entities.process import Order
 from pipeline.falcon.inputs import Need
 from pipeline.scheduler.instances.changes import Change, move
-from pipeline.scheduler.instances.instance import Action, Instance
+from pipeline.scheduler.instances.instance import Instance, InstanceAction
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 
 BATCH = 1000  # instances created in one go
 MAX_OPEN = 5000  # a FIFO schedule gets no more instances while so many have their data
@@ -36,7 +36,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class CreateInstances:
     """Create WAITING instances at `nominals`, and SKIPPED ones; then all before `until` exist."""
 
     schedule: Schedule
@@ -46,7 +46,7 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CheckInputs:
     """Check whether the data exists, and take its fingerprint."""
 
     instance: Instance
@@ -54,7 +54,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StartRun:
     """Claim these instances and do their work in one run, unless `limit` runs of their schedule
     are under way.
     """
@@ -63,7 +63,7 @@ class Run:
     limit: int
 
 
-Step = Create | Look | Change | Run
+Step = CreateInstances | CheckInputs | Change | StartRun
 
 
 def plan(
@@ -81,11 +81,11 @@ def plan(
         for alert in _alerts(schedule, instance, now):
             steps.append(alert)
             instance = alert.after
-        if instance.state in (State.RUNNING, State.SUSPENDED):
+        if instance.state in (InstanceState.RUNNING, InstanceState.SUSPENDED):
             continue
         if schedule.order is Order.LAST_ONLY and instance.nominal < newest:
-            steps.append(move(instance, Event.SUPERSEDE, now))
-        elif instance.state is State.READY:
+            steps.append(move(instance, InstanceEvent.SUPERSEDE, now))
+        elif instance.state is InstanceState.READY:
             ready.append(instance)
         elif _timed_out(schedule, instance, now):
             steps.append(_time_out(schedule, instance, now))
@@ -101,7 +101,7 @@ def plan(
     return tuple(steps)
 
 
-def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterator[Create]:
+def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterator[CreateInstances]:
     """The instances that are due; the start is inclusive, the end exclusive."""
     if schedule.order is Order.FIFO and _is_full(situation):
         return
@@ -115,15 +115,15 @@ def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterat
         return
     horizon = min(until, due[-1] + timedelta(minutes=1))
     if schedule.order is not Order.LAST_ONLY:
-        yield Create(schedule, due, (), horizon)
-    elif schedule.key.action is Action.EVICT:  # those left out would have done nothing more
-        yield Create(schedule, due[-1:], (), horizon)
+        yield CreateInstances(schedule, due, (), horizon)
+    elif schedule.key.action is InstanceAction.EVICT:  # those left out would have done nothing more
+        yield CreateInstances(schedule, due[-1:], (), horizon)
     else:
-        yield Create(schedule, due[-1:], due[:-1], horizon)
+        yield CreateInstances(schedule, due[-1:], due[:-1], horizon)
 
 
 def _is_full(situation: Situation) -> bool:
-    waiting = sum(each.state is State.WAITING for each in situation.open)
+    waiting = sum(each.state is InstanceState.WAITING for each in situation.open)
     return waiting >= MAX_WAITING or len(situation.open) - waiting >= MAX_OPEN
 
 
@@ -140,7 +140,7 @@ def _timed_out(schedule: Schedule, instance: Instance, now: datetime) -> bool:
 
 def _time_out(schedule: Schedule, instance: Instance, now: datetime) -> Change:
     again = schedule.retries.gap(instance.attempt + 1) if schedule.retries.on_timeout else None
-    change = move(instance, Event.TIME_OUT, now, "the inputs did not appear")
+    change = move(instance, InstanceEvent.TIME_OUT, now, "the inputs did not appear")
     if again is None:
         return change
     return replace(change, after=replace(change.after, not_before=now + again))
@@ -150,15 +150,15 @@ def _looks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterat
     for instance in waiting:
         needs = schedule.needs(instance.nominal)
         if needs:
-            yield Look(instance, needs)
+            yield CheckInputs(instance, needs)
         else:
-            yield move(instance, Event.FOUND, now, "there is nothing to wait for")
+            yield move(instance, InstanceEvent.FOUND, now, "there is nothing to wait for")
 
 
 def _runs(
     schedule: Schedule, situation: Situation, ready: list[Instance], now: datetime
-) -> Iterator[Run]:
-    running = (each for each in situation.open if each.state is State.RUNNING)
+) -> Iterator[StartRun]:
+    running = (each for each in situation.open if each.state is InstanceState.RUNNING)
     free = max(0, schedule.parallel - len({each.leader or each.nominal for each in running}))
     due = [each for each in ready if each.not_before is None or each.not_before <= now]
     suspects = [[each] for each in due if runs_alone(each)]
@@ -167,7 +167,7 @@ def _runs(
     shared = [others[start : start + size] for start in range(0, len(others), size)]
     for chosen in (suspects + shared)[:free]:
         leader = chosen[0].nominal if len(chosen) > 1 else None
-        yield Run(tuple(_claim(each, leader, now) for each in chosen), schedule.parallel)
+        yield StartRun(tuple(_claim(each, leader, now) for each in chosen), schedule.parallel)
 
 
 def runs_alone(instance: Instance) -> bool:
@@ -176,7 +176,7 @@ def runs_alone(instance: Instance) -> bool:
 
 
 def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change:
-    change = move(instance, Event.CLAIM, now)
+    change = move(instance, InstanceEvent.CLAIM, now)
     claimed = replace(
         change.after,
         attempt=instance.attempt + 1,
@@ -188,9 +188,9 @@ def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change
 
 
 def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Step]:
-    if instance.state is State.TIMEDOUT:
+    if instance.state is InstanceState.TIMEDOUT:
         if instance.not_before is not None and instance.not_before <= now:
-            waiting = move(instance, Event.RETRY, now, "waits for its inputs once more")
+            waiting = move(instance, InstanceEvent.RETRY, now, "waits for its inputs once more")
             after_wait = replace(
                 waiting.after, attempt=instance.attempt + 1, created=now, not_before=None
             )
@@ -202,15 +202,15 @@ def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[St
     if time is None:
         yield Change(instance, replace(instance, checks=-1), "settled", "past its late cut-off")
     elif time <= now:
-        yield Look(instance, schedule.needs(instance.nominal))
+        yield CheckInputs(instance, schedule.needs(instance.nominal))
 
 
 def _alerts(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Change]:
     if instance.run > 0:
         return
     limits = (schedule.low, schedule.high)
-    starts = schedule.key.action is Action.PROCESS
-    if not starts and instance.state is not State.WAITING:
+    starts = schedule.key.action is InstanceAction.PROCESS
+    if not starts and instance.state is not InstanceState.WAITING:
         return  # the data is there
     for level, limit in enumerate(limits, start=1):
         if limit is None or instance.alerts >= level or now < instance.nominal + limit:

@@ -7,29 +7,31 @@ from datetime import UTC, datetime, timedelta
 from pipeline.falcon.calendar import Calendar, Frequency, Unit
 from pipeline.falcon.entities.agreements import Sla
 from pipeline.falcon.entities.feed import Direction, Exchange, Feed, FeedCluster, Role, Table
-from pipeline.falcon.entities.process import Order, Policy, Process, ProcessCluster, Retry
+from pipeline.falcon.entities.process import Order, PolicyType, Process, ProcessCluster, Retry
 from pipeline.falcon.feed_properties import MAX_TOGETHER, retry_of
 from pipeline.falcon.inputs import Need, inputs_of, need_of, time_of
-from pipeline.scheduler.instances.instance import Action, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.instance import InstanceAction, InstanceKey, ScheduleKey
 
 _LEAST_TIMEOUT = timedelta(minutes=30)
 _FEED_LATE_DELAY = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Retries:
+class RetryPolicy:
     """`attempts` retries after the first attempt, with pauses by `policy` and `delay` (D6)."""
 
-    policy: Policy = Policy.FINAL
+    policy: PolicyType = PolicyType.FINAL
     delay: timedelta = timedelta(0)
     attempts: int = 0
     on_timeout: bool = False
 
     def gap(self, attempt: int) -> timedelta | None:
         """The pause after `attempt` (1 = the first); None: no retry."""
-        if attempt > self.attempts or self.policy is Policy.FINAL:
+        if attempt > self.attempts or self.policy is PolicyType.FINAL:
             return None
-        return self.delay * 2 ** (attempt - 1) if self.policy is Policy.EXP_BACKOFF else self.delay
+        return (
+            self.delay * 2 ** (attempt - 1) if self.policy is PolicyType.EXP_BACKOFF else self.delay
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class LateChecks:
     `inputs` are the names of the inputs to check; None: all.
     """
 
-    policy: Policy
+    policy: PolicyType
     delay: timedelta
     cutoff: Callable[[datetime], datetime]
     inputs: frozenset[str] | None = None
@@ -60,9 +62,9 @@ class LateChecks:
         return number
 
     def _unbounded(self, nominal: datetime, number: int, end: datetime) -> datetime:
-        if self.policy is Policy.FINAL:
+        if self.policy is PolicyType.FINAL:
             return end
-        if self.policy is Policy.PERIODIC:
+        if self.policy is PolicyType.PERIODIC:
             return nominal + (number + 1) * self.delay
         return nominal + (1 << number) * self.delay
 
@@ -85,7 +87,7 @@ class Schedule:
     together: int = 1
     opens: timedelta = timedelta(0)
     timeout: timedelta | None = None
-    retries: Retries = field(default_factory=Retries)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
     late: LateChecks | None = None
     low: timedelta | None = None
     high: timedelta | None = None
@@ -123,7 +125,7 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
     usual = Order.LAST_ONLY if feed.whole else Order.FIFO
     start = max(source.validity.start, target.validity.start)
     return Schedule(
-        key=ScheduleKey(feed.key, Action.REPLICATE, target.name, source.name),
+        key=ScheduleKey(feed.key, InstanceAction.REPLICATE, target.name, source.name),
         calendar=feed.calendar_on(source).starting(start),
         end=min(source.validity.end, target.validity.end),
         order=Order(feed.property("order") or usual.value),
@@ -131,7 +133,7 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
         together=_together(feed, source, target),
         opens=target.delay.length if target.delay else timedelta(0),
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
-        retries=_retries(retry_of(feed, Policy.EXP_BACKOFF)),
+        retries=_retries(retry_of(feed, PolicyType.EXP_BACKOFF)),
         late=_feed_late_checks(feed),
         needs=lambda nominal: (need_of(feed, source, feed.name, nominal),),
     )
@@ -150,14 +152,14 @@ def _exchange(feed: Feed, place: FeedCluster, exchange: Exchange) -> Schedule:
     if exchange.extract == "incremental":
         opens += feed.frequency.length + _longer_day(feed)
     return Schedule(
-        key=ScheduleKey(feed.key, Action(exchange.direction.value), place.name),
+        key=ScheduleKey(feed.key, InstanceAction(exchange.direction.value), place.name),
         calendar=feed.calendar_on(place),
         end=place.validity.end,
         order=Order(feed.property("order") or usual.value),
         parallel=_count(feed.property("parallel"), 1, 100),
         opens=opens,
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
-        retries=_retries(retry_of(feed, Policy.EXP_BACKOFF)),
+        retries=_retries(retry_of(feed, PolicyType.EXP_BACKOFF)),
         late=_feed_late_checks(feed) if exports else None,
         needs=lambda nominal: (need_of(feed, place, feed.name, nominal),) if exports else (),
     )
@@ -173,11 +175,11 @@ def _feed_late_checks(feed: Feed) -> LateChecks | None:
     if feed.late_cutoff is None:
         return None
     cutoff = feed.late_cutoff.length
-    return LateChecks(Policy.EXP_BACKOFF, _FEED_LATE_DELAY, lambda nominal: nominal + cutoff)
+    return LateChecks(PolicyType.EXP_BACKOFF, _FEED_LATE_DELAY, lambda nominal: nominal + cutoff)
 
 
-def _retries(retry: Retry) -> Retries:
-    return Retries(retry.policy, retry.delay.length, retry.attempts, retry.on_timeout)
+def _retries(retry: Retry) -> RetryPolicy:
+    return RetryPolicy(retry.policy, retry.delay.length, retry.attempts, retry.on_timeout)
 
 
 def _together(feed: Feed, source: FeedCluster, target: FeedCluster) -> int:
@@ -210,7 +212,7 @@ def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
     sla = source.sla or feed.sla
     low, high = _limits(sla)
     return Schedule(
-        key=ScheduleKey(feed.key, Action.WATCH, source.name),
+        key=ScheduleKey(feed.key, InstanceAction.WATCH, source.name),
         calendar=feed.calendar_on(source).starting(scheduled),
         end=source.validity.end,
         parallel=100,
@@ -239,11 +241,11 @@ def _eviction(feed: Feed, cluster: FeedCluster, limit: Frequency, scheduled: dat
     start = scheduled.replace(second=0, microsecond=0)
     last = cluster.validity.end + limit.length + 2 * cadence.length
     return Schedule(
-        key=ScheduleKey(feed.key, Action.EVICT, cluster.name),
+        key=ScheduleKey(feed.key, InstanceAction.EVICT, cluster.name),
         calendar=Calendar(start, cadence),
         end=max(last, start + timedelta(minutes=1)),
         order=Order.LAST_ONLY,
-        retries=_retries(retry_of(feed, Policy.PERIODIC)),
+        retries=_retries(retry_of(feed, PolicyType.PERIODIC)),
     )
 
 
@@ -258,13 +260,13 @@ def _process_on(
     low, high = _limits(cluster.sla or process.sla)
     retry = process.retry
     return Schedule(
-        key=ScheduleKey(process.key, Action.PROCESS, cluster.name),
+        key=ScheduleKey(process.key, InstanceAction.PROCESS, cluster.name),
         calendar=process.calendar_on(cluster),
         end=cluster.validity.end,
         order=process.order,
         parallel=process.parallel,
         timeout=_timeout(process.timeout, process.frequency),
-        retries=_retries(retry) if retry else Retries(),
+        retries=_retries(retry) if retry else RetryPolicy(),
         late=_late_checks(process, feeds),
         low=low,
         high=high,

@@ -10,7 +10,7 @@ same instance.
 from enum import Enum
 
 
-class State(Enum):
+class InstanceState(Enum):
     WAITING = "WAITING"
     READY = "READY"
     RUNNING = "RUNNING"
@@ -23,10 +23,15 @@ class State(Enum):
 
     @property
     def open(self) -> bool:
-        return self in (State.WAITING, State.READY, State.RUNNING, State.SUSPENDED)
+        return self in (
+            InstanceState.WAITING,
+            InstanceState.READY,
+            InstanceState.RUNNING,
+            InstanceState.SUSPENDED,
+        )
 
 
-class Event(Enum):
+class InstanceEvent(Enum):
     FOUND = "inputs found"
     TIME_OUT = "timed out"
     SUPERSEDE = "superseded"
@@ -42,30 +47,30 @@ class Event(Enum):
     RERUN = "rerun"
 
 
-TRANSITIONS: dict[tuple[State, Event], State] = {
-    (State.WAITING, Event.FOUND): State.READY,
-    (State.WAITING, Event.TIME_OUT): State.TIMEDOUT,
-    (State.WAITING, Event.SUPERSEDE): State.SKIPPED,
-    (State.WAITING, Event.KILL): State.KILLED,
-    (State.WAITING, Event.SUSPEND): State.SUSPENDED,
-    (State.READY, Event.SUSPEND): State.SUSPENDED,
-    (State.SUSPENDED, Event.RESUME): State.WAITING,
-    (State.SUSPENDED, Event.KILL): State.KILLED,
-    (State.READY, Event.CLAIM): State.RUNNING,
-    (State.READY, Event.SUPERSEDE): State.SKIPPED,
-    (State.READY, Event.KILL): State.KILLED,
-    (State.RUNNING, Event.SUCCEED): State.SUCCEEDED,
-    (State.RUNNING, Event.RETRY): State.READY,
-    (State.RUNNING, Event.VANISH): State.WAITING,
-    (State.RUNNING, Event.FAIL): State.FAILED,
-    (State.RUNNING, Event.KILL): State.KILLED,
-    (State.SUCCEEDED, Event.LATE): State.READY,
-    (State.SUCCEEDED, Event.RERUN): State.WAITING,
-    (State.FAILED, Event.RERUN): State.WAITING,
-    (State.KILLED, Event.RERUN): State.WAITING,
-    (State.TIMEDOUT, Event.RETRY): State.WAITING,
-    (State.TIMEDOUT, Event.RERUN): State.WAITING,
-    (State.SKIPPED, Event.RERUN): State.WAITING,
+TRANSITIONS: dict[tuple[InstanceState, InstanceEvent], InstanceState] = {
+    (InstanceState.WAITING, InstanceEvent.FOUND): InstanceState.READY,
+    (InstanceState.WAITING, InstanceEvent.TIME_OUT): InstanceState.TIMEDOUT,
+    (InstanceState.WAITING, InstanceEvent.SUPERSEDE): InstanceState.SKIPPED,
+    (InstanceState.WAITING, InstanceEvent.KILL): InstanceState.KILLED,
+    (InstanceState.WAITING, InstanceEvent.SUSPEND): InstanceState.SUSPENDED,
+    (InstanceState.READY, InstanceEvent.SUSPEND): InstanceState.SUSPENDED,
+    (InstanceState.SUSPENDED, InstanceEvent.RESUME): InstanceState.WAITING,
+    (InstanceState.SUSPENDED, InstanceEvent.KILL): InstanceState.KILLED,
+    (InstanceState.READY, InstanceEvent.CLAIM): InstanceState.RUNNING,
+    (InstanceState.READY, InstanceEvent.SUPERSEDE): InstanceState.SKIPPED,
+    (InstanceState.READY, InstanceEvent.KILL): InstanceState.KILLED,
+    (InstanceState.RUNNING, InstanceEvent.SUCCEED): InstanceState.SUCCEEDED,
+    (InstanceState.RUNNING, InstanceEvent.RETRY): InstanceState.READY,
+    (InstanceState.RUNNING, InstanceEvent.VANISH): InstanceState.WAITING,
+    (InstanceState.RUNNING, InstanceEvent.FAIL): InstanceState.FAILED,
+    (InstanceState.RUNNING, InstanceEvent.KILL): InstanceState.KILLED,
+    (InstanceState.SUCCEEDED, InstanceEvent.LATE): InstanceState.READY,
+    (InstanceState.SUCCEEDED, InstanceEvent.RERUN): InstanceState.WAITING,
+    (InstanceState.FAILED, InstanceEvent.RERUN): InstanceState.WAITING,
+    (InstanceState.KILLED, InstanceEvent.RERUN): InstanceState.WAITING,
+    (InstanceState.TIMEDOUT, InstanceEvent.RETRY): InstanceState.WAITING,
+    (InstanceState.TIMEDOUT, InstanceEvent.RERUN): InstanceState.WAITING,
+    (InstanceState.SKIPPED, InstanceEvent.RERUN): InstanceState.WAITING,
 }
 
 
@@ -73,7 +78,7 @@ class NoTransition(ValueError):
     """An event that is not possible in the state."""
 
 
-def after(state: State, event: Event) -> State:
+def after(state: InstanceState, event: InstanceEvent) -> InstanceState:
     """The state that `event` leads to. Raises NoTransition."""
     try:
         return TRANSITIONS[state, event]

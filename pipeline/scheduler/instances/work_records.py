@@ -6,7 +6,7 @@ from datetime import datetime
 from database.history.work import InstanceRecord, instance_id
 from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Instance
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 
 RETRIED = "RETRIED"  # the state of an attempt after which the instance is open
 OnChange = Callable[[Change, datetime], None]
@@ -25,7 +25,7 @@ def id_of(instance: Instance) -> str:
 def record_of(change: Change, now: datetime, server: str) -> InstanceRecord | None:
     """None unless the change ends an attempt or the instance."""
     before, after = change.before, change.after
-    attempted = before.state is State.RUNNING
+    attempted = before.state is InstanceState.RUNNING
     if after.state is before.state or not (attempted or (before.state.open and _ends(after))):
         return None
     schedule = after.key.schedule

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, select, tuple_
 
 from pipeline.scheduler.instances.instance import InstanceKey
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.queries import PLACE_IN_LIST
 from pipeline.scheduler.store.schema import INSTANCE_COLUMNS, instances, schedule_values
 
@@ -20,7 +20,7 @@ class InstanceSearch:
     """
 
     equal: Mapping[str, object] = field(default_factory=dict)
-    states: Sequence[State] = ()
+    states: Sequence[InstanceState] = ()
     start: datetime | None = None
     end: datetime | None = None
     after: InstanceKey | None = None

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from database.database import database_seconds
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.schema import (
     ALERT_COLUMNS,
     INSTANCE_COLUMNS,
@@ -46,11 +46,11 @@ DELETE_ENTITY = tuple(
 _OF_SCHEDULE = where(instances, *SCHEDULE)
 _OF_INSTANCE = where(instances, *SCHEDULE, "nominal")
 _FENCE = instances.c.fence == bindparam("of_fence")
-_RUNNING = instances.c.state == State.RUNNING
-_OPEN = instances.c.state.in_([state for state in State if state.open])
+_RUNNING = instances.c.state == InstanceState.RUNNING
+_OPEN = instances.c.state.in_([state for state in InstanceState if state.open])
 _UNSETTLED = or_(  # may still get late data, or wait once more after a time-out
-    (instances.c.state == State.SUCCEEDED) & (instances.c.checks >= 0),
-    (instances.c.state == State.TIMEDOUT) & instances.c.not_before.is_not(None),
+    (instances.c.state == InstanceState.SUCCEEDED) & (instances.c.checks >= 0),
+    (instances.c.state == InstanceState.TIMEDOUT) & instances.c.not_before.is_not(None),
 )
 UNTIL = select(horizons.c.until).where(where(horizons, *SCHEDULE))
 OPEN_INSTANCES = (

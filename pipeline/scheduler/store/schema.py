@@ -29,8 +29,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from pipeline.falcon.entities.identity import EntityKey, Kind
-from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.states import InstanceState
 
 E = TypeVar("E", bound=Enum)
 MAX_TEXT = 8000  # characters kept of a message or detail
@@ -109,7 +109,7 @@ def _schedule_columns(primary_key: bool) -> list[Column[Any]]:
     return [
         Column("kind", EnumText(Kind), primary_key=primary_key),
         Column("name", Text, primary_key=primary_key),
-        Column("action", EnumText(Action), primary_key=primary_key),
+        Column("action", EnumText(InstanceAction), primary_key=primary_key),
         Column("cluster", Text, primary_key=primary_key),
         Column("source", Text, primary_key=primary_key),
     ]
@@ -138,7 +138,7 @@ instances = Table(
     TABLES,
     *_schedule_columns(primary_key=True),
     Column("nominal", UtcText, primary_key=True),
-    Column("state", EnumText(State), nullable=False),
+    Column("state", EnumText(InstanceState), nullable=False),
     Column("created", UtcText, nullable=False),
     Column("run", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),

@@ -18,8 +18,14 @@ from database.database import open_database
 from pipeline.falcon.entities.identity import EntityKey
 from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.plan import MAX_OPEN, MAX_WAITING, Create, Run, Situation
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.plan import (
+    MAX_OPEN,
+    MAX_WAITING,
+    CreateInstances,
+    Situation,
+    StartRun,
+)
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.instances.work_records import OnChange, no_record
 from pipeline.scheduler.store import queries
 from pipeline.scheduler.store.instance_search import InstanceSearch
@@ -143,12 +149,12 @@ class Store:
                 read_until=ended[-1].nominal if len(ended) == MAX_ENDED else None,
             )
 
-    def create(self, step: Create, now: datetime) -> None:
+    def create(self, step: CreateInstances, now: datetime) -> None:
         """Adds missing instances and moves the horizon forward."""
         key = step.schedule.key
         rows = [
-            *_new_rows(key, State.WAITING, step.nominals, now),
-            *_new_rows(key, State.SKIPPED, step.skipped, now),
+            *_new_rows(key, InstanceState.WAITING, step.nominals, now),
+            *_new_rows(key, InstanceState.SKIPPED, step.skipped, now),
         ]
         until = schedule_values(key) | {"until": step.until}
         with self._transaction() as connection:
@@ -174,7 +180,7 @@ class Store:
 
     def claim(
         self,
-        run: Run,
+        run: StartRun,
         server: str,
         seconds: float,
         now: datetime,
@@ -271,7 +277,7 @@ class Store:
         key: EntityKey,
         start: datetime | None = None,
         end: datetime | None = None,
-        states: Sequence[State] = (),
+        states: Sequence[InstanceState] = (),
     ) -> tuple[Instance, ...]:
         """Instances of an entity with a nominal time from `start` to before `end`."""
         query = queries.INSTANCES
@@ -289,9 +295,9 @@ class Store:
         with self._transaction() as connection:
             return tuple(map(any_instance_of, connection.execute(search.statement())))
 
-    def counts(self) -> Mapping[ScheduleKey, Mapping[State, StateCount]]:
+    def counts(self) -> Mapping[ScheduleKey, Mapping[InstanceState, StateCount]]:
         """Of each schedule and state the number of instances and the oldest."""
-        found: dict[ScheduleKey, dict[State, StateCount]] = {}
+        found: dict[ScheduleKey, dict[InstanceState, StateCount]] = {}
         with self._transaction() as connection:
             for row in connection.execute(queries.STATE_COUNTS):
                 found.setdefault(schedule_of(row), {})[row[5]] = StateCount(row[6], row[7])
@@ -336,7 +342,7 @@ class Store:
 
 
 def _new_rows(
-    key: ScheduleKey, state: State, nominals: Sequence[datetime], now: datetime
+    key: ScheduleKey, state: InstanceState, nominals: Sequence[datetime], now: datetime
 ) -> Iterator[dict[str, object]]:
     """Rows of instances that are created at `now` in `state`."""
     new = schedule_values(key) | instance_values(Instance(InstanceKey(key, now), state, now))

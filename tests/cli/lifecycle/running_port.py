@@ -15,7 +15,7 @@ from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
 from tests.secret_files import private, readable
@@ -35,7 +35,10 @@ def running_port(tmp_path: Path) -> Iterator[Port]:
     settings = Lifecycle(
         port=Endpoint("127.0.0.1", 0), token=readable(private(tmp_path / "token", "secret\n"))
     )
-    with observer, SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
+    with (
+        observer,
+        SchedulerServer(store, FakeActions(), clock, "one", SchedulerOptions()) as scheduler,
+    ):
         scheduler.until_idle(30)
         while observer.queues["history"].waiting:
             time.sleep(0.01)

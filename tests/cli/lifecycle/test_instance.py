@@ -9,7 +9,7 @@ import pytest
 from conf.errors import CausewayError
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.commands import causeway
 from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
@@ -26,13 +26,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     made = stocked(path)
     schedule(made, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
-    with SchedulerServer(made, actions, clock, "one", Limits()) as service:
+    with SchedulerServer(made, actions, clock, "one", SchedulerOptions()) as service:
         service.until_idle(30)
     actions.fail = lambda _: "broken\nfor ever"
     for hours in (1, 2, 3, 4):
         clock.time = parse_time(f"2013-09-25T0{hours}:00Z")
         actions.absent |= {clock.time} if hours > 1 else set()
-        with SchedulerServer(made, actions, clock, "one", Limits()) as service:
+        with SchedulerServer(made, actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(30)
     return made
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.commands import causeway
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
@@ -70,7 +70,7 @@ def test_serve_once_works_and_ends(store: Store, capsys: pytest.CaptureFixture[s
     assert store.instances(PROCESS_KEY) == (), "bob's server runs nothing of ann's"
     assert causeway("lifecycle", "serve", *at, "--user", "ann") == 0
     (one,) = store.instances(PROCESS_KEY)
-    assert (one.state, one.attempt) == (State.READY, 1)
+    assert (one.state, one.attempt) == (InstanceState.READY, 1)
     assert "CW762" in one.detail
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     seen = [each["event"] for each in events if each["event"] != "log"]
@@ -128,4 +128,4 @@ def test_serve_stops_on_sigterm(store: Store, tmp_path: Path) -> None:
     assert server.wait(60) == 0
     server.stderr.close()
     assert seen[:2] == ["untold", "serving"]
-    assert State.RUNNING not in {each.state for each in store.instances(PROCESS_KEY)}
+    assert InstanceState.RUNNING not in {each.state for each in store.instances(PROCESS_KEY)}

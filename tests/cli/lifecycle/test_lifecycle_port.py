@@ -31,7 +31,7 @@ from conf.settings.security.transports import Transports
 from conf.topology import Endpoint
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import FAMILIES, Operations
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from proxy.administration.admin_server import Answer
 from tests.cli.lifecycle.running_port import FIRST, Port, running_port
 from tests.docs.pages import ROOT
@@ -142,7 +142,9 @@ def test_a_viewer_changes_nothing_and_an_operator_does(tmp_path: Path) -> None:
     access = OperatorAccess(operators=token("operator"), viewers=token("viewer"))
     store = stocked(tmp_path / "l.db")
     settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token("administrator"))
-    with SchedulerServer(store, FakeActions(), SetClock(FIRST), "one", Limits()) as scheduler:
+    with SchedulerServer(
+        store, FakeActions(), SetClock(FIRST), "one", SchedulerOptions()
+    ) as scheduler:
         operations = Operations(store, scheduler, SetClock(FIRST), "ann", lambda _: None)
         server = LifecycleServer(operations, lambda *_: None, Transports())
         with LifecyclePort(server, settings, access) as listening:

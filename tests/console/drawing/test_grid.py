@@ -1,11 +1,11 @@
 """Instances by hour."""
 
 from console.drawing.grid import GLYPHS, Cell, Row, grid, worst
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 
 
 def test_every_state_of_an_instance_has_a_mark() -> None:
-    assert set(GLYPHS) == {state.value for state in State}
+    assert set(GLYPHS) == {state.value for state in InstanceState}
     marks = [mark for mark in GLYPHS.values() if mark]
     assert len(set(marks)) == len(marks)
 

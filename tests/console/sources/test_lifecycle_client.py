@@ -20,7 +20,7 @@ from console.sources.lifecycle_client import LifecycleClient
 from database.errors import StoreUnavailable
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from tests.console.fake_sources import settings_of
 from tests.pipeline.scheduler.worlds import FEED_KEY, FIRST, FakeActions, schedule, stocked
 from tests.secret_files import private, readable
@@ -38,7 +38,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
     actions.fail = lambda task: "no space left" if task.instance.nominal == FIRST else None
     clock, token = SetClock(FIRST), private(tmp_path / "token", "secret\n")
     own = Lifecycle(port=Endpoint("127.0.0.1", 0), token=readable(token))
-    with SchedulerServer(store, actions, clock, "one", Limits()) as scheduler:
+    with SchedulerServer(store, actions, clock, "one", SchedulerOptions()) as scheduler:
         scheduler.until_idle(60)
         operations = Operations(store, scheduler, clock, "ann", lambda _: None)
         server = LifecycleServer(operations, lambda *_: None, Transports())

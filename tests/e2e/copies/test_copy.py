@@ -234,14 +234,16 @@ def test_eviction_on_a_real_metastore(west: MetastoreAlone, files: Any) -> None:
     from datetime import UTC, datetime, timedelta
 
     from pipeline.retention.partition_dates import read_date_pattern
-    from pipeline.retention.plan import Policy, plan_retention
+    from pipeline.retention.plan import RetentionPolicy, plan_retention
     from pipeline.retention.run import candidates, run_retention
 
     ref = TableRef("evicted", "t")
     folder = table(west, ref, {"2014-01-01": 1, "2014-01-09": 1})
     assert main(["copy", str(ref), "--to", C2, "--conf", str(west.layout.settings)]) == 0
     copies = fresh(west, ref)
-    policy = Policy(ref, read_date_pattern((("ds", "${YEAR}-${MONTH}-${DAY}"),)), timedelta(days=5))
+    policy = RetentionPolicy(
+        ref, read_date_pattern((("ds", "${YEAR}-${MONTH}-${DAY}"),)), timedelta(days=5)
+    )
     with west.client() as client:
         objects = ObjectCatalog(client, C1)
         plan = plan_retention(

@@ -17,8 +17,8 @@ from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from pipeline.scheduler import entity_service
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import Store
 from tests.e2e.support import secured_metastore
 from tests.e2e.support.secured import need_java_with_kerberos
@@ -168,8 +168,8 @@ def test_a_feed_to_the_secured_file_system(
     done = site.causeway(*words, "--store", str(tmp_path / "lifecycle.db"))
     assert done.returncode == 0, done.stderr[-3000:]
     ended = {each.key.schedule.action: each for each in store.instances(FEED_KEY)}
-    copied = ended[Action.REPLICATE]
-    assert copied.state is State.SUCCEEDED, copied.detail
+    copied = ended[InstanceAction.REPLICATE]
+    assert copied.state is InstanceState.SUCCEEDED, copied.detail
 
 
 def sent(done: "subprocess.CompletedProcess[str]") -> tuple[int, int]:

@@ -19,7 +19,7 @@ from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.e2e.conftest import C1
 from tests.pipeline.scheduler.worlds import FakeActions
@@ -109,7 +109,7 @@ class LakeFeeds:
         store, clock = self._open_store(), SetClock(parse_time(at))
         token = readable(private(self.folder / "token", "secret\n"))
         settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token)
-        with SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
+        with SchedulerServer(store, FakeActions(), clock, "one", SchedulerOptions()) as scheduler:
             operations = Operations(store, scheduler, clock, "x", lambda _: None)
             server = LifecycleServer(operations, lambda *_: None, Transports(), None)
             with LifecyclePort(server, settings, OperatorAccess()) as port:

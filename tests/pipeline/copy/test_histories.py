@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipeline.copy.runs.staging import LEASE_SECONDS
 from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Policy, plan_retention
+from pipeline.retention.plan import RetentionPolicy, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from tests.pipeline.copy.world import GRACE, S3_STAGING, STAGING, T, World
 
@@ -117,7 +117,7 @@ class History:
     def evict(self, limit: object) -> None:
         assert isinstance(limit, int)
         world, now = self.world, datetime(2024, 1, 4, tzinfo=UTC)
-        policy = Policy(T, DATING, timedelta(days=limit))
+        policy = RetentionPolicy(T, DATING, timedelta(days=limit))
         plan = plan_retention(policy, candidates(world.objects, policy), now)
         run_retention(plan, world.metastore, world.objects, world.files, world.events.extend)
 

@@ -19,8 +19,8 @@ from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action, Instance
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.instance import Instance, InstanceAction
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
@@ -121,10 +121,14 @@ class Site:
     def run(self, days: float) -> list[Instance]:
         """Runs what is due so many days after the start; the imports and exports."""
         clock = SetClock(START + timedelta(days=days))
-        with SchedulerServer(self.store, self.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(self.store, self.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(120)
         found = self.store.instances(FEED_KEY)
-        return [e for e in found if e.key.schedule.action in (Action.IMPORT, Action.EXPORT)]
+        return [
+            e
+            for e in found
+            if e.key.schedule.action in (InstanceAction.IMPORT, InstanceAction.EXPORT)
+        ]
 
     def location(self, day: int) -> str:
         return self.metastore.parts[ORDERS][f"ds=2024-01-{day:02}"].location

@@ -5,7 +5,7 @@ import pytest
 from metastore.client.types import Partition
 from pipeline.exchange.sql import Merge
 from pipeline.scheduler.entity_service import change_instances
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from tests.pipeline.exchange.conftest import ORDERS, START, Shop, Site
 from tests.pipeline.exchange.documents import exporting
 
@@ -29,14 +29,14 @@ def filled(site: Site, *rows: tuple[int | None, str, int]) -> None:
     site.metastore.parts[ORDERS]["ds=2024-01-01"] = made
 
 
-def state(site: Site, day: float = 0) -> tuple[State, str]:
+def state(site: Site, day: float = 0) -> tuple[InstanceState, str]:
     done = site.run(day)[0]
     return done.state, done.detail
 
 
-def rerun(site: Site) -> tuple[State, str]:
+def rerun(site: Site) -> tuple[InstanceState, str]:
     (done,) = site.run(0)
-    change_instances(site.store, [done], Event.RERUN, START, "ann")
+    change_instances(site.store, [done], InstanceEvent.RERUN, START, "ann")
     return state(site)
 
 
@@ -48,10 +48,10 @@ def test_rows_are_updated_and_inserted_and_a_rerun_changes_nothing(site: Site, s
     shop.sql(CREATE, "INSERT INTO totals VALUES (1, 'old', 1, 5), (9, 'kept', 9, 9)")
     filled(site, (1, "new", 2), (2, "b", 3))
     site.submit(exporting(update_key="id"))
-    assert state(site) == (State.SUCCEEDED, "2 rows of shop totals")
+    assert state(site) == (InstanceState.SUCCEEDED, "2 rows of shop totals")
     expected = [("1", "new", "2", "5"), ("2", "b", "3", "7"), ("9", "kept", "9", "9")]
     assert shop.rows("SELECT * FROM totals") == expected
-    assert rerun(site)[0] is State.SUCCEEDED
+    assert rerun(site)[0] is InstanceState.SUCCEEDED
     assert shop.rows("SELECT * FROM totals") == expected
     assert tables(shop) == [("TOTALS",)]
 
@@ -60,7 +60,7 @@ def test_updateonly_adds_no_rows(site: Site, shop: Shop) -> None:
     shop.sql(CREATE, "INSERT INTO totals VALUES (1, 'old', 1, 5)")
     filled(site, (1, "new", 2), (2, "b", 3))
     site.submit(exporting("updateonly", update_key="id"))
-    assert state(site) == (State.SUCCEEDED, "1 rows of shop totals")
+    assert state(site) == (InstanceState.SUCCEEDED, "1 rows of shop totals")
     assert shop.rows("SELECT * FROM totals") == [("1", "new", "2", "5")]
 
 
@@ -80,7 +80,7 @@ def test_a_row_that_the_database_refuses_leaves_the_table_as_it_was(
     filled(site, *rows)
     site.submit(exporting(update_key="id"))
     found, detail = state(site)
-    assert found is State.FAILED
+    assert found is InstanceState.FAILED
     assert reason in detail
     assert shop.rows("SELECT * FROM totals") == [("1", "old", "1", "5")]
     assert tables(shop) == [("TOTALS",)]
@@ -92,7 +92,7 @@ def test_what_an_earlier_attempt_left_is_no_obstacle(site: Site, shop: Shop) -> 
     site.submit(exporting(update_key="id"))
     name = Merge.of("totals", (), (), "export orders c1 2024-01-01T00:00Z").staging
     shop.sql(f"CREATE TABLE {name} (id VARCHAR(1))")
-    assert state(site)[0] is State.SUCCEEDED
+    assert state(site)[0] is InstanceState.SUCCEEDED
     assert shop.rows("SELECT id FROM totals") == [("1",)]
 
 
@@ -102,7 +102,7 @@ def test_fields_are_chosen_and_a_missing_column_is_named(site: Site, shop: Shop)
     fields = "<fields><includes><field>ID</field><field>v</field></includes></fields>"
     site.submit(exporting(update_key="id", fields=fields))
     found, detail = state(site)
-    assert found is State.FAILED
+    assert found is InstanceState.FAILED
     assert "totals has no column v" in detail
 
 
@@ -115,5 +115,5 @@ def test_a_table_with_more_keys_than_the_uri_is_refused(site: Site, shop: Shop) 
     site.metastore.parts[ORDERS]["ds=2024-01-01/region=eu"] = made
     site.submit(exporting(update_key="id"))
     found, detail = state(site)
-    assert found is State.FAILED
+    assert found is InstanceState.FAILED
     assert "does not name the partition keys of shop.orders (ds, region)" in detail

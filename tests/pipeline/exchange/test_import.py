@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.scheduler.entity_service import change_instances
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from tests.pipeline.exchange.conftest import FEED_KEY, ORDERS, PASSWORD, START, Shop, Site
 from tests.pipeline.exchange.documents import DELTA, PATH, importing
 
@@ -37,7 +37,7 @@ def filled(shop: Shop) -> None:
 
 def rerun(site: Site, day: int) -> None:
     found = [e for e in site.run(day) if e.key.schedule.action.value == "import"]
-    change_instances(site.store, found[:1], Event.RERUN, START, "ann")
+    change_instances(site.store, found[:1], InstanceEvent.RERUN, START, "ann")
 
 
 def test_a_full_import_is_the_table_as_it_is(site: Site, shop: Shop) -> None:
@@ -45,7 +45,10 @@ def test_a_full_import_is_the_table_as_it_is(site: Site, shop: Shop) -> None:
     site.add_table(COLUMNS)
     site.submit(importing())
     (done,) = site.run(0)
-    assert (done.state, done.detail) == (State.SUCCEEDED, "4 rows into shop.orders ds=2024-01-01")
+    assert (done.state, done.detail) == (
+        InstanceState.SUCCEEDED,
+        "4 rows into shop.orders ds=2024-01-01",
+    )
     assert site.partition(1) == [
         (1, "a", Decimal("1.50"), datetime(2024, 1, 1)),
         (2, "b", Decimal("2.50"), datetime(2024, 1, 1, 23, 59, 59, 999000)),
@@ -77,7 +80,7 @@ def test_an_incremental_import_has_the_rows_of_its_day_when_the_day_has_ended(
     site.add_table(COLUMNS)
     site.submit(importing(DELTA.format("at")))
     assert site.run(0.9) == []
-    assert [each.state for each in site.run(2)] == [State.SUCCEEDED] * 2
+    assert [each.state for each in site.run(2)] == [InstanceState.SUCCEEDED] * 2
     assert [row[0] for row in site.partition(1)] == [1, 2]
     assert [row[0] for row in site.partition(2)] == [3]
     site.run(3)
@@ -112,7 +115,7 @@ def test_values_that_the_table_cannot_have_are_refused_whole(
     site.add_table(columns)
     site.submit(importing())
     (failed,) = site.run(0)
-    assert failed.state is State.FAILED
+    assert failed.state is InstanceState.FAILED
     assert reason in failed.detail
     assert site.metastore.parts[ORDERS] == {}
 
@@ -138,7 +141,7 @@ def test_a_table_with_more_keys_than_the_uri_is_refused_before_rows_are_read(
     site.add_table(COLUMNS, keys=("ds", "region"))
     site.submit(importing())
     (failed,) = site.run(0)
-    assert failed.state is State.FAILED
+    assert failed.state is InstanceState.FAILED
     assert "does not name the partition keys of shop.orders (ds, region)" in failed.detail
     assert not (site.path / "orders").exists()
 
@@ -163,7 +166,7 @@ def test_a_full_import_of_the_past_is_left_out(site: Site, shop: Shop) -> None:
     site.add_table(COLUMNS)
     site.submit(importing())
     states = [each.state for each in site.run(2)]
-    assert states == [State.SKIPPED, State.SKIPPED, State.SUCCEEDED]
+    assert states == [InstanceState.SKIPPED, InstanceState.SKIPPED, InstanceState.SUCCEEDED]
     assert list(site.metastore.parts[ORDERS]) == ["ds=2024-01-03"]
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from bench.copies.copy_metadata import database
 from metastore.client.types import Partition
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.exchange.conftest import ORDERS, Shop, Site
 from tests.pipeline.exchange.documents import DELTA, exporting, importing
 
@@ -66,7 +66,7 @@ def test_the_rows_of_a_day(site: Site, shop: Shop, kind: str) -> None:
         (("id", "bigint"), ("at", "timestamp"), ("price", "decimal(8,2)"), ("note", "string"))
     )
     site.submit(importing(DELTA.format("at"), table="public.orders"))
-    assert [each.state for each in site.run(2)] == [State.SUCCEEDED] * 2
+    assert [each.state for each in site.run(2)] == [InstanceState.SUCCEEDED] * 2
     assert [row[0] for row in site.partition(1)] == [1, 2]
     assert [row[0] for row in site.partition(2)] == ([3, 4] if kind == "timestamptz" else [3])
     if kind == "timestamp":
@@ -88,8 +88,8 @@ def test_an_export_is_merged_or_leaves_the_table_as_it_was(site: Site, shop: Sho
         site.metastore.parts[ORDERS][f"ds=2024-01-0{day}"] = made
     site.submit(exporting(update_key="id,region"))
     first, second = site.run(1)
-    assert (first.state, first.detail) == (State.SUCCEEDED, "2 rows of shop totals")
-    assert second.state is State.FAILED
+    assert (first.state, first.detail) == (InstanceState.SUCCEEDED, "2 rows of shop totals")
+    assert second.state is InstanceState.FAILED
     assert "totals_v_check" in second.detail
     assert shop.rows("SELECT * FROM totals") == [
         ("1", "eu", "2.00", "5"), ("1", "us", "9.00", "9"), ("2", "eu", "3.00", None),

@@ -6,7 +6,7 @@ from pipeline.falcon.calendar import Frequency, parse_time
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entities.feed import Feed, Role, Table
-from pipeline.falcon.entities.process import Engine, Order, Policy, Process, Retry
+from pipeline.falcon.entities.process import Engine, Order, PolicyType, Process, Retry
 from pipeline.falcon.errors import BadDocument
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
@@ -42,7 +42,7 @@ def test_a_process() -> None:
     assert isinstance(process, Process)
     assert (process.parallel, process.order) == (2, Order.FIFO)
     assert process.workflow.engine is Engine.HIVE
-    assert process.retry == Retry(Policy.EXP_BACKOFF, Frequency.parse("minutes(10)"), 3)
+    assert process.retry == Retry(PolicyType.EXP_BACKOFF, Frequency.parse("minutes(10)"), 3)
     assert process.late is not None
     assert process.late.workflows == {"in": "/app/late.hql"}
     assert process.inputs[0].start.text == "now(-1,0)"

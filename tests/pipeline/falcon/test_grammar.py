@@ -5,13 +5,13 @@ import time
 import pytest
 
 from pipeline.falcon.documents import grammar, tree
-from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.errors import BadDocument, DocumentProblem
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 FILES = FALCON / "apache-falcon-470e5e9f"
 
 
-def verdict(data: bytes) -> tuple[Problem, ...]:
+def verdict(data: bytes) -> tuple[DocumentProblem, ...]:
     try:
         return grammar.check(tree.parse(data))
     except BadDocument as error:

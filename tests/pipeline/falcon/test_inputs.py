@@ -9,8 +9,8 @@ from pipeline.falcon.inputs import Need, fingerprint, inputs_of, missing, read
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.states import State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.states import InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from tests.pipeline.falcon.documents import PROCESS, read_feed, read_process
 from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
 
@@ -99,15 +99,17 @@ def test_a_process_waits_and_gets_the_found_inputs(tmp_path: Path) -> None:
     every = [need.time for need in needs_of("latest(-1)", "latest(0)")]
     actions.absent = {time for time in every if time != min(there)}
 
-    def settle() -> State:
-        with SchedulerServer(store, actions, SetClock(first), "one", Limits(lease=60)) as service:
+    def settle() -> InstanceState:
+        with SchedulerServer(
+            store, actions, SetClock(first), "one", SchedulerOptions(lease=60)
+        ) as service:
             service.until_idle(30)
         (one,) = store.instances(PROCESS_KEY)
         return one.state
 
-    assert settle() is State.WAITING
+    assert settle() is InstanceState.WAITING
     actions.absent -= there
-    assert settle() is State.SUCCEEDED
+    assert settle() is InstanceState.SUCCEEDED
     [task] = tasks
     assert isinstance(task.entity, Process)
     assert task.entity.key.kind is Kind.PROCESS

@@ -12,7 +12,7 @@ from pipeline.falcon.entities.datasource import Datasource
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entities.process import Process
-from pipeline.falcon.errors import Problem
+from pipeline.falcon.errors import DocumentProblem
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 
@@ -45,7 +45,7 @@ def read(text: str, *changes: tuple[str, str]) -> Entity:
     return document.read(text.encode())
 
 
-def everything(entity: Entity, entity_set: EntitySet) -> list[Problem]:
+def everything(entity: Entity, entity_set: EntitySet) -> list[DocumentProblem]:
     return [*rules.alone(entity), *rules.among(entity, entity_set)]
 
 

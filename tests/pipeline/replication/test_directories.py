@@ -23,9 +23,9 @@ from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
@@ -92,16 +92,16 @@ class Site:
 
     def run(self, hours: int) -> None:
         clock = SetClock(START + hours * HOUR)
-        with SchedulerServer(self.store, self.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(self.store, self.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(60)
 
-    def states(self) -> list[State]:
+    def states(self) -> list[InstanceState]:
         found = self.store.instances(FEED_KEY)
-        return [e.state for e in found if e.key.schedule.action is Action.REPLICATE]
+        return [e.state for e in found if e.key.schedule.action is InstanceAction.REPLICATE]
 
     def details(self) -> list[str]:
         found = self.store.instances(FEED_KEY)
-        return [e.detail for e in found if e.key.schedule.action is Action.REPLICATE]
+        return [e.detail for e in found if e.key.schedule.action is InstanceAction.REPLICATE]
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_a_directory_is_copied_once_its_flag_is_there(site: Site) -> None:
     site.add(0, a="zero", _SUCCESS="")
     site.add(1, a="one")
     site.run(1)
-    assert site.states() == [State.SUCCEEDED, State.WAITING]
+    assert site.states() == [InstanceState.SUCCEEDED, InstanceState.WAITING]
     assert site.target(0) == {"a": b"zero", "_SUCCESS": b""}
     assert site.target(1) == {}
     site.add(1, _SUCCESS="")
@@ -211,14 +211,14 @@ def test_a_broken_file_fails_the_attempt_and_shows_nothing(site: Site) -> None:
     site.add(0, a="zero", b="more", _SUCCESS="")
     site.files.broken = {f"{site.source(0)}/b"}
     site.run(0)
-    assert site.states() == [State.READY]
+    assert site.states() == [InstanceState.READY]
     assert site.target(0) == {}
     sent = list(site.files.sent)
     site.files.broken = set()
     clock = SetClock(START + timedelta(minutes=10))
-    with SchedulerServer(site.store, site.actions, clock, "one", Limits()) as service:
+    with SchedulerServer(site.store, site.actions, clock, "one", SchedulerOptions()) as service:
         service.until_idle(60)
-    assert site.states() == [State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED]
     again = [path for path in site.files.sent[len(sent) :] if path in sent]
     assert again == [], "what was carried by the first attempt is not sent again"
 
@@ -237,7 +237,7 @@ def test_a_file_that_did_not_arrive_fails_the_attempt_and_shows_nothing(
 
     site.files.effects.before = harm
     site.run(0)
-    assert site.states() == [State.READY]
+    assert site.states() == [InstanceState.READY]
     assert ("missing: b" if left is None else "differs: b") in site.details()[0]
     assert site.target(0) == {}
 
@@ -268,7 +268,7 @@ def test_the_same_directory_at_both_ends_is_refused(tmp_path: Path) -> None:
     row = next(each for each in site.store.entities() if each.key == FEED_KEY)
     assert site.store.put(replace(row, document=same.encode(), version=row.version + 1))
     site.run(0)
-    assert site.states() == [State.FAILED]
+    assert site.states() == [InstanceState.FAILED]
     assert site.files.read(site.source(0)) == {"a": b"zero", "_SUCCESS": b""}
 
 
@@ -308,7 +308,7 @@ def test_several_sources_write_their_parts_of_one_target(tmp_path: Path) -> None
     site.files.write("hdfs://c3:8020/logs/2013-09-24/06/all/east/a", b"2")
     site.files.write("hdfs://c3:8020/logs/2013-09-24/06/all/west/a", b"old")
     site.run(0)
-    assert site.states() == [State.SUCCEEDED, State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED, InstanceState.SUCCEEDED]
     assert site.target(0) == {"west/a": b"1", "east/a": b"2"}
     site.add(0, **{"west/a": "3"})
     site.run(1)

@@ -11,7 +11,7 @@ from conf.partitions import PartitionKey
 from pipeline.copy.filter import parse_filter
 from pipeline.errors import BadRetention
 from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Candidate, Policy, eviction_filter, plan_retention
+from pipeline.retention.plan import Candidate, RetentionPolicy, eviction_filter, plan_retention
 
 T = TableRef("db", "t")
 NOW = datetime(2014, 2, 10, 7, 30, tzinfo=UTC)
@@ -21,12 +21,12 @@ DAILY = (("ds", "${YEAR}${MONTH}${DAY}"),)
 SPLIT = (("year", "${YEAR}"), ("month", "${MONTH}"), ("day", "${DAY}"))
 
 
-def policy(keys=DAILY, **more) -> Policy:
+def policy(keys=DAILY, **more) -> RetentionPolicy:
     given = {"date_pattern": read_date_pattern(keys), "limit": timedelta(days=10)}
-    return Policy(**{"table": T} | given | more)
+    return RetentionPolicy(**{"table": T} | given | more)
 
 
-def evicted(policy: Policy, *names: str, now: datetime = NOW) -> list[str]:
+def evicted(policy: RetentionPolicy, *names: str, now: datetime = NOW) -> list[str]:
     plan = plan_retention(policy, [Candidate(name) for name in names], now)
     return [each.name for each in plan.evictions]
 

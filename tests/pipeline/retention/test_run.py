@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Policy, plan_retention
-from pipeline.retention.run import Evicted, InUse, candidates, run_retention
+from pipeline.retention.plan import RetentionPolicy, plan_retention
+from pipeline.retention.run import Evicted, UsedDirectories, candidates, run_retention
 from tests.pipeline.copy.fakes import Killed
 from tests.pipeline.copy.world import C2, T, World
 
@@ -24,7 +24,7 @@ def days(*numbers: int) -> World:
 
 def evict(world: World, limit: int = 5, c2: timedelta | None = None) -> Evicted:
     copies = {} if c2 is None else {C2: c2}
-    policy = Policy(T, DATING, timedelta(days=limit), copies)
+    policy = RetentionPolicy(T, DATING, timedelta(days=limit), copies)
     plan = plan_retention(policy, candidates(world.objects, policy), NOW)
     events = world.events.extend
     return run_retention(plan, world.metastore, world.objects, world.files, events)
@@ -116,7 +116,7 @@ def test_killed_anywhere_the_next_run_ends_it() -> None:
 
 
 def test_in_use_knows_what_lies_above_and_below() -> None:
-    in_use = InUse("f:/t", [])
+    in_use = UsedDirectories("f:/t", [])
     in_use.settle("x", ["f:/data/x"])
     reported = {place: in_use.touches(place) for place in ("f:/data", "f:/data/x", "f:/data/x/y")}
     assert all(reported.values())
@@ -128,7 +128,7 @@ def test_in_use_knows_what_lies_above_and_below() -> None:
 
 
 def test_a_directory_in_use_under_another_spelling_stays() -> None:
-    in_use = InUse("hdfs://c1:8020/t", [])
+    in_use = UsedDirectories("hdfs://c1:8020/t", [])
     in_use.settle("ds=1", ["hdfs://C1/data//x", "file:///data/y"])
     spellings = ("hdfs://c1:8020/data/x", "webhdfs://me@c1.:9870/data/z/../x", "file:/data/y")
     assert all(in_use.touches(each) for each in spellings)

@@ -16,7 +16,7 @@ from pipeline.falcon.inputs import Need
 from pipeline.lease import WorkLease
 from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import START
 
@@ -60,7 +60,7 @@ def main() -> None:
     actions = LoggedActions(Path(log), float(seconds), int(most))
     clock = SetClock(START)
     clock.time = START.replace(hour=11)
-    limits = Limits(workers=2, lease=float(lease))
+    limits = SchedulerOptions(workers=2, lease=float(lease))
     with SchedulerServer(Store(store), actions, clock, f"server-{os.getpid()}", limits) as service:
         service.until_idle(120)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from database.errors import StoreUnavailable
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.instance import Instance
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY, FakeActions
 
-FAST = Limits(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
+FAST = SchedulerOptions(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
 
 
 class Unrenewing(Store):

@@ -19,7 +19,7 @@ from conf.settings.lifecycle import MailTls
 from conf.topology import Endpoint
 from pipeline.scheduler.alert_sender import AlertSender, MailServer, mail, webhook
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.schema import Alert
 from pipeline.scheduler.store.store import Store
 from tests import secret_files
@@ -72,7 +72,13 @@ def failed(
     actions.fail = lambda _: "broken"
     for _ in range(6):
         with SchedulerServer(
-            store, actions, clock, "one", Limits(), alert_channels=channels, notifies=notifies
+            store,
+            actions,
+            clock,
+            "one",
+            SchedulerOptions(),
+            alert_channels=channels,
+            notifies=notifies,
         ) as server:
             server.until_idle(30)
         clock.move(timedelta(minutes=9))
@@ -128,7 +134,13 @@ def test_a_success_is_a_notification_and_no_alert(tmp_path: Path) -> None:
     for notifies in (False, True):
         clock = SetClock(FIRST if not notifies else FIRST + timedelta(hours=1))
         with SchedulerServer(
-            store, FakeActions(), clock, "one", Limits(), alert_channels=["mail"], notifies=notifies
+            store,
+            FakeActions(),
+            clock,
+            "one",
+            SchedulerOptions(),
+            alert_channels=["mail"],
+            notifies=notifies,
         ) as server:
             server.until_idle(30)
     (channel,) = store.channels_with("mailto:")
@@ -187,7 +199,7 @@ def test_late_data_and_missed_service_levels_are_delivered_once(tmp_path: Path) 
     actions.absent = {START}
     for _ in range(3):
         with SchedulerServer(
-            store, actions, clock, "one", Limits(), alert_channels=["mail"]
+            store, actions, clock, "one", SchedulerOptions(), alert_channels=["mail"]
         ) as server:
             server.until_idle(30)
     found = store.take_alerts("mail", 60, 100)

@@ -6,34 +6,34 @@ import pytest
 
 from pipeline.scheduler.alerts import as_json, body, is_alert, subject
 from pipeline.scheduler.instances.changes import Change, move
-from pipeline.scheduler.instances.instance import Action, Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, InstanceKey, ScheduleKey
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.store.schema import Alert
 from tests.pipeline.scheduler.worlds import FEED_KEY, START
 
-KEY = InstanceKey(ScheduleKey(FEED_KEY, Action.REPLICATE, "c2", "c1"), START)
+KEY = InstanceKey(ScheduleKey(FEED_KEY, InstanceAction.REPLICATE, "c2", "c1"), START)
 
 
 @pytest.mark.parametrize(
     ("state", "event", "expected"),
     [
-        (State.RUNNING, Event.FAIL, True),
-        (State.WAITING, Event.TIME_OUT, True),
-        (State.SUCCEEDED, Event.LATE, True),
-        (State.RUNNING, Event.RETRY, False),
-        (State.RUNNING, Event.SUCCEED, False),
-        (State.RUNNING, Event.KILL, False),
-        (State.WAITING, Event.FOUND, False),
+        (InstanceState.RUNNING, InstanceEvent.FAIL, True),
+        (InstanceState.WAITING, InstanceEvent.TIME_OUT, True),
+        (InstanceState.SUCCEEDED, InstanceEvent.LATE, True),
+        (InstanceState.RUNNING, InstanceEvent.RETRY, False),
+        (InstanceState.RUNNING, InstanceEvent.SUCCEED, False),
+        (InstanceState.RUNNING, InstanceEvent.KILL, False),
+        (InstanceState.WAITING, InstanceEvent.FOUND, False),
     ],
 )
-def test_what_is_an_alert(state: State, event: Event, expected: bool) -> None:
+def test_what_is_an_alert(state: InstanceState, event: InstanceEvent, expected: bool) -> None:
     assert is_alert(move(Instance(KEY, state, START), event, START, "why")) is expected
 
 
 def test_a_missed_service_level_is_one_and_a_wait_once_more_is_none() -> None:
-    one = Instance(KEY, State.WAITING, START)
+    one = Instance(KEY, InstanceState.WAITING, START)
     assert is_alert(Change(one, replace(one, alerts=1), "SLA", "late"))
-    change = move(one, Event.TIME_OUT, START)
+    change = move(one, InstanceEvent.TIME_OUT, START)
     assert not is_alert(replace(change, after=replace(change.after, not_before=START)))
 
 

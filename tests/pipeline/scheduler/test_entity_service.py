@@ -8,13 +8,13 @@ import pytest
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.identity import EntityKey, Kind
-from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.errors import BadDocument, DocumentProblem
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import Event, State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 from tests.pipeline.scheduler.instances.schedules import instance
@@ -58,7 +58,7 @@ def test_a_document_needs_what_it_refers_to(tmp_path: Path) -> None:
 
 def test_what_the_metastore_says_counts(tmp_path: Path) -> None:
     store = stocked(tmp_path / "l.db")
-    missing = Problem(19, "table", "table src.clicks is not on cluster c1")
+    missing = DocumentProblem(19, "table", "table src.clicks is not on cluster c1")
     with pytest.raises(CannotSchedule, match=r"19: table: table src\.clicks is not on cluster c1"):
         entity_service.schedule(store, FEED_KEY, "ann", START, any_engine, lambda *_: [missing])
 
@@ -108,7 +108,7 @@ def test_an_update_begins_no_earlier_than_the_instances(store: Store) -> None:
     entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
     schedule(store, FEED_KEY)
     clock = SetClock(START + timedelta(hours=3))
-    with SchedulerServer(store, FakeActions(), clock, "one", Limits()) as service:
+    with SchedulerServer(store, FakeActions(), clock, "one", SchedulerOptions()) as service:
         service.until_idle(30)
     with pytest.raises(WrongState, match="cannot begin at 2013-09-24T06:00Z"):
         entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_outside)
@@ -121,16 +121,16 @@ def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
     clock = SetClock(START + timedelta(hours=1))
     actions = FakeActions()
     actions.absent = {START, clock.time}
-    with SchedulerServer(store, actions, clock, "one", Limits()) as service:
+    with SchedulerServer(store, actions, clock, "one", SchedulerOptions()) as service:
         service.until_idle(30)
     at = FEED.index('    <cluster name="c2"')
     end = FEED.index("</cluster>", at) + len("</cluster>\n")
     lone = FEED[:at] + FEED[end:]
     entity_service.update(store, FEED_KEY, lone.encode(), "ann", clock.time, no_outside)
     states = {(e.key.schedule.action, e.state) for e in store.instances(FEED_KEY)}
-    assert (Action.REPLICATE, State.KILLED) in states
-    assert (Action.REPLICATE, State.WAITING) not in states
-    assert (Action.WATCH, State.WAITING) in states
+    assert (InstanceAction.REPLICATE, InstanceState.KILLED) in states
+    assert (InstanceAction.REPLICATE, InstanceState.WAITING) not in states
+    assert (InstanceAction.WATCH, InstanceState.WAITING) in states
 
 
 def test_the_life_of_an_entity(store: Store) -> None:
@@ -173,25 +173,25 @@ def test_killing_and_rerunning(store: Store) -> None:
     (create,) = plan(found, Situation(), found.calendar.at(0))
     store.create(create, START)  # type: ignore[arg-type]
     done, refused = entity_service.change_instances(
-        store, store.instances(PROCESS_KEY), Event.KILL, START, "ann"
+        store, store.instances(PROCESS_KEY), InstanceEvent.KILL, START, "ann"
     )
-    assert ([each.state for each in done], refused) == ([State.KILLED], [])
+    assert ([each.state for each in done], refused) == ([InstanceState.KILLED], [])
     done, refused = entity_service.change_instances(
-        store, store.instances(PROCESS_KEY), Event.KILL, START, "ann"
+        store, store.instances(PROCESS_KEY), InstanceEvent.KILL, START, "ann"
     )
     assert done == []
     assert "KILLED" in refused[0]
     (again,), _ = entity_service.change_instances(
-        store, store.instances(PROCESS_KEY), Event.RERUN, START, "ann"
+        store, store.instances(PROCESS_KEY), InstanceEvent.RERUN, START, "ann"
     )
-    assert (again.state, again.run) == (State.WAITING, 1)
+    assert (again.state, again.run) == (InstanceState.WAITING, 1)
 
 
 def test_success_is_only_run_again_by_force(store: Store) -> None:
-    assert not entity_service.rerunnable(instance(0, State.SUCCEEDED), force=False)
-    assert entity_service.rerunnable(instance(0, State.SUCCEEDED), force=True)
-    assert entity_service.rerunnable(instance(0, State.FAILED), force=False)
-    assert not entity_service.rerunnable(instance(0, State.RUNNING), force=True)
+    assert not entity_service.rerunnable(instance(0, InstanceState.SUCCEEDED), force=False)
+    assert entity_service.rerunnable(instance(0, InstanceState.SUCCEEDED), force=True)
+    assert entity_service.rerunnable(instance(0, InstanceState.FAILED), force=False)
+    assert not entity_service.rerunnable(instance(0, InstanceState.RUNNING), force=True)
 
 
 def test_the_clusters_document_is_complete(store: Store) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.scheduler import entity_service
-from pipeline.scheduler.instances.states import Event, State
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.actions.site import SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, schedule
@@ -86,8 +86,10 @@ def test_every_row_is_at_the_target_in_the_end(
 
 def repair(site: Site, hour: int) -> None:
     """Someone reruns what has failed: a FAILED replication holds nothing back for ever."""
-    failed = site.store.instances(FEED_KEY, states=[State.FAILED])
-    entity_service.change_instances(site.store, failed, Event.RERUN, START + hour * HOUR, "ann")
+    failed = site.store.instances(FEED_KEY, states=[InstanceState.FAILED])
+    entity_service.change_instances(
+        site.store, failed, InstanceEvent.RERUN, START + hour * HOUR, "ann"
+    )
 
 
 def assert_nothing_is_lost(site: Site, truth: dict[int, dict[str, bytes]]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule, stocked
 
@@ -68,7 +68,7 @@ def test_what_killed_servers_began_is_done_by_two_others(tmp_path: Path, seed: i
     assert steady.wait(120) == 0
 
     instances = Store(url).instances(FEED_KEY)
-    assert {each.state for each in instances} == {State.SUCCEEDED}
+    assert {each.state for each in instances} == {InstanceState.SUCCEEDED}
     assert len(instances) == 6 + 6 + 2  # replications, watches, evictions
     ends = Counter(instance for word, instance, _ in lines(log) if word == "end")
     begun = Counter(instance for word, instance, _ in lines(log) if word == "begin")

@@ -6,23 +6,23 @@ from pathlib import Path
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog
 from pipeline.scheduler.instances.changes import rerun
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.operations import Operations
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, FakeActions, schedule, stocked
 
 
 def lag_at(store: Store, now: datetime) -> Lag:
     found = lags(read_catalog(store), store.counts(), store.horizons(), now)
-    (lag,) = [each for each in found if each.schedule.action is Action.REPLICATE]
+    (lag,) = [each for each in found if each.schedule.action is InstanceAction.REPLICATE]
     return lag
 
 
 def run(store: Store, actions: FakeActions, now: datetime) -> None:
-    with SchedulerServer(store, actions, SetClock(now), "one", Limits()) as server:
+    with SchedulerServer(store, actions, SetClock(now), "one", SchedulerOptions()) as server:
         server.until_idle(30)
 
 
@@ -46,7 +46,7 @@ def test_a_failed_instance_counts_until_its_rerun_succeeds(tmp_path: Path) -> No
     broken = START + HOUR
     actions.fail = lambda task: "broken" if task.instance.nominal == broken else None
     clock = SetClock(START + 3 * HOUR)
-    with SchedulerServer(store, actions, clock, "one", Limits()) as server:
+    with SchedulerServer(store, actions, clock, "one", SchedulerOptions()) as server:
         server.until_idle(30)
         while (lag := lag_at(store, clock.now())).open:  # retries
             clock.move(HOUR)
@@ -58,7 +58,7 @@ def test_a_failed_instance_counts_until_its_rerun_succeeds(tmp_path: Path) -> No
     assert row["seconds"] == lag.seconds
     assert f'table="tgt.clicks"}} {lag.seconds}' in operations.metrics()
     actions.fail = lambda _: None
-    (failed,) = [each for each in store.instances(FEED_KEY) if each.state is State.FAILED]
+    (failed,) = [each for each in store.instances(FEED_KEY) if each.state is InstanceState.FAILED]
     assert store.change(rerun(failed, clock.now()), clock.now())
     run(store, actions, clock.now())
     done = lag_at(store, clock.now())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.server import SchedulerServer
 from pipeline.scheduler.store import store as store_module
 from pipeline.scheduler.store.store import Store
@@ -37,8 +37,8 @@ def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
             service.until_idle(60)
             ages = {
                 (clock.now() - each.nominal) // HOUR: each.checks
-                for each in store.instances(FEED_KEY, states=(State.SUCCEEDED,))
-                if each.key.schedule.action is Action.REPLICATE
+                for each in store.instances(FEED_KEY, states=(InstanceState.SUCCEEDED,))
+                if each.key.schedule.action is InstanceAction.REPLICATE
             }
             looks = (1, 2, 4, 8)  # hours after the instance's time
             assert ages == {age: sum(look <= age for look in looks) for age in ages}
@@ -54,7 +54,7 @@ def test_late_data_runs_the_late_workflow(store: Store) -> None:
     clock.move(HOUR)
     settle(store, actions, clock)
     one = store.instances(PROCESS_KEY)[0]
-    assert (one.state, one.run, one.late) == (State.SUCCEEDED, 1, "in")
+    assert (one.state, one.run, one.late) == (InstanceState.SUCCEEDED, 1, "in")
     before = actions.count("process")
     clock.move(timedelta(minutes=1))
     settle(store, actions, clock)

@@ -13,7 +13,7 @@ from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import BadRequest, NotYours, UnknownEntity
 from pipeline.scheduler.operations import FAMILIES, Operations, entity_key
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
@@ -48,7 +48,9 @@ class Site:
         schedule(self.store, FEED_KEY)
         schedule(self.store, PROCESS_KEY, FIRST)
         self.actions, self.clock = FakeActions(), SetClock(FIRST)
-        self.server = SchedulerServer(self.store, self.actions, self.clock, "one", Limits())
+        self.server = SchedulerServer(
+            self.store, self.actions, self.clock, "one", SchedulerOptions()
+        )
         self.operations = Operations(self.store, self.server, self.clock, user, planned)
 
     def run(self) -> None:

@@ -16,9 +16,9 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import Event, State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.servers import FAST, begin, settle, states, wait_for
@@ -62,7 +62,7 @@ def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
         kinds = [each[0] for each in actions.running]
         assert kinds.count("replicate") == 1
         waiting = {each.state for each in store.instances(FEED_KEY) if each.key.schedule.source}
-        assert waiting == {State.RUNNING, State.READY}
+        assert waiting == {InstanceState.RUNNING, InstanceState.READY}
         actions.gate.set()
         service.until_idle(120)
     assert set(states(store, "replicate")) == {"SUCCEEDED"}
@@ -77,13 +77,13 @@ def test_one_run_copies_many_partitions_newest_first(tmp_path: Path) -> None:
     broken = START + 5 * HOUR
     actions.fail = lambda task: "broken" if task.instance.nominal == broken else None
     clock = SetClock(START + 49 * HOUR)
-    with SchedulerServer(store, actions, clock, "one", Limits(lease=60)) as service:
+    with SchedulerServer(store, actions, clock, "one", SchedulerOptions(lease=60)) as service:
         service.until_idle(60)
     assert sorted(len(each) for each in actions.runs) == [10, 20, 20]
     assert {each[0] for each in actions.runs} == {START + hours * HOUR for hours in (49, 29, 9)}
     kinds = {e.nominal: e.state for e in store.instances(FEED_KEY) if e.key.schedule.source}
-    assert kinds.pop(broken) is State.READY
-    assert set(kinds.values()) == {State.SUCCEEDED}
+    assert kinds.pop(broken) is InstanceState.READY
+    assert set(kinds.values()) == {InstanceState.SUCCEEDED}
 
 
 def test_a_look_that_fails_fails_the_attempt_of_each_instance(
@@ -103,10 +103,10 @@ def test_a_look_that_fails_fails_the_attempt_of_each_instance(
 
     monkeypatch.setattr(actions, "look", down)
     clock = SetClock(START + 5 * HOUR)
-    with SchedulerServer(store, actions, clock, "one", Limits(lease=60)) as service:
+    with SchedulerServer(store, actions, clock, "one", SchedulerOptions(lease=60)) as service:
         service.until_idle(60)
     copies = [each for each in store.instances(FEED_KEY) if each.key.schedule.source]
-    assert [(each.state, each.attempt) for each in copies] == [(State.READY, 1)] * 6
+    assert [(each.state, each.attempt) for each in copies] == [(InstanceState.READY, 1)] * 6
 
 
 def test_a_copy_of_another_program_is_waited_for_without_an_attempt(
@@ -128,7 +128,7 @@ def test_a_copy_of_another_program_is_waited_for_without_an_attempt(
     settle(store, actions, SetClock(START))
     (one,) = [each for each in store.instances(FEED_KEY) if each.key.schedule.source]
     assert len(tries) == 6
-    assert (one.state, one.attempt, one.recoveries) == (State.SUCCEEDED, 1, 0)
+    assert (one.state, one.attempt, one.recoveries) == (InstanceState.SUCCEEDED, 1, 0)
 
 
 def test_instances_wait_for_their_partition(store: Store) -> None:
@@ -169,7 +169,7 @@ def test_a_final_failure_is_final(store: Store) -> None:
             break
         clock.move(timedelta(minutes=35))
     one = store.instances(PROCESS_KEY)[0]
-    assert (one.state, one.attempt) == (State.FAILED, 4)
+    assert (one.state, one.attempt) == (InstanceState.FAILED, 4)
     assert "broken" in one.detail
 
 
@@ -199,11 +199,11 @@ def test_what_kills_spark_each_time_fails_alone(tmp_path: Path) -> None:
     ends = {
         each.nominal: (each.state, each.recoveries)
         for each in store.instances(FEED_KEY)
-        if each.key.schedule.action is Action.REPLICATE
+        if each.key.schedule.action is InstanceAction.REPLICATE
     }
     assert len(ends) == 4
-    assert ends.pop(poison) == (State.FAILED, 3)
-    assert set(ends.values()) == {(State.SUCCEEDED, 2)}
+    assert ends.pop(poison) == (InstanceState.FAILED, 3)
+    assert set(ends.values()) == {(InstanceState.SUCCEEDED, 2)}
 
 
 def test_suspended_entities_start_nothing(store: Store) -> None:
@@ -237,7 +237,7 @@ def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
     with SchedulerServer(store, actions, clock, "one", FAST) as service:
         begin(service, actions)
         done, refused = entity_service.change_instances(
-            store, store.instances(PROCESS_KEY), Event.KILL, FIRST, "ann"
+            store, store.instances(PROCESS_KEY), InstanceEvent.KILL, FIRST, "ann"
         )
         assert (len(done), refused) == (1, [])
         wait_for(lambda: all(lease.lost for lease in actions.leases))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.states import State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.states import InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import PROCESS
 from tests.pipeline.scheduler.servers import (
@@ -57,7 +57,9 @@ def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store, path: Pa
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
     actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
-    dead = SchedulerServer(Unrenewing(str(path)), actions, clock, "dead", Limits(lease=3.0))
+    dead = SchedulerServer(
+        Unrenewing(str(path)), actions, clock, "dead", SchedulerOptions(lease=3.0)
+    )
     begin(dead, actions)
     healthy = FakeActions()
     healthy.places = actions.places
@@ -74,7 +76,7 @@ def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None
     schedule(store, PROCESS_KEY, FIRST)
     clock, stuck, healthy = SetClock(FIRST), FakeActions(), FakeActions()
     stuck.gate = threading.Event()
-    dead = SchedulerServer(Unrenewing(str(path)), stuck, clock, "dead", Limits(lease=5.0))
+    dead = SchedulerServer(Unrenewing(str(path)), stuck, clock, "dead", SchedulerOptions(lease=5.0))
     begin(dead, stuck)
     with SchedulerServer(store, healthy, clock, "healthy", FAST) as service:
         service.tick()
@@ -85,17 +87,19 @@ def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None
     dead.close()
     assert stuck.done == []  # check() stopped it
     (one,) = store.instances(PROCESS_KEY)
-    assert (one.state, one.recoveries) == (State.SUCCEEDED, 1)
+    assert (one.state, one.recoveries) == (InstanceState.SUCCEEDED, 1)
 
 
 def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     clock, actions = SetClock(FIRST), FakeActions()
     actions.gate = threading.Event()
-    with SchedulerServer(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
+    with SchedulerServer(
+        store, actions, clock, "ann's", SchedulerOptions(lease=3600, user="ann")
+    ) as busy:
         begin(busy, actions)
         assert store.running_owners() == {"ann"}
-        with SchedulerServer(store, actions, clock, "bob's", Limits(user="bob")) as idle:
+        with SchedulerServer(store, actions, clock, "bob's", SchedulerOptions(user="bob")) as idle:
             patience = threading.Thread(target=idle.until_idle, args=(600,), daemon=True)
             patience.start()
             patience.join(120)
@@ -108,12 +112,12 @@ def test_a_stopping_server_frees_its_instances(store: Store) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     clock, actions = SetClock(FIRST), FakeActions()
     actions.gate = threading.Event()
-    service = SchedulerServer(store, actions, clock, "one", Limits(lease=3600))
+    service = SchedulerServer(store, actions, clock, "one", SchedulerOptions(lease=3600))
     begin(service, actions)
     threading.Timer(0.2, actions.gate.set).start()
     service.close(give_up=True)
     (one,) = store.instances(PROCESS_KEY)
-    assert (one.state, one.attempt, one.recoveries) == (State.READY, 0, 0)
+    assert (one.state, one.attempt, one.recoveries) == (InstanceState.READY, 0, 0)
     settle(store, FakeActions(), clock)
     assert states(store) == ["SUCCEEDED"]
 
@@ -136,11 +140,14 @@ def test_the_parallel_limit_holds_across_servers(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 9 * HOUR)
     actions.gate = threading.Event()
-    services = [SchedulerServer(store, actions, clock, f"s{n}", Limits(lease=60)) for n in range(2)]
+    services = [
+        SchedulerServer(store, actions, clock, f"s{n}", SchedulerOptions(lease=60))
+        for n in range(2)
+    ]
     for _ in range(4):
         for service in services:
             service.tick()
-    running = store.instances(FEED_KEY, states=[State.RUNNING])
+    running = store.instances(FEED_KEY, states=[InstanceState.RUNNING])
     assert len([each for each in running if each.key.schedule.source]) == 2
     actions.gate.set()
     for service in services:

@@ -16,9 +16,9 @@ from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, DAILY, FEED, WHOLE
@@ -101,10 +101,10 @@ class Site:
 
     def run(self, hours: int) -> None:
         clock = SetClock(START + hours * HOUR)
-        with SchedulerServer(self.store, self.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(self.store, self.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(60)
 
-    def states(self, action: Action = Action.REPLICATE) -> list[State]:
+    def states(self, action: InstanceAction = InstanceAction.REPLICATE) -> list[InstanceState]:
         found = self.store.instances(FEED_KEY)
         return [each.state for each in found if each.key.schedule.action is action]
 

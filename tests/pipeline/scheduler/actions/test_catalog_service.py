@@ -19,7 +19,7 @@ from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.catalog_service import load_catalog_service
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.errors import BadCatalogService
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.conf.settings.reading import settings_from
 from tests.pipeline.copy.fakes import FakeMetastore
 from tests.pipeline.scheduler.actions.site import SOURCE, Site
@@ -65,7 +65,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 def test_a_feed_runs_with_another_catalog(site: Site) -> None:
     site.add(0, a="zero")
     site.run(0)
-    assert site.states() == [State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED]
     assert site.replicas() == {"ds=2013-09-24-06/region=us": {"a": b"zero"}}
     assert OtherCatalogs.users == {"ann"}
     site.run(100)

@@ -24,7 +24,7 @@ from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
 from pipeline.scheduler.instances.instance import Instance
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import PROCESS
 from tests.pipeline.scheduler.actions.site import HOUR, NOON, SOURCE, Site
@@ -61,7 +61,7 @@ def test_processes_that_write_one_partition_run_one_after_the_other(site: Site) 
         key = EntityKey(Kind.PROCESS, name)
         (its,) = schedules_of(catalog, key)
         for hours in (0, 1):
-            instance = Instance(its.instance(NOON + hours * HOUR), State.READY, NOON)
+            instance = Instance(its.instance(NOON + hours * HOUR), InstanceState.READY, NOON)
             task = Task(
                 catalog.entities[key], its, instance, "ann", catalog.entity_set, instance.nominal
             )
@@ -133,7 +133,7 @@ def test_a_metastore_that_is_down_stops_nothing_else(
     site.add(0, a="zero")
     monkeypatch.setattr(tables, "look", down)
     site.run(0)
-    assert site.states() == [State.WAITING]
+    assert site.states() == [InstanceState.WAITING]
     monkeypatch.undo()
 
 

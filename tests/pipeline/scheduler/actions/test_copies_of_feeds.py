@@ -17,7 +17,7 @@ from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.scheduler.actions import tables
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.scheduler.actions.site import DAILY, HOUR, SOURCE, TARGET, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
 
@@ -29,14 +29,18 @@ def test_each_hour_is_copied_when_it_exists(site: Site) -> None:
     site.add(0, region="in", a="of another feed")
     site.add(2, a="two")
     site.run(2)
-    assert site.states() == [State.SUCCEEDED, State.WAITING, State.SUCCEEDED]
+    assert site.states() == [
+        InstanceState.SUCCEEDED,
+        InstanceState.WAITING,
+        InstanceState.SUCCEEDED,
+    ]
     assert site.replicas() == {
         "ds=2013-09-24-06/region=us": {"a": b"zero"},
         "ds=2013-09-24-08/region=us": {"a": b"two"},
     }
     site.add(1, a="one")
     site.run(2)
-    assert site.states() == [State.SUCCEEDED] * 3
+    assert site.states() == [InstanceState.SUCCEEDED] * 3
     assert len(site.replicas()) == 3
 
 
@@ -48,7 +52,11 @@ def test_late_data_is_copied_again(site: Site) -> None:
     assert site.replicas()["ds=2013-09-24-06/region=us"] == {"a": b"zero", "b": b"late"}
     first = site.store.instances(FEED_KEY, START, START + HOUR)
     (replication,) = [each for each in first if each.key.schedule.source]
-    assert (replication.state, replication.run, replication.late) == (State.SUCCEEDED, 1, "clicks")
+    assert (replication.state, replication.run, replication.late) == (
+        InstanceState.SUCCEEDED,
+        1,
+        "clicks",
+    )
 
 
 def test_copies_of_a_replica_become_stale(site: Site) -> None:
@@ -116,7 +124,7 @@ def test_a_free_key_selects_all_partitions_of_the_date(
         "ds=2013-09-24-06/region=us": {"a": b"zero"},
         "ds=2013-09-24-06/region=in": {"a": b"other"},
     }
-    assert site.states() == [State.SUCCEEDED] * 2
+    assert site.states() == [InstanceState.SUCCEEDED] * 2
     assert site.replicas() == both | {"ds=2013-09-24-07/region=us": {"a": b"one"}}
     site.add(0, region="uk", a="late")
     site.run(2)
@@ -133,7 +141,7 @@ def test_one_metastore_means_secondary_copies(
     schedule(site.store, FEED_KEY)
     site.add(0, a="zero")
     site.run(0)
-    assert State.SUCCEEDED in site.states()
+    assert InstanceState.SUCCEEDED in site.states()
     ((name, part),) = site.source.parts[SOURCE].items()
     whole = read_placement(site.source.tables[SOURCE].parameters, ClusterName("c1"))
     placement = read_partition_placement(part.parameters, whole, name)
@@ -163,7 +171,7 @@ def test_copies_keep_to_the_bandwidth_of_their_link(
     schedule(site.store, FEED_KEY)
     site.add(0, a="zero")
     site.run(0)
-    assert State.SUCCEEDED in site.states()
+    assert InstanceState.SUCCEEDED in site.states()
     assert bandwidths == [5_000]
 
 
@@ -184,7 +192,7 @@ def test_dates_in_keys_that_are_numbers(
     schedule(site.store, FEED_KEY)
     site.add_partition(name, a="zero")
     site.run(0)
-    assert site.states() == [State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED]
     if not shared:
         target = "year=2013/month=9/day=24/hour=6" if kind == "int" else name
         assert site.replicas() == {target: {"a": b"zero"}}
@@ -217,7 +225,11 @@ def test_one_run_copies_the_partitions_that_are_due(
     site.run(5)
     copied = [e for e in site.store.instances(FEED_KEY) if e.key.schedule.source]
     states = [each.state for each in copied]
-    assert states == [*[State.SUCCEEDED] * 3, State.READY, *[State.SUCCEEDED] * 2]
+    assert states == [
+        *[InstanceState.SUCCEEDED] * 3,
+        InstanceState.READY,
+        *[InstanceState.SUCCEEDED] * 2,
+    ]
     assert "broken" in copied[3].detail
     root = (
         "file:///c2/causeway-copies/src.db/clicks" if shared else "file:///tgt.db/clicks/_causeway"

@@ -10,8 +10,8 @@ import pytest
 from metastore.errors import MetastoreDown
 from pipeline.errors import SparkFailed
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.states import State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.states import InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from tests.pipeline.scheduler.actions.site import HOUR, SOURCE, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
 
@@ -32,7 +32,7 @@ def test_a_copy_that_fails_with_sparks_jvm_keeps_its_attempts(
     monkeypatch.setattr(site.files, "copy_files", dying)
     site.run(0)
     (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]
-    assert (one.state, one.attempt, one.recoveries) == (State.SUCCEEDED, 1, 1)
+    assert (one.state, one.attempt, one.recoveries) == (InstanceState.SUCCEEDED, 1, 1)
     assert len(site.replicas()) == 1
 
 
@@ -53,12 +53,12 @@ def test_a_partition_that_is_dropped_during_its_copy_is_waited_for(
     monkeypatch.setattr(site.files, "copy_files", dropping)
     site.run(0)
     monkeypatch.setattr(site.files, "copy_files", copy_files)
-    assert site.states() == [State.WAITING]
+    assert site.states() == [InstanceState.WAITING]
     (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]
     assert "was dropped during the copy" in one.detail
     site.add(0, a="again")
     site.run(0)
-    assert site.states() == [State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED]
     if not shared:
         assert site.replicas() == {"ds=2013-09-24-06/region=us": {"a": b"again"}}
 
@@ -69,11 +69,11 @@ def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site)
     site.target.refusals = 10**6
     for minutes in (0, 10, 30, 70):
         clock = SetClock(START + timedelta(minutes=minutes))
-        with SchedulerServer(site.store, site.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(site.store, site.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(60)
     first = site.store.instances(FEED_KEY, START, START + HOUR)
     (replication,) = [each for each in first if each.key.schedule.source]
-    assert (replication.state, replication.attempt) == (State.FAILED, 4)
+    assert (replication.state, replication.attempt) == (InstanceState.FAILED, 4)
     assert site.replicas() == {}
     assert not [path for path in site.files.content if path.endswith("/a") and "tgt" in path]
 
@@ -108,12 +108,12 @@ def test_what_a_copy_left_while_the_metastore_was_down_is_deleted_later(
     for minutes in (0, 10, 30, 70):
         site.files.during = break_target
         clock = SetClock(START + timedelta(hours=first, minutes=minutes))
-        with SchedulerServer(site.store, site.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(site.store, site.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(60)
         for name, method in kept.items():
             setattr(site.target, name, method)
     site.files.during = lambda _: None
-    assert site.states()[first] is State.FAILED
+    assert site.states()[first] is InstanceState.FAILED
     assert len(left()) == first + 1
     site.run(26)  # evictions are daily
     site.run(52)

@@ -14,7 +14,7 @@ from pipeline.falcon.documents import document
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.scheduler.actions import tables
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.falcon.documents import DAILY
 from tests.pipeline.scheduler.actions.site import HOUR, SOURCE, TARGET, Site
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
@@ -70,7 +70,11 @@ def test_each_instance_copies_the_table_as_it_is(
         assert site.copied == {}, "no reader has an old copy of a shared table"
     site.run(2)
     assert site.copied == {"a": b"two"}
-    assert site.states() == [State.SUCCEEDED, State.SKIPPED, State.SUCCEEDED]
+    assert site.states() == [
+        InstanceState.SUCCEEDED,
+        InstanceState.SKIPPED,
+        InstanceState.SUCCEEDED,
+    ]
     site.run(3)
     details = [each.detail for each in site.store.instances(FEED_KEY, START + 3 * HOUR)]
     assert details == [f"{SOURCE if shared else TARGET} was up to date"]
@@ -110,7 +114,7 @@ def test_a_table_that_does_not_exist_is_waited_for(
     site = WholeSite(tmp_path, monkeypatch, shared=True)
     table = site.source.tables.pop(SOURCE)
     site.run(0)
-    assert site.states() == [State.WAITING]
+    assert site.states() == [InstanceState.WAITING]
     site.source.tables[SOURCE] = table
     site.write("one")
     site.run(0)
@@ -125,7 +129,7 @@ def test_a_table_that_has_partitions_now_is_not_copied(
     site.add_partition("ds=1", a="one")
     site.run(0)
     (one,) = site.store.instances(FEED_KEY)
-    assert (one.state, one.attempt) == (State.FAILED, 1)
+    assert (one.state, one.attempt) == (InstanceState.FAILED, 1)
     assert "src.clicks is partitioned by ds" in one.detail
     assert not any("/c2/" in path for path in site.files.content)
 

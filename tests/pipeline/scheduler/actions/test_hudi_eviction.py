@@ -15,7 +15,7 @@ from pipeline.falcon.entities.cluster import Interface
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.replication.plan import FROM
 from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Candidate, Policy, RetentionPlan, plan_retention
+from pipeline.retention.plan import Candidate, RetentionPlan, RetentionPolicy, plan_retention
 from pipeline.scheduler.actions import hudi_eviction
 from pipeline.scheduler.actions.task_places import TableHome
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
@@ -25,7 +25,9 @@ from tests.pipeline.scheduler.worlds import START
 
 CLICKS = TableRef("src", "clicks")
 NAMES = ["ds=2013-09-20", "ds=2013-09-21", "ds=2013-09-24"]
-POLICY = Policy(CLICKS, read_date_pattern([("ds", "${YEAR}-${MONTH}-${DAY}")]), timedelta(days=2))
+POLICY = RetentionPolicy(
+    CLICKS, read_date_pattern([("ds", "${YEAR}-${MONTH}-${DAY}")]), timedelta(days=2)
+)
 HUDI = "Execute AlterHoodieTableDropPartitionCommand"
 SPARK = "Execute AlterTableDropPartitionCommand"
 

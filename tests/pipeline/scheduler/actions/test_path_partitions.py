@@ -23,9 +23,9 @@ from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.states import State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.states import InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, PROCESS
@@ -79,16 +79,16 @@ class Site:
 
     def run(self, hours: float) -> None:
         clock = SetClock(START + hours * HOUR)
-        with SchedulerServer(self.store, self.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(self.store, self.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(60)
 
     def partitions(self) -> dict[str, dict[str, bytes]]:
         parts = self.metastore.parts[LOGS]
         return {name: self.files.read(each.location) for name, each in parts.items()}
 
-    def states(self) -> list[State]:
+    def states(self) -> list[InstanceState]:
         found = self.store.instances(FEED_KEY)
-        return [e.state for e in found if e.key.schedule.action is Action.REPLICATE]
+        return [e.state for e in found if e.key.schedule.action is InstanceAction.REPLICATE]
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_replicated_directory_becomes_a_partition(site: Site) -> None:
     site.add(0, "zero")
     site.add(1, "one")
     site.run(1)
-    assert site.states() == [State.SUCCEEDED, State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED, InstanceState.SUCCEEDED]
     assert site.partitions() == {
         "ds=2013-09-24/hour=6": {"a": b"zero"},
         "ds=2013-09-24/hour=7": {"a": b"one"},
@@ -154,10 +154,10 @@ def test_a_registration_is_repeated_until_it_succeeds(site: Site) -> None:
     site.metastore.add_partitions = down  # type: ignore[method-assign]
     site.add(0, "zero")
     site.run(0)
-    assert site.states() == [State.READY]
+    assert site.states() == [InstanceState.READY]
     site.metastore.add_partitions = kept  # type: ignore[method-assign]
     site.run(0.5)
-    assert site.states() == [State.SUCCEEDED]
+    assert site.states() == [InstanceState.SUCCEEDED]
     assert site.partitions() == {"ds=2013-09-24/hour=6": {"a": b"zero"}}
 
 

@@ -7,9 +7,9 @@ from pipeline.falcon.calendar import Calendar, Frequency, parse_time
 from pipeline.falcon.documents import document
 from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.inputs import Need
-from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, ScheduleKey
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.falcon.documents import FEED
 
 HOUR = timedelta(hours=1)
@@ -23,7 +23,7 @@ def need(time: object) -> tuple[Need, ...]:
 
 def schedule(**changes: object) -> Schedule:
     base = Schedule(
-        key=ScheduleKey(EntityKey(Kind.PROCESS, "p"), Action.PROCESS, "c1"),
+        key=ScheduleKey(EntityKey(Kind.PROCESS, "p"), InstanceAction.PROCESS, "c1"),
         calendar=Calendar(T0, Frequency.parse("hours(1)")),
         end=T0 + 768 * HOUR,
         needs=need,
@@ -31,7 +31,7 @@ def schedule(**changes: object) -> Schedule:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def instance(hours: int, state: State, **changes: object) -> Instance:
+def instance(hours: int, state: InstanceState, **changes: object) -> Instance:
     nominal = T0 + hours * HOUR
     made = Instance(key=schedule().instance(nominal), state=state, created=nominal)
     return replace(made, **changes)  # type: ignore[arg-type]

@@ -1,12 +1,17 @@
 """Changes of an instance's state."""
 
 from pipeline.scheduler.instances.changes import rerun
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.scheduler.instances.schedules import HOUR, T0, instance
 
 
 def test_a_rerun_begins_afresh() -> None:
-    failed = instance(0, State.FAILED, attempt=4, run=2, detail="no", recoveries=2)
+    failed = instance(0, InstanceState.FAILED, attempt=4, run=2, detail="no", recoveries=2)
     after = rerun(failed, T0 + 9 * HOUR).after
-    assert (after.state, after.run, after.attempt, after.detail) == (State.WAITING, 3, 0, "")
+    assert (after.state, after.run, after.attempt, after.detail) == (
+        InstanceState.WAITING,
+        3,
+        0,
+        "",
+    )
     assert after.created == T0 + 9 * HOUR

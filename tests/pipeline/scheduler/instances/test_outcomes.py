@@ -2,65 +2,67 @@
 
 from dataclasses import replace
 
-from pipeline.falcon.entities.process import Policy
+from pipeline.falcon.entities.process import PolicyType
 from pipeline.scheduler.instances.outcomes import (
     MAX_RECOVERIES,
-    Failed,
-    Interrupted,
-    Succeeded,
+    RunFailed,
+    RunInterrupted,
+    RunSucceeded,
     after_look,
     after_run,
     recover,
 )
-from pipeline.scheduler.instances.plan import Look
-from pipeline.scheduler.instances.schedule import Retries
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.plan import CheckInputs
+from pipeline.scheduler.instances.schedule import RetryPolicy
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.scheduler.instances.schedules import HOUR, T0, instance, need, schedule
 
 
 def test_a_look_finds_or_waits() -> None:
-    waiting = instance(0, State.WAITING)
-    look = Look(waiting, need(T0))
+    waiting = instance(0, InstanceState.WAITING)
+    look = CheckInputs(waiting, need(T0))
     assert after_look(schedule(), look, {look.needs[0]: None}, T0) is None
     found = after_look(schedule(), look, {look.needs[0]: "v1"}, T0)
     assert found is not None
-    assert found.after.state is State.READY
+    assert found.after.state is InstanceState.READY
 
 
 def test_an_absent_optional_input_is_no_obstacle() -> None:
     (one,) = need(T0)
-    look = Look(instance(0, State.WAITING), (replace(one, optional=True),))
+    look = CheckInputs(instance(0, InstanceState.WAITING), (replace(one, optional=True),))
     assert after_look(schedule(), look, {}, T0) is not None
 
 
 def test_an_attempt_that_was_interrupted_does_not_count() -> None:
-    tried = schedule(retries=Retries(Policy.FINAL))
-    running = instance(0, State.RUNNING, attempt=1, started=T0)
-    again = after_run(tried, running, Interrupted("Spark is gone"), T0).after
-    assert (again.state, again.attempt, again.recoveries) == (State.READY, 0, 1)
+    tried = schedule(retries=RetryPolicy(PolicyType.FINAL))
+    running = instance(0, InstanceState.RUNNING, attempt=1, started=T0)
+    again = after_run(tried, running, RunInterrupted("Spark is gone"), T0).after
+    assert (again.state, again.attempt, again.recoveries) == (InstanceState.READY, 0, 1)
     often = replace(running, recoveries=MAX_RECOVERIES)
-    last = after_run(tried, often, Interrupted("Spark is gone"), T0).after
-    assert (last.state, last.detail) == (State.FAILED, "Spark is gone, as each time before")
+    last = after_run(tried, often, RunInterrupted("Spark is gone"), T0).after
+    assert (last.state, last.detail) == (InstanceState.FAILED, "Spark is gone, as each time before")
 
 
 def test_ends_and_retries() -> None:
-    running = instance(0, State.RUNNING, attempt=1)
-    retrying = schedule(retries=Retries(Policy.EXP_BACKOFF, HOUR, 2))
-    assert after_run(retrying, running, Succeeded("ok"), T0).after.state is State.SUCCEEDED
-    first = after_run(retrying, running, Failed("no"), T0).after
-    assert (first.state, first.not_before) == (State.READY, T0 + HOUR)
-    second = after_run(retrying, replace(running, attempt=2), Failed("no"), T0).after
+    running = instance(0, InstanceState.RUNNING, attempt=1)
+    retrying = schedule(retries=RetryPolicy(PolicyType.EXP_BACKOFF, HOUR, 2))
+    assert (
+        after_run(retrying, running, RunSucceeded("ok"), T0).after.state is InstanceState.SUCCEEDED
+    )
+    first = after_run(retrying, running, RunFailed("no"), T0).after
+    assert (first.state, first.not_before) == (InstanceState.READY, T0 + HOUR)
+    second = after_run(retrying, replace(running, attempt=2), RunFailed("no"), T0).after
     assert second.not_before == T0 + 2 * HOUR
-    third = after_run(retrying, replace(running, attempt=3), Failed("no"), T0).after
-    assert (third.state, third.detail) == (State.FAILED, "no")
-    final = after_run(retrying, running, Failed("never", final=True), T0).after
-    assert final.state is State.FAILED
+    third = after_run(retrying, replace(running, attempt=3), RunFailed("no"), T0).after
+    assert (third.state, third.detail) == (InstanceState.FAILED, "no")
+    final = after_run(retrying, running, RunFailed("never", final=True), T0).after
+    assert final.state is InstanceState.FAILED
 
 
 def test_a_dead_server_costs_no_attempt_but_not_for_ever() -> None:
-    running = instance(0, State.RUNNING, attempt=1)
+    running = instance(0, InstanceState.RUNNING, attempt=1)
     for count in range(MAX_RECOVERIES):
         after = recover(running, T0).after
-        assert (after.state, after.attempt, after.recoveries) == (State.READY, 0, count + 1)
-        running = replace(after, state=State.RUNNING, attempt=1)
-    assert recover(running, T0).after.state is State.FAILED
+        assert (after.state, after.attempt, after.recoveries) == (InstanceState.READY, 0, count + 1)
+        running = replace(after, state=InstanceState.RUNNING, attempt=1)
+    assert recover(running, T0).after.state is InstanceState.FAILED

@@ -9,18 +9,26 @@ from hypothesis import strategies as st
 
 from pipeline.falcon.calendar import Calendar, Frequency
 from pipeline.falcon.entities.identity import EntityKey, Kind
-from pipeline.falcon.entities.process import Order, Policy
+from pipeline.falcon.entities.process import Order, PolicyType
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.instance import Action, Instance, ScheduleKey
-from pipeline.scheduler.instances.outcomes import Vanished, after_look, after_run
-from pipeline.scheduler.instances.plan import BATCH, MAX_LOOKS, Create, Look, Run, Situation, plan
-from pipeline.scheduler.instances.schedule import LateChecks, Retries
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.instance import Instance, InstanceAction, ScheduleKey
+from pipeline.scheduler.instances.outcomes import RunVanished, after_look, after_run
+from pipeline.scheduler.instances.plan import (
+    BATCH,
+    MAX_LOOKS,
+    CheckInputs,
+    CreateInstances,
+    Situation,
+    StartRun,
+    plan,
+)
+from pipeline.scheduler.instances.schedule import LateChecks, RetryPolicy
+from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.scheduler.instances.schedules import HOUR, T0, instance, schedule
 
 
-def creations(found: tuple[object, ...]) -> list[Create]:
-    return [each for each in found if isinstance(each, Create)]
+def creations(found: tuple[object, ...]) -> list[CreateInstances]:
+    return [each for each in found if isinstance(each, CreateInstances)]
 
 
 def changes(found: tuple[object, ...]) -> list[Change]:
@@ -29,7 +37,7 @@ def changes(found: tuple[object, ...]) -> list[Change]:
 
 def runs(found: tuple[object, ...]) -> list[int]:
     """The hours that are claimed; each is a run of its own."""
-    claimed = [each.claims for each in found if isinstance(each, Run)]
+    claimed = [each.claims for each in found if isinstance(each, StartRun)]
     return [int((change.after.nominal - T0) / HOUR) for (change,) in claimed]
 
 
@@ -74,9 +82,11 @@ def test_last_only_skips_the_others() -> None:
     last = schedule(order=Order.LAST_ONLY)
     (create,) = creations(plan(last, Situation(), T0 + 5 * HOUR))
     assert (create.nominals, len(create.skipped)) == ((T0 + 5 * HOUR,), 5)
-    two = Situation(T0 + 2 * HOUR, (instance(0, State.READY), instance(1, State.READY)))
+    two = Situation(
+        T0 + 2 * HOUR, (instance(0, InstanceState.READY), instance(1, InstanceState.READY))
+    )
     found = plan(last, two, T0 + HOUR)
-    assert [each.after.state for each in changes(found)] == [State.SKIPPED]
+    assert [each.after.state for each in changes(found)] == [InstanceState.SKIPPED]
     assert runs(found) == [1]
 
 
@@ -84,21 +94,21 @@ def test_last_only_skips_the_others() -> None:
     ("order", "expected"), [(Order.FIFO, [0, 1]), (Order.LIFO, [3, 2]), (Order.LAST_ONLY, [3])]
 )
 def test_order_and_parallel(order: Order, expected: list[int]) -> None:
-    situation = Situation(T0 + 4 * HOUR, tuple(instance(n, State.READY) for n in range(4)))
+    situation = Situation(T0 + 4 * HOUR, tuple(instance(n, InstanceState.READY) for n in range(4)))
     assert runs(plan(schedule(order=order, parallel=2), situation, T0 + 3 * HOUR)) == expected
 
 
 def test_a_run_takes_several_instances_and_counts_once() -> None:
-    ready = tuple(instance(n, State.READY) for n in range(7))
+    ready = tuple(instance(n, InstanceState.READY) for n in range(7))
     newest = schedule(order=Order.LIFO, parallel=2, together=3)
     found = plan(newest, Situation(T0 + 9 * HOUR, ready), T0 + 8 * HOUR)
-    claimed = [each.claims for each in found if isinstance(each, Run)]
+    claimed = [each.claims for each in found if isinstance(each, StartRun)]
     hours = [[int((c.after.nominal - T0) / HOUR) for c in claims] for claims in claimed]
     assert hours == [[6, 5, 4], [3, 2, 1]]
     assert [c.after.leader for c in claimed[0]] == [T0 + 6 * HOUR] * 3
     running = tuple(c.after for c in claimed[0])
     again = plan(newest, Situation(T0 + 9 * HOUR, (*ready[:4], *running)), T0 + 8 * HOUR)
-    assert len([each for each in again if isinstance(each, Run)]) == 1
+    assert len([each for each in again if isinstance(each, StartRun)]) == 1
 
 
 def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
@@ -108,12 +118,12 @@ def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
     situation, found = Situation(), ()
     opened: list[Instance] = []
     while (found := creations(plan(long_ago, situation, now))) and len(opened) < 20_000:
-        opened += [instance(int((n - T0) / HOUR), State.WAITING) for n in found[0].nominals]
+        opened += [instance(int((n - T0) / HOUR), InstanceState.WAITING) for n in found[0].nominals]
         situation = Situation(found[0].until, tuple(opened))
     assert len(opened) == 729 * 24 + 1
     looked, nominals = None, []
     while len(nominals) < len(opened):
-        looks = [e for e in plan(long_ago, situation, now, looked) if isinstance(e, Look)]
+        looks = [e for e in plan(long_ago, situation, now, looked) if isinstance(e, CheckInputs)]
         assert 0 < len(looks) <= MAX_LOOKS
         nominals += [each.instance.nominal for each in looks]
         looked = nominals[-1]
@@ -124,10 +134,10 @@ def test_running_ones_count_and_waits_are_kept() -> None:
     situation = Situation(
         T0 + 4 * HOUR,
         (
-            instance(0, State.RUNNING),
-            instance(1, State.READY, not_before=T0 + 9 * HOUR),
-            instance(2, State.READY),
-            instance(3, State.READY),
+            instance(0, InstanceState.RUNNING),
+            instance(1, InstanceState.READY, not_before=T0 + 9 * HOUR),
+            instance(2, InstanceState.READY),
+            instance(3, InstanceState.READY),
         ),
     )
     assert runs(plan(schedule(parallel=2), situation, T0 + 3 * HOUR)) == [2]
@@ -135,61 +145,65 @@ def test_running_ones_count_and_waits_are_kept() -> None:
 
 
 def test_waiting_instances_are_looked_for_and_time_out() -> None:
-    waits = Situation(T0 + HOUR, (instance(0, State.WAITING),))
+    waits = Situation(T0 + HOUR, (instance(0, InstanceState.WAITING),))
     limited = schedule(timeout=2 * HOUR)
     (look,) = plan(limited, waits, T0 + HOUR - timedelta(minutes=1))
-    assert isinstance(look, Look)
+    assert isinstance(look, CheckInputs)
     (out,) = changes(plan(limited, replace(waits, created_until=T0 + 999 * HOUR), T0 + 2 * HOUR))
-    assert (out.after.state, out.after.not_before) == (State.TIMEDOUT, None)
+    assert (out.after.state, out.after.not_before) == (InstanceState.TIMEDOUT, None)
 
 
 def test_a_time_out_may_be_retried() -> None:
-    retries = Retries(Policy.PERIODIC, HOUR, 1, on_timeout=True)
+    retries = RetryPolicy(PolicyType.PERIODIC, HOUR, 1, on_timeout=True)
     limited = schedule(timeout=2 * HOUR, retries=retries)
-    waits = Situation(T0 + 999 * HOUR, (instance(0, State.WAITING),))
+    waits = Situation(T0 + 999 * HOUR, (instance(0, InstanceState.WAITING),))
     (out,) = changes(plan(limited, waits, T0 + 2 * HOUR))
     assert out.after.not_before == T0 + 3 * HOUR
     ended = Situation(T0 + 999 * HOUR, (), (out.after,))
     assert plan(limited, ended, T0 + 2 * HOUR) == ()
     (again,) = changes(plan(limited, ended, T0 + 3 * HOUR))
-    assert (again.after.state, again.after.attempt) == (State.WAITING, 1)
+    assert (again.after.state, again.after.attempt) == (InstanceState.WAITING, 1)
     waits = Situation(T0 + 999 * HOUR, (again.after,))
     (out,) = changes(plan(limited, waits, T0 + 5 * HOUR))
     assert out.after.not_before is None
 
 
 def test_inputs_that_vanish_are_waited_for_while_there_are_attempts() -> None:
-    tried = schedule(retries=Retries(Policy.PERIODIC, HOUR, 2), timeout=3 * HOUR)
-    running = instance(0, State.RUNNING, attempt=2, started=T0)
-    waits = after_run(tried, running, Vanished("dropped"), T0 + 9 * HOUR).after
-    assert (waits.state, waits.attempt, waits.detail) == (State.WAITING, 2, "dropped")
+    tried = schedule(retries=RetryPolicy(PolicyType.PERIODIC, HOUR, 2), timeout=3 * HOUR)
+    running = instance(0, InstanceState.RUNNING, attempt=2, started=T0)
+    waits = after_run(tried, running, RunVanished("dropped"), T0 + 9 * HOUR).after
+    assert (waits.state, waits.attempt, waits.detail) == (InstanceState.WAITING, 2, "dropped")
     later = Situation(tried.end, (waits,))
-    assert [type(step) for step in plan(tried, later, T0 + 11 * HOUR)] == [Look]
+    assert [type(step) for step in plan(tried, later, T0 + 11 * HOUR)] == [CheckInputs]
     (late,) = changes(plan(tried, later, T0 + 12 * HOUR))
-    assert late.after.state is State.TIMEDOUT
+    assert late.after.state is InstanceState.TIMEDOUT
     last = replace(running, attempt=3)
-    assert after_run(tried, last, Vanished("dropped"), T0).after.state is State.FAILED
+    assert after_run(tried, last, RunVanished("dropped"), T0).after.state is InstanceState.FAILED
 
 
-LATE = LateChecks(Policy.PERIODIC, HOUR, lambda nominal: nominal + 3 * HOUR)
+LATE = LateChecks(PolicyType.PERIODIC, HOUR, lambda nominal: nominal + 3 * HOUR)
 
 
 def test_late_data_runs_again_until_the_cutoff() -> None:
     late = schedule(late=LATE)
-    ended = instance(0, State.SUCCEEDED, fingerprint='{"in": "v1"}')
+    ended = instance(0, InstanceState.SUCCEEDED, fingerprint='{"in": "v1"}')
     situation = Situation(T0 + 999 * HOUR, (), (ended,))
     assert plan(late, situation, T0 + HOUR - timedelta(minutes=1)) == ()
     (look,) = plan(late, situation, T0 + HOUR)
-    assert isinstance(look, Look)
+    assert isinstance(look, CheckInputs)
     same = after_look(late, look, {look.needs[0]: "v1"}, T0 + HOUR)
     assert same is not None
-    assert (same.after.state, same.after.checks) == (State.SUCCEEDED, 1)
+    assert (same.after.state, same.after.checks) == (InstanceState.SUCCEEDED, 1)
     changed = after_look(late, look, {look.needs[0]: "v2"}, T0 + HOUR)
     assert changed is not None
-    assert (changed.after.state, changed.after.run, changed.after.late) == (State.READY, 1, "in")
+    assert (changed.after.state, changed.after.run, changed.after.late) == (
+        InstanceState.READY,
+        1,
+        "in",
+    )
     gone = after_look(late, look, {look.needs[0]: None}, T0 + HOUR)
     assert gone is not None
-    assert gone.after.state is State.SUCCEEDED
+    assert gone.after.state is InstanceState.SUCCEEDED
     settled = Situation(T0 + 999 * HOUR, (), (replace(ended, checks=3),))
     (end,) = changes(plan(late, settled, T0 + 4 * HOUR))
     assert end.after.checks == -1
@@ -197,9 +211,11 @@ def test_late_data_runs_again_until_the_cutoff() -> None:
 
 def test_agreements_warn_then_alarm_once_each() -> None:
     agreed = schedule(
-        low=HOUR, high=2 * HOUR, key=ScheduleKey(EntityKey(Kind.FEED, "f"), Action.WATCH, "c1")
+        low=HOUR,
+        high=2 * HOUR,
+        key=ScheduleKey(EntityKey(Kind.FEED, "f"), InstanceAction.WATCH, "c1"),
     )
-    waiting = instance(0, State.WAITING)
+    waiting = instance(0, InstanceState.WAITING)
 
     def alerts(one: Instance, hours: int) -> list[int]:
         found = plan(agreed, Situation(T0 + 999 * HOUR, (one,)), T0 + hours * HOUR)
@@ -212,9 +228,9 @@ def test_agreements_warn_then_alarm_once_each() -> None:
 
 def test_an_alert_and_a_claim_in_one_round_keep_each_other() -> None:
     agreed = schedule(low=HOUR)
-    ready = Situation(T0 + 999 * HOUR, (instance(0, State.READY),))
+    ready = Situation(T0 + 999 * HOUR, (instance(0, InstanceState.READY),))
     found = plan(agreed, ready, T0 + HOUR)
     alert, run = found
     assert isinstance(alert, Change)
-    assert isinstance(run, Run)
+    assert isinstance(run, StartRun)
     assert all(each.after.alerts == 1 for each in (alert, *run.claims))

@@ -6,10 +6,16 @@ import pytest
 
 from pipeline.falcon.calendar import Frequency, format_time, parse_time
 from pipeline.falcon.documents import document
-from pipeline.falcon.entities.process import Order, Policy
+from pipeline.falcon.entities.process import Order, PolicyType
 from pipeline.falcon.inputs import inputs_of, outputs_of
-from pipeline.scheduler.instances.instance import Action
-from pipeline.scheduler.instances.schedule import LateChecks, Retries, Schedule, of_feed, of_process
+from pipeline.scheduler.instances.instance import InstanceAction
+from pipeline.scheduler.instances.schedule import (
+    LateChecks,
+    RetryPolicy,
+    Schedule,
+    of_feed,
+    of_process,
+)
 from tests.pipeline.exchange.documents import DELTA, exporting, importing
 from tests.pipeline.falcon.documents import (
     FALCON,
@@ -23,12 +29,12 @@ from tests.pipeline.falcon.documents import (
 from tests.pipeline.scheduler.worlds import START
 
 
-def by_action(schedules: tuple[Schedule, ...], action: Action) -> list[Schedule]:
+def by_action(schedules: tuple[Schedule, ...], action: InstanceAction) -> list[Schedule]:
     return [each for each in schedules if each.key.action is action]
 
 
 def test_replication_runs_while_both_ends_are_valid() -> None:
-    (found,) = by_action(of_feed(read_feed(), START), Action.REPLICATE)
+    (found,) = by_action(of_feed(read_feed(), START), InstanceAction.REPLICATE)
     assert (found.key.source, found.key.cluster) == ("c1", "c2")
     assert format_time(found.calendar.at(0)) == "2013-09-24T06:00Z"
     assert format_time(found.end) == "2013-10-26T00:00Z"
@@ -40,7 +46,7 @@ def test_replication_runs_while_both_ends_are_valid() -> None:
 def test_the_document_feed_has_768_replications() -> None:
     text = (FALCON / "spec004/customer-table-replicating-feed.xml").read_text()
     schedules = of_feed(read_feed(text), START)
-    (found,) = by_action(schedules, Action.REPLICATE)
+    (found,) = by_action(schedules, InstanceAction.REPLICATE)
     assert found.count() == 768
     (need,) = found.needs(found.calendar.at(5))
     assert need.cluster == "primary-cluster"
@@ -57,7 +63,7 @@ def test_of_a_whole_table_the_newest_instance_runs_and_nothing_is_evicted() -> N
     )
     (found,) = of_feed(read_feed(text), START)
     assert (found.key.action, found.order, found.together) == (
-        Action.REPLICATE,
+        InstanceAction.REPLICATE,
         Order.LAST_ONLY,
         1,
     )
@@ -88,27 +94,36 @@ def test_a_retention_stage_says_how_often_old_instances_are_evicted() -> None:
     stage = """<lifecycle><retention-stage><frequency>hours(7)</frequency><properties>
 <property name="retention.policy.agebaseddelete.limit" value="days(9)"/></properties>
 </retention-stage></lifecycle></feed>"""
-    found = by_action(of_feed(read_feed(FEED.replace("</feed>", stage)), START), Action.EVICT)
+    found = by_action(
+        of_feed(read_feed(FEED.replace("</feed>", stage)), START), InstanceAction.EVICT
+    )
     assert [str(each.calendar.frequency) for each in found] == ["hours(7)", "hours(7)"]
 
 
 def test_the_retries_of_a_feed_are_properties() -> None:
-    def retries(*properties: tuple[str, str]) -> list[Retries]:
+    def retries(*properties: tuple[str, str]) -> list[RetryPolicy]:
         text = "".join(f'<property name="{n}" value="{v}"/>' for n, v in properties)
         schedules = of_feed(read_feed(FEED.replace("</properties>", f"{text}</properties>")), START)
-        copy, *evictions = [each for each in schedules if each.key.action is not Action.WATCH]
+        copy, *evictions = [
+            each for each in schedules if each.key.action is not InstanceAction.WATCH
+        ]
         return [copy.retries, evictions[0].retries]
 
     ten = timedelta(minutes=10)
-    assert retries() == [Retries(Policy.EXP_BACKOFF, ten, 3), Retries(Policy.PERIODIC, ten, 3)]
+    assert retries() == [
+        RetryPolicy(PolicyType.EXP_BACKOFF, ten, 3),
+        RetryPolicy(PolicyType.PERIODIC, ten, 3),
+    ]
     given = (("retryPolicy", "final"), ("retryDelay", "hours(2)"), ("retryAttempts", "0"))
-    assert retries(*given) == [Retries(Policy.FINAL, timedelta(hours=2), 0)] * 2
+    assert retries(*given) == [RetryPolicy(PolicyType.FINAL, timedelta(hours=2), 0)] * 2
     assert retries(("retryAttempts", "9"))[0].attempts == 9
 
 
 def test_evictions_are_at_once_and_outlive_the_feed() -> None:
     (_, hourly, daily) = (
-        each for each in of_feed(read_feed(), START) if each.key.action is not Action.REPLICATE
+        each
+        for each in of_feed(read_feed(), START)
+        if each.key.action is not InstanceAction.REPLICATE
     )
     assert hourly.calendar.at(0) == START
     assert hourly.calendar.at(1) == START + timedelta(days=1)  # the limit is days(2)
@@ -116,7 +131,7 @@ def test_evictions_are_at_once_and_outlive_the_feed() -> None:
 
 
 def test_a_feed_with_an_agreement_is_watched() -> None:
-    (found,) = by_action(of_feed(read_feed(), START), Action.WATCH)
+    (found,) = by_action(of_feed(read_feed(), START), InstanceAction.WATCH)
     assert (found.low, found.high) == (timedelta(hours=2), timedelta(hours=3))
 
 
@@ -135,18 +150,18 @@ def test_inputs_of_a_window() -> None:
 @pytest.mark.parametrize(
     ("policy", "minutes"),
     [
-        (Policy.PERIODIC, [10, 10, 10, None]),
-        (Policy.EXP_BACKOFF, [10, 20, 40, None]),
-        (Policy.FINAL, [None, None, None, None]),
+        (PolicyType.PERIODIC, [10, 10, 10, None]),
+        (PolicyType.EXP_BACKOFF, [10, 20, 40, None]),
+        (PolicyType.FINAL, [None, None, None, None]),
     ],
 )
-def test_retry_policies(policy: Policy, minutes: list[int | None]) -> None:
-    retries = Retries(policy, timedelta(minutes=10), 3)
+def test_retry_policies(policy: PolicyType, minutes: list[int | None]) -> None:
+    retries = RetryPolicy(policy, timedelta(minutes=10), 3)
     wanted = [None if each is None else timedelta(minutes=each) for each in minutes]
     assert [retries.gap(attempt) for attempt in (1, 2, 3, 4)] == wanted
 
 
-def late_checks(policy: Policy, hours: int, cutoff: float) -> LateChecks:
+def late_checks(policy: PolicyType, hours: int, cutoff: float) -> LateChecks:
     end = timedelta(hours=cutoff)
     return LateChecks(policy, timedelta(hours=hours), lambda nominal: nominal + end)
 
@@ -154,12 +169,12 @@ def late_checks(policy: Policy, hours: int, cutoff: float) -> LateChecks:
 @pytest.mark.parametrize(
     ("checks", "hours"),
     [
-        (late_checks(Policy.EXP_BACKOFF, 1, 6), [1, 2, 4, 6, None]),
-        (late_checks(Policy.PERIODIC, 4, 6), [4, 6, None]),
-        (late_checks(Policy.PERIODIC, 3, 6), [3, 6, None]),
-        (late_checks(Policy.EXP_BACKOFF, 1, 0.5), [0.5, None]),
-        (late_checks(Policy.FINAL, 1, 6), [6, None]),
-        (late_checks(Policy.FINAL, 1, 0), [None]),
+        (late_checks(PolicyType.EXP_BACKOFF, 1, 6), [1, 2, 4, 6, None]),
+        (late_checks(PolicyType.PERIODIC, 4, 6), [4, 6, None]),
+        (late_checks(PolicyType.PERIODIC, 3, 6), [3, 6, None]),
+        (late_checks(PolicyType.EXP_BACKOFF, 1, 0.5), [0.5, None]),
+        (late_checks(PolicyType.FINAL, 1, 6), [6, None]),
+        (late_checks(PolicyType.FINAL, 1, 0), [None]),
     ],
 )
 def test_the_last_check_is_at_the_cutoff(checks: LateChecks, hours: list[float | None]) -> None:
@@ -171,7 +186,7 @@ def test_the_last_check_is_at_the_cutoff(checks: LateChecks, hours: list[float |
 @pytest.mark.parametrize(("hours", "number"), [(1, 1), (3.9, 2), (4, 3), (5.9, 3), (99, 4)])
 def test_one_check_stands_for_all_that_are_due(hours: float, number: int) -> None:
     nominal = parse_time("2013-09-25T00:00Z")
-    checks = late_checks(Policy.EXP_BACKOFF, 1, 6)
+    checks = late_checks(PolicyType.EXP_BACKOFF, 1, 6)
     assert checks.after(nominal, 0, nominal + timedelta(hours=hours)) == number
 
 
@@ -190,7 +205,7 @@ def test_late_checks_follow_their_policy(policy: str, hours: list[int | None]) -
 
 
 def exchange_of(text: str) -> Schedule:
-    actions = (Action.IMPORT, Action.EXPORT)
+    actions = (InstanceAction.IMPORT, InstanceAction.EXPORT)
     (schedule,) = [each for each in of_feed(read_feed(text), START) if each.key.action in actions]
     return schedule
 

@@ -8,12 +8,12 @@ from database.history.work import InstanceRecord
 from pipeline.errors import ActionFailed
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
-from pipeline.scheduler.actions.work import Done, Result, Task
+from pipeline.scheduler.actions.work import Result, Task, WorkSummary
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.changes import Change
-from pipeline.scheduler.instances.states import Event
+from pipeline.scheduler.instances.states import InstanceEvent
 from pipeline.scheduler.instances.work_records import record_of
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.worlds import (
@@ -41,7 +41,9 @@ class Kept:
             self.records.append(record)
 
     def run(self, actions: FakeActions, at: datetime) -> None:
-        with SchedulerServer(self.store, actions, SetClock(at), "one", Limits()) as server:
+        with SchedulerServer(
+            self.store, actions, SetClock(at), "one", SchedulerOptions()
+        ) as server:
             server.until_idle(120)
 
     def of(self, action: str) -> list[InstanceRecord]:
@@ -85,7 +87,10 @@ def test_each_attempt_is_recorded_and_has_its_own_id(tmp_path: Path) -> None:
 def test_replicated_instances_have_their_bytes(tmp_path: Path) -> None:
     class Actions(FakeActions):
         def replicate(self, tasks: list[Task], lease: WorkLease) -> list[Result]:  # type: ignore[override]
-            return [Done("copied", 7), *[ActionFailed("gone", final=True)] * (len(tasks) - 1)]
+            return [
+                WorkSummary("copied", 7),
+                *[ActionFailed("gone", final=True)] * (len(tasks) - 1),
+            ]
 
     kept = Kept(tmp_path)
     schedule(kept.store, FEED_KEY)
@@ -108,7 +113,7 @@ def test_what_an_operator_kills_is_recorded(tmp_path: Path) -> None:
     ]
     assert waiting
     kept.records.clear()
-    entity_service.change_instances(kept.store, waiting, Event.KILL, START, "ann")
+    entity_service.change_instances(kept.store, waiting, InstanceEvent.KILL, START, "ann")
     assert [each.state for each in kept.records] == ["KILLED"] * len(waiting)
     assert kept.records[0].detail == "killed by ann"
     assert kept.records[0].started is None
@@ -120,7 +125,7 @@ def test_changes_that_end_nothing_have_no_record(tmp_path: Path) -> None:
     schedule(kept.store, FEED_KEY)
     kept.run(actions, START)
     kept.records.clear()
-    for event in (Event.SUSPEND, Event.RESUME):
+    for event in (InstanceEvent.SUSPEND, InstanceEvent.RESUME):
         waiting = [each for each in kept.store.instances(FEED_KEY) if each.state.open]
         entity_service.change_instances(kept.store, waiting, event, START, "ann")
     assert kept.records == []

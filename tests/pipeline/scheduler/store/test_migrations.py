@@ -14,7 +14,7 @@ from sqlalchemy import text
 from database.database import open_database
 from database.errors import StoreUnavailable
 from pipeline.scheduler.instances.outcomes import recover
-from pipeline.scheduler.instances.states import State
+from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import TABLES
 from pipeline.scheduler.store.store import Store
@@ -81,9 +81,9 @@ def test_an_unmigrated_store_is_migrated_with_its_rows(unmigrated: str) -> None:
     assert feed.document.startswith(b'<?xml version="1.0"?>')
     first, second, third = store.instances(PROCESS_KEY)
     assert [each.state for each in (first, second, third)] == [
-        State.SUCCEEDED,
-        State.RUNNING,
-        State.WAITING,
+        InstanceState.SUCCEEDED,
+        InstanceState.RUNNING,
+        InstanceState.WAITING,
     ]
     assert (first.nominal, first.fence, first.fingerprint) == (FIRST, 3, '{"in": "v1"}')
     situation = store.situation(first.key.schedule)
@@ -98,7 +98,7 @@ def test_an_unmigrated_store_works(unmigrated: str) -> None:
     assert not store.renew(orphan, "server", 60)
     store.note(orphan.key, FIRST, "log", "a new entry gets a new id")
     assert [entry.message for entry in store.log(PROCESS_KEY)][-1] == "a new entry gets a new id"
-    assert Store(unmigrated).instances(PROCESS_KEY)[1].state is State.READY
+    assert Store(unmigrated).instances(PROCESS_KEY)[1].state is InstanceState.READY
 
 
 def test_a_store_of_a_later_release_is_refused(url: str) -> None:

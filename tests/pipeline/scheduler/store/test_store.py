@@ -9,12 +9,12 @@ from database.errors import StoreUnavailable
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
 from pipeline.scheduler.instances.changes import move
-from pipeline.scheduler.instances.instance import Action, Instance
-from pipeline.scheduler.instances.outcomes import Succeeded, after_run, recover
-from pipeline.scheduler.instances.plan import Create, Run, Situation, plan
+from pipeline.scheduler.instances.instance import Instance, InstanceAction
+from pipeline.scheduler.instances.outcomes import RunSucceeded, after_run, recover
+from pipeline.scheduler.instances.plan import CreateInstances, Situation, StartRun, plan
 from pipeline.scheduler.instances.schedule import Schedule
-from pipeline.scheduler.instances.states import Event, State
-from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
+from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.servers import run_together
 from tests.pipeline.scheduler.worlds import (
@@ -45,17 +45,17 @@ def planned(store: Store, hours: int = 0) -> list[Instance]:
     """The first hours' instances, READY."""
     found = process_schedule(store)
     (create,) = plan(found, Situation(), FIRST + hours * HOUR)
-    assert isinstance(create, Create)
+    assert isinstance(create, CreateInstances)
     store.create(create, FIRST)
     for each in store.situation(found.key).open:
-        assert store.change(move(each, Event.FOUND, FIRST), FIRST)
+        assert store.change(move(each, InstanceEvent.FOUND, FIRST), FIRST)
     return list(store.situation(found.key).open)
 
 
-def claim_of(store: Store, instance: Instance) -> Run:
+def claim_of(store: Store, instance: Instance) -> StartRun:
     ready = Situation(FIRST + 99 * HOUR, (instance,))
     (run,) = plan(process_schedule(store), ready, instance.nominal)
-    assert isinstance(run, Run)
+    assert isinstance(run, StartRun)
     return run
 
 
@@ -81,19 +81,19 @@ def test_creating_twice_is_creating_once(store: Store) -> None:
     planned(store, 5)
     found = process_schedule(store)
     (create,) = plan(found, Situation(), FIRST + 5 * HOUR)
-    assert isinstance(create, Create)
+    assert isinstance(create, CreateInstances)
     store.create(create, FIRST)
     assert len(store.instances(PROCESS_KEY)) == 6
     situation = store.situation(found.key)
     assert situation.created_until == create.until
-    assert {each.state for each in situation.open} == {State.READY}
+    assert {each.state for each in situation.open} == {InstanceState.READY}
 
 
 def test_everything_of_an_instance_comes_back(store: Store) -> None:
     (one,) = planned(store)
     full = replace(
         one,
-        state=State.SUCCEEDED,
+        state=InstanceState.SUCCEEDED,
         run=3,
         attempt=2,
         recoveries=1,
@@ -107,7 +107,7 @@ def test_everything_of_an_instance_comes_back(store: Store) -> None:
         late="in",
         detail="done",
     )
-    change = replace(move(one, Event.KILL, START), after=full)
+    change = replace(move(one, InstanceEvent.KILL, START), after=full)
     assert store.change(change, START)
     assert store.instances(PROCESS_KEY) == (full,)
 
@@ -124,9 +124,9 @@ def test_a_claim_is_exclusive_and_fenced(store: Store) -> None:
     (orphan,) = store.orphans()
     assert store.change(recover(orphan, FIRST), FIRST)
     assert not store.renew(run.claims[0].after, "a", 60)
-    late = after_run(process_schedule(store), run.claims[0].after, Succeeded(), FIRST)
+    late = after_run(process_schedule(store), run.claims[0].after, RunSucceeded(), FIRST)
     assert not store.change(late, FIRST)
-    assert store.instances(PROCESS_KEY)[0].state is State.READY
+    assert store.instances(PROCESS_KEY)[0].state is InstanceState.READY
 
 
 def test_claims_keep_to_the_limit_and_to_running_entities(store: Store) -> None:
@@ -136,7 +136,7 @@ def test_claims_keep_to_the_limit_and_to_running_entities(store: Store) -> None:
     known = store.entity(PROCESS_KEY)
     assert known is not None
     assert store.put(replace(known, status="SUSPENDED", version=known.version + 1))
-    done = after_run(process_schedule(store), runs[0].claims[0].after, Succeeded(), FIRST)
+    done = after_run(process_schedule(store), runs[0].claims[0].after, RunSucceeded(), FIRST)
     assert store.change(done, FIRST)
     assert not store.claim(runs[2], "a", 60, FIRST)
 
@@ -166,14 +166,15 @@ def test_two_services_share_a_database(url: str) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 11 * HOUR)
     services = [
-        SchedulerServer(Store(url), actions, clock, f"s{n}", Limits(lease=30)) for n in range(2)
+        SchedulerServer(Store(url), actions, clock, f"s{n}", SchedulerOptions(lease=30))
+        for n in range(2)
     ]
     run_together(services)
     assert actions.overlaps == []
     replicated = [each for each in actions.done if each[0] == "replicate"]
     assert len(replicated) == len(set(replicated)) == 12
     by_action = {each.key.schedule.action for each in store.instances(FEED_KEY)}
-    assert by_action == {Action.REPLICATE, Action.EVICT, Action.WATCH}
+    assert by_action == {InstanceAction.REPLICATE, InstanceAction.EVICT, InstanceAction.WATCH}
 
 
 def test_a_database_that_cannot_be_used(tmp_path: Path) -> None:
