@@ -1,1 +1,1 @@
-"""The HiveServer2 endpoint: wire, sessions that travel between clusters, and the server."""
+"""The HiveServer2 endpoint: its protocol, sessions that span several clusters, and the server."""

@@ -14,7 +14,9 @@ class Counters(Protocol):
         """The value of a counter."""
         ...
 
-    def add(self, key: str, by: int) -> None: ...
+    def add(self, key: str, by: int) -> None:
+        """Adds `by`, which may be negative."""
+        ...
 
 
 class LocalCounters:
@@ -35,15 +37,16 @@ class LocalCounters:
 class SharedCounters:
     """Counters in shared memory: each process writes its own part and reads all parts.
 
-    A key has two of the 65,536 slots of a part, and its value is the lower one: a slot that it
-    shares with another key can only be higher (a count-min sketch). Nothing is locked: two
-    processes that take the last place at the same moment may both get it.
+    A key has two of the 65,536 slots of a part, and its value is the lower one: a slot that two
+    keys share can only be too high (a count-min sketch). There are no locks: two processes that
+    take the last place at the same moment may both get it.
     """
 
     def __init__(self, memory: memoryview, number: int, processes: int) -> None:
-        """`memory` has `shared_size(processes)` bytes; the part of `number` is set to zero."""
+        """`memory` has `shared_size(processes)` bytes. Process `number` writes its own part, which
+        is set to zero."""
         counters = memory.cast("I")
-        self._parts = [counters[each * _SLOTS : (each + 1) * _SLOTS] for each in range(processes)]
+        self._parts = [counters[part * _SLOTS : (part + 1) * _SLOTS] for part in range(processes)]
         self._own = self._parts[number]
         self._own[:] = memoryview(bytes(_SLOTS * _BYTES)).cast("I")
 
@@ -57,7 +60,7 @@ class SharedCounters:
 
 
 def shared_size(processes: int) -> int:
-    """The bytes of memory that the counters of so many processes need."""
+    """The size in bytes of the memory for the counters of so many processes."""
     return processes * _SLOTS * _BYTES
 
 

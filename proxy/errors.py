@@ -1,4 +1,4 @@
-"""What the proxy may refuse or fail with. Codes CW2xx; docs/reference/errors.md describes them."""
+"""The errors of the proxy, with codes CW2xx; docs/reference/errors.md describes them."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from router.decision import Decision, Refuse
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why something failed, as the client gets it. `vendor` is the vendor's code of JDBC."""
+    """The error that a client receives. `vendor` is JDBC's vendor code."""
 
     message: str
     sqlstate: str | None = None
@@ -17,7 +17,7 @@ class Failure:
 
 
 class Rejected(Exception):
-    """A failure in the Thrift Server's own words: a cluster's, or one that it would give."""
+    """A failure with a Thrift Server's text: a cluster's, or the one that a cluster would send."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -58,7 +58,7 @@ class ClusterLost(CausewayError):
 
 
 class ClusterWithoutMetastore(CausewayError):
-    """Spark in a cluster cannot reach the metastore, which it asks for each table."""
+    """Spark in a cluster cannot reach the metastore, from which it reads each table."""
 
     code = "CW226"
     blame = Blame.METASTORE
@@ -67,7 +67,7 @@ class ClusterWithoutMetastore(CausewayError):
 
 
 class NotIncremental(CausewayError):
-    """Settings of Hudi ask for changed rows alone, and they cannot be read."""
+    """Settings of Hudi select only changed rows, and these cannot be read."""
 
     code = "CW227"
     sqlstate = "0A000"
@@ -105,7 +105,7 @@ class EndpointNotAllowed(CausewayError):
 
 
 class ChecksBypassed(CausewayError):
-    """A setting would make Spark read or analyse tables past what Causeway checks."""
+    """A setting would let Spark read tables that Causeway does not check."""
 
     code = "CW212"
     sqlstate = "42000"
@@ -113,7 +113,7 @@ class ChecksBypassed(CausewayError):
 
 
 class SettingDenied(CausewayError):
-    """A setting that users may not change, or a property of the server's process."""
+    """A statement changes a setting that users may not change, or a property of the process."""
 
     code = "CW230"
     sqlstate = "42501"
@@ -129,7 +129,7 @@ class CodeDenied(CausewayError):
 
 
 class UnknownCluster(CausewayError):
-    """USE CLUSTER with a name that hive.cluster.properties does not have (DC-U3)."""
+    """USE CLUSTER named a cluster that hive.cluster.properties does not have (DC-U3)."""
 
     code = "CW206"
     sqlstate = "42704"
@@ -172,7 +172,7 @@ class UserBlocked(CausewayError):
 
 
 class InMaintenance(CausewayError):
-    """An operator announced maintenance: statements that run go on, and no others begin."""
+    """An operator announced maintenance: running statements continue, and no others begin."""
 
     code = "CW218"
     sqlstate = "57P03"
@@ -188,7 +188,7 @@ class TooLarge(CausewayError):
 
 
 class InvalidCommand(CausewayError):
-    """A command of Causeway's own that cannot be run as written."""
+    """A command of Causeway's own cannot be run as written."""
 
     code = "CW209"
     sqlstate = "42601"
@@ -237,7 +237,7 @@ class TableBusy(CausewayError):
 
 
 class CopyQuotaExceeded(CausewayError):
-    """Copies for queries would exceed what may be copied today for the user, or over the link."""
+    """Copies for queries would exceed the user's or the link's bytes for today."""
 
     code = "CW232"
     sqlstate = "53400"
@@ -262,8 +262,8 @@ class WorkerFailed(CausewayError):
 
 
 class InternalError(CausewayError):
-    """A fault of Causeway itself. The message has the id of the incident; the log has the same id
-    with a traceback."""
+    """A fault of Causeway itself. The message contains the incident's id; the log has the traceback
+    under the same id."""
 
     code = "CW224"
     sqlstate = "XX000"

@@ -1,4 +1,4 @@
-"""Every bound of the proxy: sizes, counts and waits (seconds)."""
+"""The limits of the proxy: sizes in bytes, counts, and times in seconds."""
 
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
@@ -18,15 +18,18 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`thread_wait` is how long a statement may wait for a thread of a busy Thrift Server.
-    `linger` is how long a cancelled write may still be changing files over there.
+    """The limits in use; `of` takes them from the settings. Some settings allow 0: no limit.
 
-    `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs, and
-    `openings` are the sessions that all workers open at an endpoint at the same time. The
-    counts of users and addresses, and what is idle, are the settings' (`of`): 0 is no bound, and
-    `new_connections` are those that have not authenticated yet; `buffered` is in bytes, and
-    `idle_operation` below 0 holds for statements that run, too. `health_interval` 0: no checks.
-    A server that is ill may owe an answer for `silence`.
+    - `new_connections`: clients' connections that are not logged in yet.
+    - `buffered`: bytes that clients sent and the proxy has not processed yet.
+    - `endpoint_connections`: below the Thrift Server's own 500, beyond which it hangs.
+    - `openings`: sessions that all workers open at one endpoint at the same time.
+    - `silence`: how long a server whose health checks fail may send nothing in a call.
+    - `linger`: how long a cancelled write may go on changing files in its cluster.
+    - `thread_wait`: how long a statement may wait for a thread of a busy Thrift Server.
+    - `idle_operation`: below 0 its absolute value applies to running statements, too.
+    - `health_interval`: 0 means no health checks.
+    - `first_poll`, `last_poll`: how long the answer to a poll is delayed at first and later.
     """
 
     sessions_per_user: int = 1_000
@@ -68,15 +71,19 @@ class Limits:
     last_poll: float = 0.5
 
     def of(self, operating: Operating) -> "Limits":
-        """These, with what the settings say."""
-        known = {each.name for each in fields(self)}
-        named = {_NAMES.get(each.name, each.name): each.name for each in fields(operating)}
-        values = {name: getattr(operating, of) for name, of in named.items() if name in known}
+        """These limits, replaced by those that the settings have."""
+        limits = {each.name for each in fields(self)}
+        settings = {_NAMES.get(each.name, each.name): each.name for each in fields(operating)}
+        values = {
+            limit: getattr(operating, setting)
+            for limit, setting in settings.items()
+            if limit in limits
+        }
         return replace(self, **values)
 
 
 def with_quota(limits: Limits, quota: UserQuota | None) -> Limits:
-    """The limits of a user's statements: the smaller one of each."""
+    """The limits of a user's statements: of each limit and its quota the smaller one."""
     if quota is None:
         return limits
     return replace(
@@ -88,7 +95,7 @@ def with_quota(limits: Limits, quota: UserQuota | None) -> Limits:
 
 
 def _smaller(one: _N, other: _N) -> _N:
-    """0 is no limit."""
+    """The smaller limit; 0 means no limit."""
     return min(one, other) if one and other else one or other
 
 

@@ -1,1 +1,1 @@
-"""SASL for Thrift: negotiations, their mechanisms, and the protection of what follows them."""
+"""SASL for Thrift: negotiations, their mechanisms, and the protection of later messages."""

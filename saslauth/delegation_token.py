@@ -1,7 +1,7 @@
-"""Hadoop's delegation tokens, in the forms in which they are handed on.
+"""Hadoop's delegation tokens, read from and written to Hadoop's files and texts.
 
-A file of tokens is `HDTS`, the version 0, a number of tokens, and each with its alias; lengths and
-numbers are Hadoop's VInts. The text of one token is URL-safe Base64 of the same fields.
+A file of tokens has `HDTS`, the version 0, the number of tokens, and each token after its alias;
+lengths and numbers are Hadoop's VInts. The text of a token is URL-safe Base64 of its fields.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -14,12 +14,12 @@ from saslauth.writables import WritableReader, counted
 METASTORE_KIND = "HIVE_DELEGATION_TOKEN"
 _MAGIC = b"HDTS"
 _WRITABLE = 0  # version of the file; 1 is protocol buffers
-_MOST = 10_000  # tokens in a file
+_MAX_TOKENS = 10_000  # in a file
 
 
 @dataclass(frozen=True, slots=True)
 class DelegationToken:
-    """`kind` names its issuer's service."""
+    """A token. `kind` names the kind of service that issued it."""
 
     identifier: bytes = field(repr=False)
     password: bytes = field(repr=False)
@@ -28,7 +28,7 @@ class DelegationToken:
 
 
 def token_of_text(text: str) -> DelegationToken:
-    """Raises SaslFailed."""
+    """The token with this text. Raises SaslFailed."""
     try:
         data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (NotBase64, ValueError):
@@ -41,7 +41,7 @@ def token_of_text(text: str) -> DelegationToken:
 
 
 def token_of_file(data: bytes, kind: str = METASTORE_KIND) -> DelegationToken:
-    """The first token of that kind in a file of tokens, or the token whose text the file is.
+    """The first token of this kind in a file of tokens, or the token in a file with a token's text.
 
     Raises SaslFailed.
     """
@@ -50,16 +50,16 @@ def token_of_file(data: bytes, kind: str = METASTORE_KIND) -> DelegationToken:
     if data[len(_MAGIC) : len(_MAGIC) + 1] != bytes((_WRITABLE,)):
         raise SaslFailed("a file of tokens in another format than Hadoop's 'java' (dtutil -format)")
     reader = WritableReader(data, len(_MAGIC) + 1)
-    for _ in range(min(reader.number(), _MOST)):
-        reader.counted()  # its alias
+    for _ in range(min(reader.number(), _MAX_TOKENS)):
+        reader.counted()  # the token's alias
         token = _read(reader)
         if token.kind == kind:
             return token
-    raise SaslFailed(f"no token of the kind {kind} in the file")
+    raise SaslFailed(f"the file has no token of the kind {kind}")
 
 
 def text_of_token(token: DelegationToken) -> str:
-    """The text of which `token_of_text` makes the token."""
+    """The text that `token_of_text` reads."""
     texts = (each.encode() for each in (token.kind, token.service))
     fields = b"".join(counted(each) for each in (token.identifier, token.password, *texts))
     return urlsafe_b64encode(fields).decode().rstrip("=")

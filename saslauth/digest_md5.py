@@ -1,7 +1,9 @@
 """DIGEST-MD5 (RFC 2831) as Hadoop uses it for delegation tokens: the parts that both sides need.
 
-The user name is the token's identifier and the password its password, both in Base64. Offered are
-`auth` and `auth-int`; `auth-conf` is not, since its ciphers are broken.
+The server sends a challenge with a nonce, the client answers with its own nonce and a proof that
+it has the password, and the server returns a proof of its own. The user name is the token's
+identifier and the password the token's password, both in Base64. `auth` and `auth-int` are
+offered, `auth-conf` is not: its ciphers are broken.
 """
 
 import hashlib
@@ -17,7 +19,7 @@ URI = f"null/{REALM}"  # Hadoop names no protocol
 MAX_BUFFER = 65_536  # bytes of a wrapped message, RFC 2831's default
 COUNT = "00000001"  # of the first use of a nonce
 _DIRECTIVE = re.compile(r'\s*([A-Za-z-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^",\s]+))\s*(?:,|$)')
-_NO_BODY = ":" + "0" * 32  # after the URI where messages are protected
+_NO_BODY = ":" + "0" * 32  # follows the URI in a proof if messages are protected
 _TO_SERVER = b"Digest session key to client-to-server signing key magic constant"
 _TO_CLIENT = b"Digest session key to server-to-client signing key magic constant"
 _MAC = 16  # bytes after a message
@@ -30,21 +32,24 @@ def directives(message: bytes) -> Mapping[str, str]:
         text = message.decode()
     except UnicodeDecodeError:
         raise SaslFailed("a digest that is not UTF-8") from None
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     at = 0
     while at < len(text):
         match = _DIRECTIVE.match(text, at)
-        if match is None or match[1].lower() in found:
+        if match is None or match[1].lower() in values:
             raise SaslFailed("a digest that cannot be read")
         quoted, plain = match[2], match[3]
-        found[match[1].lower()] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        values[match[1].lower()] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
         at = match.end()
-    return found
+    return values
 
 
-def message_limit(found: Mapping[str, str]) -> int:
-    """How many bytes of a wrapped message the other side takes. Raises SaslFailed."""
-    limit = found.get("maxbuf", str(MAX_BUFFER))
+def message_limit(peer: Mapping[str, str]) -> int:
+    """The largest wrapped message, in bytes, that the peer with these directives accepts.
+
+    Raises SaslFailed.
+    """
+    limit = peer.get("maxbuf", str(MAX_BUFFER))
     if not limit.isdecimal() or len(limit) > 9:
         raise SaslFailed("not a size of messages")
     return int(limit)
@@ -52,7 +57,7 @@ def message_limit(found: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DigestExchange:
-    """What both sides know when a response was made. `key` is the hash of A1."""
+    """The values from which both sides compute their proofs. `key` is the hash of A1."""
 
     key: bytes
     nonce: str
@@ -61,11 +66,11 @@ class DigestExchange:
     uri: str = URI
 
     def response(self) -> str:
-        """The client's proof."""
+        """The client's proof that it has the password."""
         return self._proof(f"AUTHENTICATE:{self.uri}")
 
     def rspauth(self) -> str:
-        """The server's proof."""
+        """The server's proof that it has the password."""
         return self._proof(f":{self.uri}")
 
     def _proof(self, operation: str) -> str:
@@ -75,7 +80,7 @@ class DigestExchange:
 
 
 def session_key(user: str, password: str, nonce: str, cnonce: str, realm: str = REALM) -> bytes:
-    """The hash of A1."""
+    """The hash of A1 in RFC 2831: the key of the proofs and of the MACs."""
     secret = _md5(f"{user}:{realm}:{password}".encode())
     return _md5(secret + f":{nonce}:{cnonce}".encode())
 
@@ -86,10 +91,13 @@ def same(one: str, other: str) -> bool:
 
 
 class IntegrityLayer:
-    """A SecurityLayer: each message has its number and a MAC."""
+    """A SecurityLayer for `auth-int`: each message is followed by a MAC and its number."""
 
     def __init__(self, key: bytes, is_client: bool, peer_limit: int) -> None:
-        """Raises SaslFailed if the other side takes no message."""
+        """`peer_limit` is the largest wrapped message that the peer accepts, in bytes.
+
+        Raises SaslFailed if no message fits.
+        """
         ours, theirs = (_TO_SERVER, _TO_CLIENT) if is_client else (_TO_CLIENT, _TO_SERVER)
         self._ours, self._theirs = _md5(key + ours), _md5(key + theirs)
         self._sent = self._received = 0
@@ -106,7 +114,7 @@ class IntegrityLayer:
         """Raises SaslFailed for a message that was changed, repeated or lost."""
         message, mac = token[:-_MAC], token[-_MAC:]
         if not hmac.compare_digest(mac, _mac(self._theirs, self._received, message)):
-            raise SaslFailed("a wrapped message is not good")
+            raise SaslFailed("a wrapped message was changed, repeated or lost")
         self._received += 1
         return message
 

@@ -22,11 +22,11 @@ from saslauth.errors import SaslFailed
 from saslauth.negotiation import DIGEST_MD5
 from saslauth.security_layer import SecurityLayer
 
-_PLAIN = re.compile(r"[ !#-\[\]-~]+")  # needs no escapes in quotes
+_PLAIN = re.compile(r"[ !#-\[\]-~]+")  # texts that need no escapes in quotes
 
 
 class DigestMd5Client:
-    """A Mechanism. It takes the least protection that the server offers."""
+    """A Mechanism. It chooses the weakest protection of messages that the server offers."""
 
     name = DIGEST_MD5
 
@@ -42,31 +42,29 @@ class DigestMd5Client:
         """See Mechanism."""
         if challenge is None:
             return b""
-        found = directives(challenge)
+        server = directives(challenge)
         if self._exchange is None:
-            return self._response(found)
-        if not same(found.get("rspauth", ""), self._exchange.rspauth()):
-            raise SaslFailed("the server does not know the token")
+            return self._response(server)
+        if not same(server.get("rspauth", ""), self._exchange.rspauth()):
+            raise SaslFailed("the server did not prove that it has the token's password")
         if self._exchange.qop != "auth":
             self.layer = IntegrityLayer(self._exchange.key, True, self._peer_limit)
         self.complete = True
         return b""
 
-    def _response(self, found: Mapping[str, str]) -> bytes:
-        nonce, offered = (
-            found.get("nonce", ""),
-            found.get("qop", "auth").replace(" ", "").split(","),
-        )
+    def _response(self, server: Mapping[str, str]) -> bytes:
+        nonce = server.get("nonce", "")
+        offered = server.get("qop", "auth").replace(" ", "").split(",")
         qop = next((each for each in ("auth", "auth-int") if each in offered), None)
-        if not nonce or found.get("algorithm") != "md5-sess" or not _PLAIN.fullmatch(nonce):
+        if not nonce or server.get("algorithm") != "md5-sess" or not _PLAIN.fullmatch(nonce):
             raise SaslFailed("not a challenge of DIGEST-MD5")
         if qop is None:
             raise SaslFailed(
-                f"the server insists on {found['qop']!r:.40}, which only a keytab can have"
+                f"the server requires {server['qop']!r:.40}, which needs a log-in with a keytab"
             )
-        if found.get("realm", REALM) != REALM:
-            raise SaslFailed("the server asks for the token of another realm")
-        self._peer_limit = message_limit(found)
+        if server.get("realm", REALM) != REALM:
+            raise SaslFailed("the server requires a token of another realm")
+        self._peer_limit = message_limit(server)
         cnonce = secrets.token_urlsafe(32)
         key = session_key(self._user, self._password, nonce, cnonce)
         self._exchange = DigestExchange(key, nonce, cnonce, qop)

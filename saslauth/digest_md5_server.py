@@ -27,20 +27,22 @@ _OFFERED = (Qop.AUTH, Qop.AUTH_INT)
 
 
 class DigestMd5Server:
-    """A ServerContext. The name that it proves is the token's identifier, in Base64."""
+    """A ServerContext. The user name that it returns is the token's identifier in Base64."""
 
     def __init__(self, password_of: PasswordOf, protections: Collection[Qop]) -> None:
-        """`protections`: what the server's settings let a client choose. Raises BadCredentials if
-        DIGEST-MD5 has none of them."""
+        """`protections` are those that the server's settings allow.
+
+        Raises BadCredentials if DIGEST-MD5 has none of them.
+        """
         self.layer: SecurityLayer | None = None
         self._password_of = password_of
         self._offered = [each.value for each in _OFFERED if each in protections]
         self._nonce = ""
         if not self._offered:
-            raise BadCredentials("with auth-conf, delegation tokens are not taken")
+            raise BadCredentials("delegation tokens are not accepted with auth-conf")
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
-        """See ServerContext. First the challenge, then the server's proof."""
+        """See ServerContext. First returns the challenge, then the server's proof."""
         try:
             return self._challenge() if not self._nonce else self._proof(directives(token))
         except SaslFailed as error:
@@ -52,21 +54,24 @@ class DigestMd5Server:
         text = f'realm="{REALM}",nonce="{self._nonce}",qop="{offered}",charset=utf-8,'
         return f"{text}maxbuf={MAX_BUFFER},algorithm=md5-sess".encode(), None
 
-    def _proof(self, found: Mapping[str, str]) -> tuple[bytes, str]:
-        """Raises BadCredentials, SaslFailed."""
-        qop, cnonce, user = (found.get(each, "") for each in ("qop", "cnonce", "username"))
+    def _proof(self, client: Mapping[str, str]) -> tuple[bytes, str]:
+        """The server's proof, and the user, for a client's response.
+
+        Raises BadCredentials, SaslFailed.
+        """
+        qop, cnonce, user = (client.get(name, "") for name in ("qop", "cnonce", "username"))
         expected = {"realm": REALM, "nonce": self._nonce, "nc": COUNT, "digest-uri": URI}
-        if any(found.get(name) != value for name, value in expected.items()):
+        if any(client.get(name) != value for name, value in expected.items()):
             raise BadCredentials("the answer to another challenge")
-        if qop not in self._offered or not cnonce or found.get("authzid", user) != user:
+        if qop not in self._offered or not cnonce or client.get("authzid", user) != user:
             raise BadCredentials("a protection or user that is not offered")
         password = b64encode(self._password_of(_identifier(user))).decode()
         key = session_key(user, password, self._nonce, cnonce)
         exchange = DigestExchange(key, self._nonce, cnonce, qop)
-        if not same(found.get("response", ""), exchange.response()):
+        if not same(client.get("response", ""), exchange.response()):
             raise BadCredentials("the password of another token")
         if qop != Qop.AUTH.value:
-            self.layer = IntegrityLayer(key, False, message_limit(found))
+            self.layer = IntegrityLayer(key, False, message_limit(client))
         return f"rspauth={exchange.rspauth()}".encode(), user
 
 
@@ -74,4 +79,4 @@ def _identifier(user: str) -> bytes:
     try:
         return b64decode(user, validate=True)
     except (NotBase64, ValueError):
-        raise BadCredentials("a name that is no token") from None
+        raise BadCredentials("the user name is no token") from None

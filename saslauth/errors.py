@@ -1,6 +1,6 @@
-"""What ends a negotiation or a protected connection, and why a log-in is rejected.
+"""The errors of negotiations, protected connections and log-ins.
 
-Callers turn these into errors of their own.
+They have no codes: callers turn them into errors of their own.
 """
 
 from conf.errors import Blame

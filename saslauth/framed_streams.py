@@ -1,6 +1,6 @@
-"""Streams of asyncio whose bytes are in frames, as after a negotiation, and the log-in of a client.
+"""A client's log-in over asyncio's streams, and the framed streams that it returns.
 
-Code that reads and writes messages through `Reader` and `Writer` serves both.
+Code that uses `Reader` and `Writer` works with framed streams and with asyncio's own.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ _CHUNK = 256 * 1024
 
 class Reader(Protocol):
     async def read(self, n: int, /) -> bytes:
-        """At most about `n` bytes, at least one; none at the end. Raises OSError."""
+        """At least one byte and about `n` at most; no bytes at the end. Raises OSError."""
         ...
 
     def at_eof(self) -> bool: ...
@@ -41,7 +41,7 @@ class Writer(Protocol):
 
 
 class FramedReader:
-    """A `Reader` of the contents of frames, of at most `limit` bytes each."""
+    """A `Reader` that returns the contents of frames, which have at most `limit` bytes each."""
 
     def __init__(
         self, reader: asyncio.StreamReader, layer: SecurityLayer | None, limit: int
@@ -65,7 +65,7 @@ class FramedReader:
 
 
 class FramedWriter:
-    """A `Writer` that puts what it writes into frames."""
+    """A `Writer` that puts all data into frames."""
 
     def __init__(self, writer: asyncio.StreamWriter, layer: SecurityLayer | None) -> None:
         self._writer = writer
@@ -103,9 +103,9 @@ class FramedWriter:
 async def log_in(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, mechanism: Mechanism, limit: int
 ) -> tuple[FramedReader, FramedWriter]:
-    """The streams of a client after its log-in. Raises SaslFailed, OSError."""
+    """Logs in, and returns the framed streams for messages. Raises SaslFailed, OSError."""
     negotiation = ClientNegotiation(mechanism)
-    # A step may ask a KDC and wait for it.
+    # A step may wait for a KDC, so it runs in a thread.
     writer.write(await asyncio.to_thread(negotiation.start))
     while not negotiation.done:
         await writer.drain()

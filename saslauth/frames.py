@@ -1,23 +1,24 @@
-"""Frames after a negotiation: `[length][content]`, where the content is wrapped if that was chosen.
+"""Frames after a negotiation: `[length][content]`, wrapped if the negotiation chose a protection.
 
-The stream of the contents is the stream of messages: a message may span several frames.
+The contents of all frames, one after another, are the stream of messages: a message may span
+several frames.
 """
 
 from saslauth.errors import SaslFailed
 from saslauth.security_layer import SecurityLayer
 
-_LENGTH = 4  # bytes before a content
+_LENGTH = 4  # bytes of the length before a content
 _LONGEST = (1 << 31) - 1
 
 
 class FrameReader:
-    """Returns the contents of frames. A frame above `limit` bytes is refused: before it is read."""
+    """Returns the contents of frames. A frame above `limit` bytes is refused before it is read."""
 
     def __init__(self, layer: SecurityLayer | None, limit: int) -> None:
         self._layer = layer
         self._limit = limit
         self._buffer = bytearray()
-        self._left = 0  # bytes still to come of a frame that is not wrapped
+        self._left = 0  # bytes of an unprotected frame that have not arrived
 
     @property
     def held(self) -> bool:
@@ -25,15 +26,18 @@ class FrameReader:
         return bool(self._buffer or self._left)
 
     def feed(self, data: bytes) -> bytes:
-        """The contents that have arrived. Raises SaslFailed."""
-        if self._left and len(data) <= self._left:  # as nearly always in a large reply
+        """The contents that are complete with `data`. Raises SaslFailed.
+
+        Without protection, parts of a content are returned as they arrive.
+        """
+        if self._left and len(data) <= self._left:  # the usual case in a large reply
             self._left -= len(data)
             return data
         self._buffer += data
-        found: list[bytes] = []
+        contents: list[bytes] = []
         while (content := self._next()) is not None:
-            found.append(content)
-        return b"".join(found)
+            contents.append(content)
+        return b"".join(contents)
 
     def _next(self) -> bytes | None:
         if self._left:

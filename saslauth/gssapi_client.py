@@ -1,4 +1,4 @@
-"""The client's side of GSSAPI (RFC 4752): mutual authentication by tickets of Kerberos."""
+"""The client's side of GSSAPI (RFC 4752): mutual authentication by Kerberos tickets."""
 
 from typing import Any
 
@@ -11,9 +11,10 @@ from saslauth.security_layer import SecurityLayer
 
 
 class GssapiClient:
-    """A Mechanism. `server` is the server's principal, `_HOST` in it is `host`.
+    """A Mechanism. `server` is the server's principal, in which `host` replaces `_HOST`.
 
-    It takes the least protection that the server offers: a server offers what it insists on.
+    It chooses the weakest protection of messages that the server offers: a server that requires
+    protection offers no weaker one.
     """
 
     name = GSSAPI
@@ -33,7 +34,7 @@ class GssapiClient:
                 self._context = self._new_context(gssapi)
             if not self._context.complete:
                 return self._context.step(challenge) or b""
-            return self._chosen(challenge or b"")
+            return self._choose_protection(challenge or b"")
         except gssapi.exceptions.GSSError as error:
             raise SaslFailed(f"{self._server}: {' '.join(str(error).split())}") from None
 
@@ -49,18 +50,19 @@ class GssapiClient:
         context.__DEFER_STEP_ERRORS__ = False
         return context
 
-    def _chosen(self, challenge: bytes) -> bytes:
+    def _choose_protection(self, challenge: bytes) -> bytes:
+        """The answer to the server's offer: the chosen protection, and our largest message."""
         offer = bytes(self._context.unwrap(challenge).message)
-        least = next((each for each in Qop if len(offer) == 4 and offer[0] & each.bit), None)
-        if least is None:
+        weakest = next((each for each in Qop if len(offer) == 4 and offer[0] & each.bit), None)
+        if weakest is None:
             raise SaslFailed("not an offer of protection layers")
-        ours = 0
-        if least is not Qop.AUTH:
-            theirs, ours = int.from_bytes(offer[1:], "big"), MAX_WRAPPED
+        own_limit = 0
+        if weakest is not Qop.AUTH:
+            peer_limit, own_limit = int.from_bytes(offer[1:], "big"), MAX_WRAPPED
             try:
-                self.layer = GssSecurityLayer(self._context, least is Qop.AUTH_CONF, theirs)
+                self.layer = GssSecurityLayer(self._context, weakest is Qop.AUTH_CONF, peer_limit)
             except ValueError as error:
                 raise SaslFailed(str(error)) from None
         self.complete = True
-        answer = bytes((least.bit,)) + ours.to_bytes(3, "big")
+        answer = bytes((weakest.bit,)) + own_limit.to_bytes(3, "big")
         return bytes(self._context.wrap(answer, False).message)

@@ -6,7 +6,7 @@ from typing import Any
 from conf.errors import BadSetting
 from saslauth.errors import SaslFailed
 
-MAX_WRAPPED = 0xFFFFFF  # bytes of a wrapped message: a negotiation has three bytes for the size
+MAX_WRAPPED = 0xFFFFFF  # bytes of a wrapped message; a negotiation has three bytes for the size
 
 
 def library() -> Any:
@@ -29,11 +29,11 @@ def own_name(principal: str, host: str = "") -> str:
 class GssSecurityLayer:
     """A SecurityLayer of a GSSAPI context (QOP auth-int or auth-conf).
 
-    `peer_limit` is the largest wrapped message that the other side accepts, in bytes.
+    `peer_limit` is the largest wrapped message that the peer accepts, in bytes.
     """
 
     def __init__(self, context: Any, encrypted: bool, peer_limit: int) -> None:
-        """Raises ValueError if a wrapped byte would exceed `peer_limit`."""
+        """Raises ValueError if not even one wrapped byte fits into `peer_limit`."""
         self._errors = library().exceptions.GSSError
         self._context = context
         self._encrypted = encrypted
@@ -55,10 +55,10 @@ class GssSecurityLayer:
         try:
             unwrapped = self._context.unwrap(token)
         except self._errors as error:
-            raise SaslFailed(f"A wrapped message is not good ({type(error).__name__}).") from None
+            raise SaslFailed(f"A wrapped message is invalid ({type(error).__name__}).") from None
         self._check(unwrapped.encrypted)
         return bytes(unwrapped.message)
 
     def _check(self, encrypted: bool) -> None:
         if self._encrypted and not encrypted:
-            raise SaslFailed("A message that is not encrypted.")
+            raise SaslFailed("A message is not encrypted.")

@@ -1,4 +1,4 @@
-"""Kerberos tickets of clients: SASL GSSAPI (RFC 4752) and SPNEGO. Needs `causeway[kerberos]`."""
+"""The server's side of SASL GSSAPI (RFC 4752) and of SPNEGO. Needs `causeway[kerberos]`."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -24,8 +24,10 @@ class GssapiServer:
         offered: Collection[Qop],
         name_of: NameOf,
     ) -> None:
-        """`offered`: the protections of messages of which a client chooses one. Raises BadSetting
-        when a keytab has no keys of its principal."""
+        """`offered` are the protections of messages from which a client chooses.
+
+        Raises BadSetting if a keytab cannot be used or has no keys of its principal.
+        """
         self._gssapi = library()
         self._offered = tuple(offered)
         self._name_of = name_of
@@ -52,8 +54,8 @@ class GssapiServer:
         return _SaslContext(self._gssapi, self._sasl, self._name_of, self._offered)
 
     def spnego(self) -> ServerContext:
-        """Accepts tickets for both of our services, as HiveServer2 does: hive-jdbc asks for a
-        ticket of the binary transport's service over HTTP too."""
+        """A context that accepts tickets for both services, as HiveServer2 does: hive-jdbc sends a
+        ticket of the binary transport's service over HTTP, too."""
         services = [each for each in (self._spnego, self._any_mechanism) if each is not None]
         return _SpnegoContext([_Context(self._gssapi, each, self._name_of) for each in services])
 
@@ -74,15 +76,15 @@ class _Context:
         try:
             return self._context.step(token) or b""
         except self._gssapi.exceptions.GSSError as error:
-            raise BadCredentials(f"the ticket is not good: {type(error).__name__}") from None
+            raise BadCredentials(f"the ticket is invalid: {type(error).__name__}") from None
 
     @property
     def principal(self) -> str | None:
-        """The ticket's principal; None: not proved yet. Raises BadCredentials."""
+        """The ticket's principal; None if it is not proved yet. Raises BadCredentials."""
         if not self._context.complete:
             return None
         if self._context.initiator_name is None:
-            raise BadCredentials("an anonymous ticket")
+            raise BadCredentials("the ticket is anonymous")
         return str(self._context.initiator_name)
 
     def user(self) -> str | None:
@@ -91,9 +93,9 @@ class _Context:
 
 
 class _SpnegoContext:
-    """Uses the first of the contexts that accepts the first token."""
+    """Uses the first context that accepts the client's first token."""
 
-    layer: SecurityLayer | None = None  # HTTP has none
+    layer: SecurityLayer | None = None  # HTTP has no protection of messages
 
     def __init__(self, contexts: list[_Context]) -> None:
         self._contexts = contexts
@@ -114,8 +116,8 @@ class _SpnegoContext:
 
 
 class _SaslContext(_Context):
-    """After the context is complete, the server sends the offered protection, wrapped, and the
-    client answers with the protection that it chose (RFC 4752)."""
+    """SASL GSSAPI: when the context is complete, the server sends the protections that it offers,
+    wrapped, and the client answers with its choice (RFC 4752)."""
 
     def __init__(
         self, gssapi: Any, credentials: Any, name_of: NameOf, offered: tuple[Qop, ...]
@@ -132,7 +134,7 @@ class _SaslContext(_Context):
             if reply or not self._context.complete:
                 return reply, None
         elif token:
-            raise BadCredentials("a token where none was due")
+            raise BadCredentials("an unexpected token")
         self._offered = True
         limit = MAX_WRAPPED if self._choices.keys() - {Qop.AUTH.bit} else 0
         return self._wrapped(bytes((sum(self._choices),)) + limit.to_bytes(3, "big")), None
@@ -152,7 +154,7 @@ class _SaslContext(_Context):
         try:
             message = bytes(self._context.unwrap(token).message)
         except self._gssapi.exceptions.GSSError as error:
-            raise BadCredentials(f"the last token is not good: {type(error).__name__}") from None
+            raise BadCredentials(f"the last token is invalid: {type(error).__name__}") from None
         if len(message) < 4 or message[0] not in self._choices:
             raise BadCredentials("a protection layer that is not offered")
         if message[4:] not in (b"", (self.principal or "").encode()):

@@ -1,8 +1,8 @@
 """Tickets from a keytab, renewed before they expire.
 
 A log-in is renewed at the first use after half of its lifetime. While the KDC does not answer, the
-tickets are used for as long as they live, and later uses try again. libkrb5 empties a cache of
-tickets before it fills it, when another thread may need it; so two caches in memory take turns.
+old tickets are used until they expire, and later uses try again. libkrb5 empties a cache of tickets
+before it fills it, while another thread may need it; so two caches in memory are used in turns.
 """
 
 import threading
@@ -19,19 +19,19 @@ _RETRY = 5.0  # seconds between tries while the KDC does not answer
 
 
 class KeytabLogin:
-    """The log-in of one principal. Callable by several threads."""
+    """The log-in of one principal. Several threads may use it."""
 
     def __init__(self, principal: str, keytab: SecretFile) -> None:
         self._principal = principal
         self._keytab = keytab
         self._lock = threading.Lock()
         self._credentials: Any = None
-        self._problem = ""  # why there are no credentials
+        self._failure = ""  # why there are no credentials
         self._renew_at = 0.0
-        self._turn = 0  # the cache that is in use
+        self._cache = 0  # the number of the cache in use: 0 or 1
 
     def credentials(self) -> Any:
-        """Credentials with a living ticket. May wait for a KDC. Raises SaslFailed."""
+        """Credentials with a ticket that has not expired. May wait for a KDC. Raises SaslFailed."""
         with self._lock:
             try:
                 self._keytab.check()
@@ -40,7 +40,7 @@ class KeytabLogin:
             if monotonic() >= self._renew_at:
                 self._renew()
             if self._credentials is None:
-                raise SaslFailed(self._problem)
+                raise SaslFailed(self._failure)
             return self._credentials
 
     def _renew(self) -> None:
@@ -49,26 +49,26 @@ class KeytabLogin:
             self._renew_at = monotonic() + self._credentials.lifetime / 2
         except library().exceptions.GSSError as error:
             self._renew_at = monotonic() + _RETRY
-            self._problem = f"no ticket for {self._principal}: {' '.join(str(error).split())}"
-            if not self._lives():
+            self._failure = f"no ticket for {self._principal}: {' '.join(str(error).split())}"
+            if not self._is_valid():
                 self._credentials = None
 
     def _log_in(self) -> Any:
-        """Credentials of a new log-in. They do not know the keytab: libkrb5 would renew them in the
-        cache that is in use."""
+        """Credentials of a new log-in, in the cache that is not in use. They are made without the
+        keytab: with it libkrb5 would renew them in their cache while it is in use."""
         gssapi = library()
         name = gssapi.Name(own_name(self._principal), gssapi.NameType.kerberos_principal)
-        turn = 1 - self._turn
-        store = {"ccache": f"MEMORY:causeway:{id(self)}:{turn}"}
+        cache = 1 - self._cache
+        store = {"ccache": f"MEMORY:causeway:{id(self)}:{cache}"}
         with_keys = {**store, "client_keytab": f"FILE:{self._keytab}"}
-        # The lifetime is known only when the KDC was asked.
+        # Reading the lifetime makes libkrb5 request a ticket from the KDC.
         _ = gssapi.Credentials(name=name, usage="initiate", store=with_keys).lifetime
         credentials = gssapi.Credentials(name=name, usage="initiate", store=store)
         _ = credentials.lifetime
-        self._turn = turn
+        self._cache = cache
         return credentials
 
-    def _lives(self) -> bool:
+    def _is_valid(self) -> bool:
         try:
             return self._credentials is not None and bool(self._credentials.lifetime)
         except library().exceptions.GSSError:  # it has expired
@@ -77,7 +77,7 @@ class KeytabLogin:
 
 @cache
 def keytab_login(principal: str, keytab: SecretFile) -> KeytabLogin:
-    """The log-in of the principal, which this process has once."""
+    """The log-in of the principal, one for the whole process."""
     return KeytabLogin(principal, keytab)
 
 

@@ -1,4 +1,4 @@
-"""What the host's name services say: addresses of hosts, groups of users. They may block."""
+"""Calls of the host's name services: addresses of hosts, groups of users. They may block."""
 
 import grp
 import os
@@ -8,7 +8,7 @@ from collections.abc import Set
 
 
 def addresses_of(host: str) -> Set[str]:
-    """None for a name that is not known."""
+    """The addresses of a host; empty if the name is not known."""
     try:
         return {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
@@ -16,7 +16,7 @@ def addresses_of(host: str) -> Set[str]:
 
 
 def groups_of(user: str) -> Set[str]:
-    """The user's groups on this host, which Hadoop uses by default."""
+    """The user's groups on this host, as Hadoop reads them by default; empty for unknown users."""
     try:
         entry = pwd.getpwnam(user)
         numbers = os.getgrouplist(user, entry.pw_gid)

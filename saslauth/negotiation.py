@@ -1,8 +1,8 @@
 """The messages of a negotiation in Thrift, `[status][length][payload]`, and its client's side.
 
-The client names a mechanism and sends its first response; then each side answers the other until
-the server says COMPLETE. A mechanism is complete when it has proved what it proves: with GSSAPI and
-DIGEST-MD5 that the server is the one that was asked for, too.
+The client sends the name of a mechanism and its first response; then each side answers the other
+until the server sends COMPLETE. A client's mechanism is complete when it needs no further message;
+GSSAPI and DIGEST-MD5 have then verified the server, too.
 """
 
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class Mechanism(Protocol):
 
     @property
     def layer(self) -> SecurityLayer | None:
-        """The protection of all bytes after the negotiation; None for none."""
+        """Protects all bytes after the negotiation; None means no protection."""
         ...
 
     def step(self, challenge: bytes | None) -> bytes:
-        """The response to a challenge; None for the first one. May ask a KDC, and wait for it.
+        """The response to a challenge, or to None the first response. May wait for a KDC.
 
         Raises SaslFailed.
         """
@@ -45,11 +45,11 @@ class ServerContext(Protocol):
 
     @property
     def layer(self) -> SecurityLayer | None:
-        """Protects all messages after the negotiation; None: they are sent as they are."""
+        """Protects all messages after the negotiation; None means no protection."""
         ...
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
-        """The next token for the client, and the client's name once it is proved. May block.
+        """The next token for the client, and the user's name once it is proved. May block.
 
         Raises BadCredentials, AuthBackendUnavailable.
         """
@@ -57,7 +57,8 @@ class ServerContext(Protocol):
 
 
 class ClientNegotiation:
-    """The client's side. Give it what arrives and send what it returns, until `done`."""
+    """The client's side, without I/O: pass received bytes to it and send what it returns, until
+    `done`."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.done = False
@@ -70,36 +71,36 @@ class ClientNegotiation:
         return sasl_start(self._mechanism.name) + sasl_response(response, self._mechanism.complete)
 
     def receive(self, data: bytes) -> bytes:
-        """The bytes to send, if any. Raises SaslFailed, also for bytes after the negotiation, since
-        a server waits for the first call."""
+        """The bytes to send, which may be none. Raises SaslFailed, also if bytes follow a reply: a
+        server has nothing to send before the client's next message."""
         self._received += data
         reply = read_sasl_reply(self._received)
         if reply is None:
             return b""
         del self._received[: reply.used]
         if self._received:
-            raise SaslFailed("the server sent more than it was asked for")
+            raise SaslFailed("the server sent bytes after its reply")
         return self._answer(reply)
 
     def _answer(self, reply: "SaslReply") -> bytes:
         mechanism = self._mechanism
         if not reply.ok:
-            raise SaslFailed(f"the server refused it: {_printable(reply.payload)}")
+            raise SaslFailed(f"the server refused the log-in: {_printable(reply.payload)}")
         if not mechanism.complete:
             response = mechanism.step(reply.payload)
             if not reply.last:
                 return sasl_response(response, mechanism.complete)
         elif not reply.last:
-            raise SaslFailed("the server goes on negotiating")
+            raise SaslFailed("the server continues a negotiation that is complete")
         if not mechanism.complete:
-            raise SaslFailed("the server did not prove who it is")
+            raise SaslFailed("the server did not prove its identity")
         self.done = True
         return b""
 
 
 @dataclass(frozen=True, slots=True)
 class SaslReply:
-    """A server's reply. `last`: the negotiation is over; unless `ok`, the payload is a reason."""
+    """A server's reply. `last`: the negotiation is over. If not `ok`, the payload is the reason."""
 
     ok: bool
     last: bool

@@ -5,7 +5,7 @@ from saslauth.security_layer import SecurityLayer
 
 
 class PlainClient:
-    """A Mechanism. It proves nothing about the server."""
+    """A Mechanism. It does not verify the server."""
 
     name = PLAIN
     layer: SecurityLayer | None = None

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class SecurityLayer(Protocol):
-    """Wraps and unwraps; both raise SaslFailed. `room` is the number of bytes for one `wrap`."""
+    """Wraps and unwraps messages; both raise SaslFailed. One `wrap` takes at most `room` bytes."""
 
     @property
     def room(self) -> int: ...

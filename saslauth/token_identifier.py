@@ -1,4 +1,4 @@
-"""What a delegation token says, in Hadoop's form (`AbstractDelegationTokenIdentifier`)."""
+"""The identifier of a delegation token, in Hadoop's form (`AbstractDelegationTokenIdentifier`)."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,9 @@ _VERSION = b"\0"
 
 @dataclass(frozen=True, slots=True)
 class TokenIdentifier:
-    """`owner` is the user that the token names, `real_user` who asked for it. Times in
-    milliseconds since 1970; `sequence` and `key` are numbers of the token and its issuer's key."""
+    """`owner` is the user that logs in with the token, `real_user` the user that requested it.
+    `issued` and `ends` are milliseconds since 1970; `sequence` is the token's number, and `key` the
+    number of its issuer's key."""
 
     owner: str
     renewer: str
@@ -29,7 +30,7 @@ class TokenIdentifier:
 
 
 def read_identifier(data: bytes) -> TokenIdentifier:
-    """Raises SaslFailed."""
+    """The identifier in its encoded form. Raises SaslFailed."""
     reader = WritableReader(data)
     if reader.take(len(_VERSION)) != _VERSION:
         raise SaslFailed("a delegation token of another version")

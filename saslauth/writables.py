@@ -1,4 +1,4 @@
-"""Hadoop's Writables, as far as delegation tokens consist of them."""
+"""Hadoop's Writables: the types of which delegation tokens consist."""
 
 from saslauth.errors import SaslFailed
 
@@ -15,11 +15,11 @@ class WritableReader:
         return self._at == len(self._data)
 
     def counted(self) -> bytes:
-        """Bytes after their number, as in a Text."""
+        """Bytes that follow their length, as in a Text."""
         return self.take(self.number())
 
     def number(self) -> int:
-        """A VInt or VLong. Lengths and times are never negative."""
+        """A VInt or VLong. Negative numbers are refused: lengths and times have none."""
         first = int.from_bytes(self.take(1), "big", signed=True)
         if first >= -112:
             number = first
@@ -38,12 +38,12 @@ class WritableReader:
 
 
 def counted(data: bytes) -> bytes:
-    """Bytes after their number, as in a Text."""
+    """The bytes after their length, as in a Text."""
     return number(len(data)) + data
 
 
 def number(value: int) -> bytes:
-    """A VInt or VLong, which is not negative."""
+    """A number of at least 0 as a VInt or VLong."""
     if value <= 127:
         return bytes((value,))
     digits = value.to_bytes((value.bit_length() + 7) // 8, "big")

@@ -31,7 +31,7 @@ class Authenticator(Protocol):
     when the client disconnects.
     """
 
-    mechanisms: frozenset[str]  # of SASL; empty: none (NOSASL)
+    mechanisms: frozenset[str]  # names of SASL mechanisms; empty for NOSASL
 
     async def password(self, user: str, password: str, peer: str) -> str: ...
 
@@ -45,7 +45,7 @@ class Authenticator(Protocol):
 class NoAuthentication:
     """Authentication NONE and NOSASL: any client can claim any user name.
 
-    A password must be there, as in the Thrift Server; it may be any text.
+    An empty password is rejected, as in the Thrift Server; any other is accepted.
     """
 
     def __init__(self, mechanisms: frozenset[str] = frozenset((PLAIN,))) -> None:

@@ -10,16 +10,16 @@ from proxy.auth.user_names import name_of_principal
 from saslauth.gssapi_server import GssapiServer
 from saslauth.negotiation import GSSAPI, PLAIN
 
-_NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
+_UNAUTHENTICATED = frozenset((Auth.NONE, Auth.NOSASL))
 
 
 def build_authenticator(identity: Identity, throttle: LoginThrottle | None = None) -> Authenticator:
     """The authenticator of these settings.
 
-    `throttle` is shared by the server's worker processes; None: there is one process. Raises
+    `throttle` is shared by the server's worker processes; None if there is one process. Raises
     BadSetting for an unusable file, keytab or callable.
     """
-    if identity.methods <= _NO_PROOF:
+    if identity.methods <= _UNAUTHENTICATED:
         return NoAuthentication()
     passwords, kerberos = _passwords(identity), identity.kerberos
     mechanisms = [PLAIN] if passwords is not None else []

@@ -1,7 +1,7 @@
 """The cookie that replaces credentials for some time, as in HiveServer2.
 
-It contains the name that the client sent (`ann@corp`), the user that the name stands for (`ann`)
-and its end, and is signed. All workers of a server have the same key.
+A cookie contains the name that the client sent (`ann@corp`), the user that it logged in as (`ann`)
+and the time at which the cookie expires. It is signed; all workers of a server have the same key.
 """
 
 import hmac
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 NAME = "hive.server2.auth"
 KEY_BYTES = 32
-MAX_COOKIE = 4096
+MAX_COOKIE = 4096  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class CookieIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """Makes and reads cookies. `age` is in seconds; `now` is always in seconds since 1970."""
+    """Makes and reads cookies. `age` is a cookie's lifetime in seconds; `now` is Unix time."""
 
     key: bytes = field(repr=False)
     age: float
     secure: bool
 
     def header(self, identity: CookieIdentity, now: float) -> str:
-        """The value of Set-Cookie. Secure only with TLS: hive-jdbc sends a secure cookie back over
-        TLS alone."""
+        """The value of Set-Cookie. It has the attribute Secure only with TLS, because hive-jdbc
+        returns a secure cookie only over TLS."""
         content = json.dumps([identity.login_name, identity.user, int(now + self.age)]).encode()
         value = f"{_text(content)}.{_text(self._signature(content))}"
         secure = "; Secure" if self.secure else ""
@@ -57,8 +57,8 @@ class Cookies:
             return None
         if not hmac.compare_digest(signed, self._signature(data)):
             return None
-        login_name, user, end = json.loads(data)
-        return CookieIdentity(login_name, user) if now < end else None
+        login_name, user, expires = json.loads(data)
+        return CookieIdentity(login_name, user) if now < expires else None
 
     def _signature(self, data: bytes) -> bytes:
         return hmac.digest(self.key, data, "sha256")

@@ -2,11 +2,11 @@
 processes share.
 
 Each name has a bucket of attempts that refills with time. Only the time at which the bucket is full
-again is stored. A name has two places in the memory, and the earlier time counts: a place that
-another name shares can only be later. An address from which a user logged in lately is not blocked
-for that user by failures from other addresses, so that attackers cannot lock a user out.
+again is stored. A name has two places in the memory, and the earlier time counts: in a place that
+two names share, the time can only be too late. An address from which a user logged in lately is not
+blocked for that user by failures from other addresses, so that attackers cannot lock a user out.
 
-There are no locks: of two failures at exactly the same moment one may not be counted.
+There are no locks: of two failures at exactly the same moment, one may not be counted.
 """
 
 import secrets
@@ -44,7 +44,7 @@ class LoginThrottle:
         per_address: FailureLimit = PER_ADDRESS,
         memory: memoryview | None = None,
     ) -> None:
-        """`memory` comes from `empty_throttle`; None: memory of this process alone."""
+        """`memory` comes from `empty_throttle`; None means memory of this process alone."""
         memory = memoryview(empty_throttle()) if memory is None else memory
         self._key = bytes(memory[:_KEY])
         users, addresses, known = (
@@ -68,7 +68,7 @@ class LoginThrottle:
                 self._users.add(self._places(each), now)
 
     def succeeded(self, user: str, peer: str) -> None:
-        """Remembers that the user logged in from this address; may replace an older log-in."""
+        """Records that the user logged in from this address; may replace an older log-in."""
         first, second, fingerprint = self._places(user, peer)
         if fingerprint not in (self._known[first], self._known[second]):
             self._known[second if self._known[first] else first] = fingerprint
@@ -78,7 +78,8 @@ class LoginThrottle:
         return fingerprint in (self._known[first], self._known[second])
 
     def _places(self, *names: str) -> tuple[int, int, int]:
-        """Two places, and a fingerprint: two names have the same by a chance of 1 in 2**64."""
+        """Two places and a fingerprint. Two names have the same fingerprint with a probability of
+        2**-64; 0 marks an empty place."""
         text = "\0".join(names).encode(errors="replace")
         digest = blake2b(text, digest_size=12, key=self._key).digest()
         first, second, fingerprint = (
@@ -88,22 +89,22 @@ class LoginThrottle:
 
 
 class _Buckets:
-    """`full_at` has for each place the time at which its bucket is full again."""
+    """Buckets of attempts. `full_at` has, for each place, the time at which it is full again."""
 
     def __init__(self, limit: FailureLimit, full_at: "memoryview[float]") -> None:
         self._limit = limit
         self._full_at = full_at
 
     def is_empty(self, places: tuple[int, int, int], now: float) -> bool:
-        used = (self._when(places) - now) / self._limit.seconds
+        used = (self._full_time(places) - now) / self._limit.seconds
         return used > self._limit.burst - 1
 
     def add(self, places: tuple[int, int, int], now: float) -> None:
         """Takes one attempt out of the bucket."""
-        when = max(self._when(places), now) + self._limit.seconds
+        full_at = max(self._full_time(places), now) + self._limit.seconds
         for place in places[:2]:
-            self._full_at[place] = max(self._full_at[place], when)
+            self._full_at[place] = max(self._full_at[place], full_at)
 
-    def _when(self, places: tuple[int, int, int]) -> float:
-        first: float = min(self._full_at[place] for place in places[:2])
-        return first
+    def _full_time(self, places: tuple[int, int, int]) -> float:
+        earlier: float = min(self._full_at[place] for place in places[:2])
+        return earlier

@@ -12,7 +12,8 @@ PASSWORD, TOKEN, TICKET = "password", "token", "ticket"
 
 class LoginObserver(Protocol):
     def login(self, user: str, address: str, method: str, accepted: bool) -> None:
-        """A client logged in as `user`, or failed to: then `user` is the name that it sent."""
+        """Called after each log-in. `user` is the user that logged in; after a failure it is the
+        name that the client sent, which may be empty."""
 
 
 class MeteredAuthenticator:

@@ -12,7 +12,7 @@ _Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class DaemonThreads:
-    """At most `most` threads, each started when it is first needed."""
+    """A pool of at most `most` threads, each started when it is first needed."""
 
     def __init__(self, most: int, name: str) -> None:
         self._most = most
@@ -23,8 +23,8 @@ class DaemonThreads:
     async def run(self, call: Callable[[], _T]) -> _T:
         """The result or exception of `call`, which runs in a thread.
 
-        A call that is cancelled while it waits does not run. Cancelled later, it runs to its end
-        and its result is dropped.
+        A call that is cancelled while it waits in the queue does not run. A call that is cancelled
+        later runs to its end, and its result is dropped.
         """
         future: Future[_T] = Future()
         self._queue.put((future, call))

@@ -1,7 +1,7 @@
-"""The authenticator of all methods but NONE: asks the back ends and counts failures.
+"""The authenticator of all methods but NONE: calls the back ends and counts failures.
 
 Authentication back ends may block, so they run in a small thread pool. A cancelled log-in leaves
-its thread running. The reason of a rejection is in the log only.
+its thread running. Only the log has the reason of a rejection.
 """
 
 import logging
@@ -24,19 +24,20 @@ from saslauth.security_layer import SecurityLayer
 _THREADS = 16
 _STEPS = 8  # tokens of one negotiation
 _MAX_TOKEN = 64 << 10  # bytes or characters
-_ENTRY = "\0entry "  # prefix of a directory entry's name in the throttle; no typed name has it
+_ENTRY = "\0entry "  # prefix of a directory entry's name in the throttle; typed names have none
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 OnEntry = Callable[[str], None]
+"""Takes the name of the directory entry that a back end found for a typed name."""
 
 
 class PasswordBackend(Protocol):
     def check(self, user: str, password: str, on_entry: OnEntry) -> str:
         """The name of the user with this password. May block.
 
-        Where other names lead to the same directory entry, `on_entry` is called with the entry's
-        name before the password is tried; it raises AuthBackendUnavailable after too many failures.
-        Raises BadCredentials, AuthBackendUnavailable.
+        A back end in which several names lead to one directory entry calls `on_entry` with the
+        entry's name before it tries the password; `on_entry` raises AuthBackendUnavailable after
+        too many failures. Raises BadCredentials, AuthBackendUnavailable.
         """
         ...
 
@@ -57,7 +58,7 @@ class GssapiBackend(Protocol):
 
 
 class ThrottledAuthenticator:
-    """An Authenticator. A back end that is None is not offered."""
+    """An Authenticator. It rejects log-ins by a method whose back end is None."""
 
     def __init__(
         self,
@@ -109,47 +110,47 @@ class ThrottledAuthenticator:
     ) -> _T:
         """The result of `attempt`, which runs in a thread. Raises AuthRejected.
 
-        `user_in` returns the user that a result logs in, or None. Failures are counted by all names
-        that may mean the same user, and by the directory entry's name.
+        `user_in` returns the user that a result logs in, or None. Failures are counted by a key
+        that is the same for all spellings of the user's name, and by the directory entry's name.
         """
-        typed = throttle_key(user)
-        if self._is_throttled(typed, peer):
+        typed_key = throttle_key(user)
+        if self._is_throttled(typed_key, peer):
             raise AuthRejected
-        names = [typed]
+        keys = [typed_key]
 
         def on_entry(entry: str) -> None:
-            names.append(f"{_ENTRY}{entry}")
-            if self._is_throttled(names[-1], peer):
+            keys.append(f"{_ENTRY}{entry}")
+            if self._is_throttled(keys[-1], peer):
                 raise AuthBackendUnavailable("too many failures", Blame.CLIENT)
 
         def counted_attempt() -> _T:
             # Other attempts may have failed while this one waited for its thread.
-            if self._is_throttled(typed, peer):
+            if self._is_throttled(typed_key, peer):
                 raise AuthBackendUnavailable("too many failures", Blame.CLIENT)
             try:
                 result = attempt(on_entry)
             except BadCredentials:
                 with self._throttle_lock:
-                    self._throttle.failed(names[0], peer, time.monotonic(), *names[1:])
+                    self._throttle.failed(keys[0], peer, time.monotonic(), *keys[1:])
                 raise
             if user and user_in(result) is not None:
                 with self._throttle_lock:
-                    for each in names:
-                        self._throttle.succeeded(each, peer)
+                    for key in keys:
+                        self._throttle.succeeded(key, peer)
             return result
 
         try:
             return await self._threads.run(counted_attempt)
         except BadCredentials as error:
-            throttled = self._is_throttled(typed, peer)
-            later = "; further attempts are rejected for now" if throttled else ""
-            self._reject(user, peer, f"{error}{later}")
+            throttled = self._is_throttled(typed_key, peer)
+            note = "; further attempts are rejected for now" if throttled else ""
+            self._reject(user, peer, f"{error}{note}")
         except AuthBackendUnavailable as error:
             self._reject(user, peer, f"it cannot be checked: {error}", error.blame)
 
-    def _is_throttled(self, user: str, peer: str) -> bool:
+    def _is_throttled(self, key: str, peer: str) -> bool:
         with self._throttle_lock:
-            return self._throttle.too_many(user, peer, time.monotonic())
+            return self._throttle.too_many(key, peer, time.monotonic())
 
     def _reject(self, user: str, peer: str, reason: str, blame: Blame = Blame.CLIENT) -> NoReturn:
         fields = extra(user=user[:80], address=peer, blame=blame.value)

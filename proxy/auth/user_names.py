@@ -7,8 +7,7 @@ from conf.auth_to_local import AuthToLocal, NoLocalName
 from saslauth.errors import BadCredentials
 
 _MAX_NAME = 256
-# Characters that a directory ignores (RFC 4518, 2.2), beside those that Python does not call
-# printable.
+# Characters that a directory ignores (RFC 4518, 2.2) although `str.isprintable` accepts them.
 _IGNORED = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -24,8 +23,8 @@ def short_name(name: str) -> str:
 def login_name(typed: str) -> str:
     """A typed name in Unicode's form NFKC, in which SASL PLAIN compares names (RFC 4616).
 
-    Raises BadCredentials for white space at the ends or doubled, ignored characters and control
-    characters: a directory takes `ann ` for `ann`, but the clusters would see two users.
+    Raises BadCredentials for white space at the ends or doubled, for ignored characters and for
+    control characters: to a directory `ann ` is `ann`, but to the clusters it is another user.
     """
     name = unicodedata.normalize("NFKC", typed[: _MAX_NAME + 1])
     plain = name == " ".join(name.split()) and name.isprintable() and not _IGNORED.search(name)
@@ -35,10 +34,10 @@ def login_name(typed: str) -> str:
 
 
 def throttle_key(user: str) -> str:
-    """A key that is equal for all names which a directory may take for the same user: any domain,
-    case, accents, white space and compatible forms of letters.
+    """A key that is equal for all names that a directory may accept for the same user: it leaves
+    out the domain, case, accents, white space and compatible forms of letters.
 
-    For counting failures only: two users with similar names share a key.
+    Only for counting failures: two users with similar names share a key.
     """
     name = short_name(unicodedata.normalize("NFKC", user[: 4 * _MAX_NAME]))
     letters = unicodedata.normalize("NFKD", name.casefold().replace(_DOTLESS_I, "i"))
@@ -47,8 +46,8 @@ def throttle_key(user: str) -> str:
 
 
 def name_of_principal(principal: str, realm: str, rules: AuthToLocal | None = None) -> str:
-    """The user's name for a principal; without rules by Hadoop's default one, the first component
-    of a principal of our realm.
+    """The user's name for a principal by these rules. The default is Hadoop's rule: the first
+    component of a principal of `realm`.
 
     Raises BadCredentials for a principal without a usable name.
     """

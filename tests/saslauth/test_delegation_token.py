@@ -29,7 +29,7 @@ def test_a_token_and_its_text(identifier: bytes, password: bytes, service: str) 
 def test_the_metastores_token_is_found_in_a_file() -> None:
     assert token_of_file(file_of(HDFS, HIVE)) == HIVE
     assert token_of_file(f" {text_of_token(HIVE)}\n".encode()) == HIVE
-    with pytest.raises(SaslFailed, match="no token of the kind"):
+    with pytest.raises(SaslFailed, match="has no token of the kind"):
         token_of_file(file_of(HDFS))
 
 

@@ -75,16 +75,16 @@ def test_the_last_challenge_may_come_with_the_end() -> None:
 @pytest.mark.parametrize(
     ("steps", "reply", "why"),
     [
-        (1, sasl_message(BAD, b"go\0away"), "refused it: go.away"),
+        (1, sasl_message(BAD, b"go\0away"), "refused the log-in: go.away"),
         (1, sasl_message(ERROR, b""), "no reason"),
         (1, sasl_message(0, b"x"), "refused"),
-        (1, sasl_message(OK, b""), "goes on"),
+        (1, sasl_message(OK, b""), "continues a negotiation"),
         (3, sasl_message(COMPLETE, b""), "did not prove"),
-        (1, sasl_message(COMPLETE, b"") + b"x", "more than"),
+        (1, sasl_message(COMPLETE, b"") + b"x", "bytes after its reply"),
         (1, b"HTTP/1.1 400 Bad Request", "Not a SASL"),
     ],
 )
-def test_a_server_that_breaks_the_rules_is_left(steps: int, reply: bytes, why: str) -> None:
+def test_unexpected_replies_end_the_negotiation(steps: int, reply: bytes, why: str) -> None:
     negotiation = ClientNegotiation(Steps(steps))
     negotiation.start()
     with pytest.raises(SaslFailed, match=why):

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 async def impersonated_user(
     identity: Identity, user: str, configuration: Mapping[str, str], do_as: str | None, peer: str
 ) -> str:
-    """The user of the session that `user` opens: itself, or one that it may impersonate.
+    """The user of the session that `user` opens: `user`, or another user that it may impersonate.
 
     Raises ImpersonationDenied.
     """

@@ -1,6 +1,6 @@
 """The user that a client wants to act as: in OpenSession's configuration, or in HTTP's doAs.
 
-The setting is never passed on to clusters: their sessions are opened as the user that was found.
+The setting is never sent to clusters: their sessions are opened as the user found here.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ PROXY_USER = "hive.server2.proxy.user"
 
 
 def without_proxy_user(configuration: Mapping[str, str]) -> dict[str, str]:
-    """The configuration without the setting PROXY_USER, in any of its spellings."""
+    """The configuration without the setting PROXY_USER in any spelling."""
     return {key: value for key, value in configuration.items() if canonical_name(key) != PROXY_USER}
 
 
@@ -33,7 +33,7 @@ def requested_user(user: str, configuration: Mapping[str, str], do_as: str | Non
     except BadCredentials as error:
         raise ImpersonationDenied(f"{user} may not act as that: {error}.") from None
     if len(names) > 1:
-        raise ImpersonationDenied(f"{user} may not act as several at once.")
+        raise ImpersonationDenied(f"{user} may not act as several users at once.")
     return names.pop()
 
 

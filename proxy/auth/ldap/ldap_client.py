@@ -1,4 +1,4 @@
-"""Checks passwords in an LDAP directory, and the operator's filters of users and groups."""
+"""Checks passwords in an LDAP directory, and applies the operator's filters of users and groups."""
 
 import logging
 import ssl
@@ -17,9 +17,9 @@ from proxy.auth.throttled_authenticator import OnEntry
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _TIMEOUT = 5  # seconds for each request
-_MAX_ENTRIES = 1000  # of one reply
-# invalidCredentials, noSuchObject, invalidDNSyntax, inappropriateAuthentication,
-# constraintViolation, unwillingToPerform, insufficientAccessRights
+_MAX_ENTRIES = 1000  # in one reply
+# Result codes that reject the user: invalidCredentials, noSuchObject, invalidDNSyntax,
+# inappropriateAuthentication, constraintViolation, unwillingToPerform, insufficientAccessRights.
 _REFUSALS = frozenset((49, 32, 34, 48, 19, 53, 50))
 _log = logging.getLogger(__name__)
 
@@ -39,12 +39,12 @@ class LdapPasswords:
     def check(self, user: str, password: str, on_entry: OnEntry | None = None) -> str:
         """The user's name in the directory. Raises BadCredentials, AuthBackendUnavailable.
 
-        `on_entry` is called with the DN of the user's entry if that is found before the password is
-        tried.
+        `on_entry` is called with the DN of the user's entry if the entry is found before the
+        password is tried.
         """
         name = queries.user_name(self._settings, user)
         if not password or "\0" in password:
-            # A directory takes an empty password for an anonymous bind, which succeeds.
+            # A bind with an empty password is anonymous, and succeeds.
             raise BadCredentials("an empty password")
         reasons = []
         for url in self._settings.urls:
@@ -66,7 +66,7 @@ class LdapPasswords:
 
 
 class _VerifiedTls(ldap3.Tls):
-    """TLS verified by Python's own library: the authority, the dates, the host's name."""
+    """TLS with the checks of Python's ssl module: the authority, the dates, the host's name."""
 
     def __init__(self, settings: Ldap) -> None:
         super().__init__(validate=ssl.CERT_REQUIRED)
@@ -82,7 +82,7 @@ class _VerifiedTls(ldap3.Tls):
 
 
 class _LdapLogin:
-    """One log-in at one server. Raises LDAPException if the server gives no answer."""
+    """One log-in at one server. Methods raise LDAPException if the server does not answer."""
 
     def __init__(self, settings: Ldap, url: str) -> None:
         parts = urlsplit(url)
@@ -99,7 +99,7 @@ class _LdapLogin:
         self._start_tls = settings.start_tls and parts.scheme == "ldap"
 
     def reach(self) -> None:
-        """Connects, and binds with our own DN if there is one. Raises AuthBackendUnavailable."""
+        """Connects, and binds as `bind_dn` if that is set. Raises AuthBackendUnavailable."""
         with self._bound_as_service() if self._settings.bind_dn else self._connected():
             pass
 
@@ -111,20 +111,21 @@ class _LdapLogin:
                 dn, attributes = self._find(service, name)
                 if on_entry is not None:
                     on_entry(queries.normal(dn))
-                own = queries.name_in_entry(settings, dn, attributes, name)
+                user = queries.name_in_entry(settings, dn, attributes, name)
                 with self._bound((dn,), password):
-                    self._check_filters(service, dn, own)
-                return own
+                    self._check_filters(service, dn, user)
+                return user
         with self._bound(queries.principals(settings, name), password) as (bound, principal):
             dn, attributes = self._own_entry(bound, principal, name)
-            own = queries.name_in_entry(settings, dn, attributes, name)
-            self._check_filters(bound, dn, own)
-            return own
+            user = queries.name_in_entry(settings, dn, attributes, name)
+            self._check_filters(bound, dn, user)
+            return user
 
     def _own_entry(self, bound: Any, principal: str, name: str) -> tuple[str, Attributes]:
-        """The entry of the bound user, as far as the directory shows it to its user.
+        """The DN and name attributes of the bound user's own entry; the principal and no attributes
+        if the directory does not show the entry.
 
-        Raises BadCredentials if a filter needs the entry and the directory does not show it.
+        Raises BadCredentials if it does not show the entry and the group filter needs it.
         """
         settings = self._settings
         if queries.is_dn(principal):
@@ -137,31 +138,31 @@ class _LdapLogin:
 
     @contextmanager
     def _bound_as_service(self) -> Iterator[Any]:
-        """A connection bound with our own DN. Raises AuthBackendUnavailable."""
+        """A connection bound as `bind_dn`. Raises AuthBackendUnavailable."""
         settings, bound = self._settings, ExitStack()
         try:
             service, _ = bound.enter_context(
                 self._bound((settings.bind_dn,), self._bind_password())
             )
         except BadCredentials:
-            reason = "the directory does not take our own password"
+            reason = "the directory rejects the password of hive.server2.authentication.ldap.binddn"
             raise AuthBackendUnavailable(reason) from None
         with bound:
             yield service
 
     def _bind_password(self) -> str:
-        """Our own password. Raises AuthBackendUnavailable."""
+        """The password of `bind_dn`. Raises AuthBackendUnavailable."""
         file = self._settings.bind_password_file
         if file is None:
             return self._settings.bind_password
         try:
             return file.read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise AuthBackendUnavailable(f"our own password cannot be read: {error}") from None
+            raise AuthBackendUnavailable(f"the bind password cannot be read: {error}") from None
 
     @contextmanager
     def _bound(self, principals: tuple[str, ...], password: str) -> Iterator[tuple[Any, str]]:
-        """A connection bound as the first principal with this password, and that principal.
+        """A connection bound as the first principal that has this password, and that principal.
 
         Raises BadCredentials.
         """
@@ -190,7 +191,7 @@ class _LdapLogin:
         finally:
             connection.unbind()
             if connection.socket is not None:
-                connection.socket.close()  # the library leaves a socket that did not connect open
+                connection.socket.close()  # the library leaves it open if it did not connect
 
     def _bind(self, connection: Any, principals: tuple[str, ...]) -> str:
         for principal in principals:
@@ -226,9 +227,9 @@ class _LdapLogin:
                 raise BadCredentials("the custom query does not find the user")
             return
         if settings.users and name.lower() not in settings.users:
-            raise BadCredentials("not one of the user filter")
+            raise BadCredentials("the user filter does not have the user")
         if settings.groups and not self._is_in_group(connection, dn, name):
-            raise BadCredentials("in none of the groups of the group filter")
+            raise BadCredentials("the user is in none of the group filter's groups")
 
     def _is_in_group(self, connection: Any, dn: str, name: str) -> bool:
         settings = self._settings
@@ -238,11 +239,11 @@ class _LdapLogin:
             entries = self._search(connection, bases, query)
             return any(queries.short(each) in settings.groups for each in entries)
         groups: list[str] = []
-        for each in settings.groups:
-            groups += self._search(connection, bases, queries.find_group(settings, each))
+        for group in settings.groups:
+            groups += self._search(connection, bases, queries.find_group(settings, group))
         key = settings.user_membership
-        own = self._search(connection, (dn,), "(objectClass=*)", key, ldap3.BASE)
-        return any(queries.is_member(values, groups) for values in own.values())
+        memberships = self._search(connection, (dn,), "(objectClass=*)", key, ldap3.BASE)
+        return any(queries.is_member(values, groups) for values in memberships.values())
 
     def _search(
         self,

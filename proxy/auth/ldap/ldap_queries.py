@@ -1,4 +1,4 @@
-"""HiveServer2's queries to an LDAP directory, escaped so that no name can change their meaning."""
+"""HiveServer2's LDAP queries, with names escaped so that they cannot change a query's meaning."""
 
 from collections.abc import Iterable, Mapping
 
@@ -24,14 +24,14 @@ def user_name(settings: Ldap, typed: str) -> str:
     if "/" in user or "\\" in user or "=" in user or "," in user:
         raise BadCredentials("not a plain name")
     if at and settings.domain and domain.lower() != settings.domain.lower():
-        raise BadCredentials("of another domain")
+        raise BadCredentials("the name has another domain")
     if at and not settings.domain:
-        raise BadCredentials("a domain, and none is configured")
+        raise BadCredentials("the name has a domain, and none is configured")
     return name
 
 
 def principals(settings: Ldap, name: str) -> tuple[str, ...]:
-    """The names to bind as, to be tried in this order. Raises BadCredentials."""
+    """The names to bind as, in the order in which they are tried. Raises BadCredentials."""
     if settings.domain:
         return (f"{name}@{settings.domain}",)
     if not settings.user_patterns:
@@ -61,11 +61,11 @@ def name_attributes(settings: Ldap) -> tuple[str, ...]:
 
 
 def name_in_entry(settings: Ldap, dn: str, attributes: Attributes, typed: str) -> str:
-    """The directory's own name of a user, from the first name attribute that has a value.
+    """The directory's name of a user, from the first name attribute that has a value.
 
-    Of several values: the one in the entry's DN, otherwise the one that was typed in some spelling,
-    otherwise the first in order. If the directory does not show the entry, the typed name in small
-    letters. Raises BadCredentials for an invalid name.
+    Of several values this is the one in the entry's DN, otherwise the one of which `typed` is a
+    spelling, otherwise the first in order. If the directory does not show the entry, it is the
+    typed name in small letters. Raises BadCredentials for an invalid name.
     """
     values = next(
         (each for key in name_attributes(settings) if (each := attributes.get(key))), None
@@ -78,7 +78,7 @@ def name_in_entry(settings: Ldap, dn: str, attributes: Attributes, typed: str) -
 
 
 def find_groups(settings: Ldap, dn: str, name: str) -> str:
-    """The filter that finds the groups that have a user as a member."""
+    """The filter that finds the groups of which a user is a member."""
     key = settings.group_membership
     members = "".join(f"({key}={escape_filter_chars(each)})" for each in (dn, name))
     return f"(&(objectClass={settings.group_class})(|{members}))"
@@ -107,7 +107,7 @@ def short(dn: str) -> str:
 
 
 def normal(dn: str) -> str:
-    """A form of the DN that is equal for all ways to write it."""
+    """The DN in a form that is the same for all spellings of one DN."""
     try:
         parts = parse_dn(dn, strip=True)
     except Exception:

@@ -13,21 +13,21 @@ from proxy.auth.user_names import login_name, short_name
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _MAX_FILE = 16 << 20  # bytes
-_MAX_CHECKS = 2  # at once: each takes a core and at least 32 MB for a moment
+_MAX_CHECKS = 2  # at the same time: each uses a core and at least 32 MB
 
 
 class AnyPassword:
-    """Authentication NONE beside another method."""
+    """Accepts every password: authentication NONE beside another method."""
 
     def check(self, user: str, password: str, on_entry: OnEntry | None = None) -> str:
         return user
 
 
 class FilePasswords:
-    """A password file, read again after each change. While it is unreadable no log-in succeeds."""
+    """A password file, read again after each change. While it is unreadable, log-ins fail."""
 
     def __init__(self, file: SecretFile) -> None:
-        """Raises BadSetting when the file is no password file, or other users can read it."""
+        """Raises BadSetting if the file is no password file, or other users can read it."""
         self._file = file
         self._lock = threading.Lock()
         self._checks = threading.BoundedSemaphore(_MAX_CHECKS)
@@ -67,27 +67,27 @@ class FilePasswords:
 
 
 class CustomPasswords:
-    """The operator's callable: it gets user and password, and returns True or the user's name."""
+    """Calls the operator's function with user and password; it returns True or the user's name."""
 
     def __init__(self, reference: str) -> None:
         """`reference` is module:name. Raises BadSetting."""
         module, _, name = reference.partition(":")
         try:
-            found: Any = getattr(importlib.import_module(module), name)
+            function: Any = getattr(importlib.import_module(module), name)
         except Exception as error:
             raise BadSetting(f"{reference} cannot be imported: {error!r}.") from error
-        if not callable(found):
-            raise BadSetting(f"{reference} is nothing that can be called.")
-        self._callable: Callable[[str, str], object] = found
+        if not callable(function):
+            raise BadSetting(f"{reference} is not callable.")
+        self._function: Callable[[str, str], object] = function
 
     def check(self, user: str, password: str, on_entry: OnEntry | None = None) -> str:
         name = login_name(user)
         try:
-            result = self._callable(name, password)
+            result = self._function(name, password)
         except Exception as error:  # its text may contain the password
             raise BadCredentials(f"the callable raised {type(error).__name__}") from None
         if result is True:
             return short_name(name)
         if isinstance(result, str) and result:
             return short_name(login_name(result))
-        raise BadCredentials("the callable says no")
+        raise BadCredentials("the callable rejected the password")

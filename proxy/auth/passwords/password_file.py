@@ -1,4 +1,4 @@
-"""The password file: `name:$scrypt$ln=15,r=8,p=1$salt$hash` a line, `#` begins a comment."""
+"""The password file: lines `name:$scrypt$ln=15,r=8,p=1$salt$hash`, and comments after `#`."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 _ENTRY = re.compile(r"\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)")
 _LN, _R, _P, _SALT, _LENGTH = 15, 8, 1, 16, 32
-_MEMORY = 64 << 20  # bytes that one check may use
+_MEMORY = 64 << 20  # most bytes that a line's parameters may need
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Hashed:
         return hmac.compare_digest(hashed, self.hash)
 
 
-# Checked for names without an entry, so that the time does not tell which names exist.
+# Checked for names without an entry, so that the time of a check does not show which names exist.
 UNKNOWN_USER = Hashed(_LN, _R, _P, bytes(_SALT), bytes(_LENGTH))
 
 
 def password_line(user: str, password: str) -> str:
-    """A line of the file. Raises ValueError."""
+    """A line of the file for this user and password. Raises ValueError."""
     if not user or ":" in user or user.startswith("#") or user != user.strip():
         raise ValueError("the name has a colon, begins with # or has white space around it")
     if not user.isprintable():
@@ -68,6 +68,7 @@ def read_passwords(text: str) -> Mapping[str, Hashed]:
 
 
 def _entry(text: str) -> Hashed | None:
+    """The hash after the name in a line; None if it is malformed or its parameters are unsafe."""
     match = _ENTRY.fullmatch(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Bearer tokens (JWT): which keys may verify one, and the user that it names."""
+"""Bearer tokens (JWT): the keys that may verify a token, its claims, and the user in them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class Key:
     def fits(self, algorithm: str) -> bool:
         """Whether the key verifies signatures of this algorithm.
 
-        The key decides: a token must not choose the algorithm for itself.
+        The key decides this: a token must not choose its own algorithm.
         """
         if _KINDS.get(algorithm[:2]) != self.kind or self.algorithm not in (None, algorithm):
             return False
@@ -51,7 +51,7 @@ def read_keys(text: str) -> tuple[Key, ...]:
 
 
 def _key(entry: Any) -> Key | None:
-    """None for a shared secret, a private key, or a key for encryption."""
+    """The key of a JWKS entry; None for a shared secret, a private key, or one for encryption."""
     if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or "d" in entry:
         return None
     kind = str(entry.get("kty"))
@@ -80,7 +80,7 @@ class TokenHeader:
 
 
 def read_token_header(settings: Jwt, token: str) -> TokenHeader:
-    """A token's header, not verified. Raises BadCredentials."""
+    """The header of a token that is not verified yet. Raises BadCredentials."""
     if len(token) > MAX_TOKEN or not token.isascii():
         raise BadCredentials("not a token")
     try:
@@ -91,7 +91,7 @@ def read_token_header(settings: Jwt, token: str) -> TokenHeader:
     if algorithm not in settings.algorithms:
         raise BadCredentials("signed with an algorithm that is not allowed")
     if "crit" in header or not (kid is None or isinstance(kid, str)):
-        raise BadCredentials("a header that is not understood")
+        raise BadCredentials("the token's header is not understood")
     return TokenHeader(algorithm, kid)
 
 
@@ -122,7 +122,7 @@ def claims_of(settings: Jwt, token: str, keys: Sequence[Key]) -> Mapping[str, An
             reason = "the signature is wrong"
             continue
         except Exception as error:  # malformed claims raise errors of many types
-            raise BadCredentials(f"the token is not good: {type(error).__name__}") from None
+            raise BadCredentials(f"the token is invalid: {type(error).__name__}") from None
         return claims
     raise BadCredentials(reason)
 

@@ -1,4 +1,4 @@
-"""One bounded request to an issuer of tokens, which blocks: call it in a thread."""
+"""Requests to an issuer of tokens, with limits of size and time. They block: use a thread."""
 
 import ssl
 import time
@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler
 
 MAX_SIZE = 1 << 20  # bytes of an answer
-_TIMEOUT = 5.0  # seconds for a step of the connection, and for the answer
+_TIMEOUT = 5.0  # seconds for each socket operation, and for the whole body
 
 
 class _NoRedirects(HTTPRedirectHandler):

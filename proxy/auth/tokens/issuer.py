@@ -1,4 +1,4 @@
-"""An OpenID Connect issuer: what it says of itself, and what the claims of its tokens mean here."""
+"""An OpenID Connect issuer: its configuration, and the user and role in its tokens' claims."""
 
 import json
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ _EMAIL = "email"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """An issuer's configuration. `end_session` is empty where it has no log-out; `sends_issuer`:
-    its answers to browsers have its name (RFC 9207)."""
+    """An issuer's configuration. All but the last two fields are URLs; `end_session` is empty if
+    the issuer has no log-out. `sends_issuer`: its answers to browsers have its name (RFC 9207)."""
 
     issuer: str
     authorization: str
@@ -30,34 +30,34 @@ class Provider:
 
 
 def configuration_url(issuer: str) -> str:
-    """Where an issuer's configuration is (OpenID Connect Discovery, 4.1)."""
+    """The URL of an issuer's configuration (OpenID Connect Discovery, 4.1)."""
     return issuer.rstrip("/") + _WELL_KNOWN
 
 
 def read_provider(text: str | bytes, issuer: str) -> Provider:
     """The configuration of this issuer. Raises ValueError, whose message is for operators."""
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except RecursionError:
-        found = None
-    if not isinstance(found, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise ValueError("its configuration is not a JSON object")
-    if found.get("issuer") != issuer:
-        raise ValueError(f"its configuration is that of the issuer {found.get('issuer')!r}")
-    methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    if fields.get("issuer") != issuer:
+        raise ValueError(f"its configuration is that of the issuer {fields.get('issuer')!r}")
+    methods = fields.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return Provider(
         issuer,
-        _url(found, "authorization_endpoint"),
-        _url(found, "token_endpoint"),
-        _url(found, "jwks_uri"),
-        _url(found, "end_session_endpoint") if found.get("end_session_endpoint") else "",
+        _url(fields, "authorization_endpoint"),
+        _url(fields, "token_endpoint"),
+        _url(fields, "jwks_uri"),
+        _url(fields, "end_session_endpoint") if fields.get("end_session_endpoint") else "",
         tuple(map(str, methods)) if isinstance(methods, list) else (),
-        found.get("authorization_response_iss_parameter_supported") is True,
+        fields.get("authorization_response_iss_parameter_supported") is True,
     )
 
 
-def _url(found: Mapping[str, Any], name: str) -> str:
-    text = found.get(name)
+def _url(fields: Mapping[str, Any], name: str) -> str:
+    text = fields.get(name)
     try:
         return https_url(text if isinstance(text, str) else "")
     except ValueError as error:
@@ -65,14 +65,14 @@ def _url(found: Mapping[str, Any], name: str) -> str:
 
 
 def name_of(claims: Mapping[str, Any], issuer: OperatorIssuer) -> str:
-    """The user's name. Raises BadCredentials."""
+    """The user's name in the claims of a verified token. Raises BadCredentials."""
     if issuer.user_claim == _EMAIL and claims.get("email_verified") is not True:
         raise BadCredentials("the issuer has not verified the e-mail address")
     return claimed_name(claims, issuer.user_claim)
 
 
 def role_of_claims(claims: Mapping[str, Any], issuer: OperatorIssuer) -> Role:
-    """The highest role of the user's groups; that of an analyst without one."""
+    """The highest role that the user's groups give; ANALYST if they give none."""
     groups = _groups(claims, issuer.groups_claim)
     by_role = {
         Role.ADMINISTRATOR: issuer.administrators,
@@ -83,13 +83,14 @@ def role_of_claims(claims: Mapping[str, Any], issuer: OperatorIssuer) -> Role:
 
 
 def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
-    """The texts in a claim, or in a claim of a claim; none where it is something else."""
-    found: Any = claims.get(name)
-    if found is None:
-        found = claims
+    """The texts in the claim `name`, or in the nested claim of which it is the dotted path; empty
+    for a claim of another type."""
+    value: Any = claims.get(name)
+    if value is None:
+        value = claims
         for part in name.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-    listed = [found] if isinstance(found, str) else found
-    if not isinstance(listed, list) or len(listed) > _MAX_GROUPS:
+            value = value.get(part) if isinstance(value, Mapping) else None
+    groups = [value] if isinstance(value, str) else value
+    if not isinstance(groups, list) or len(groups) > _MAX_GROUPS:
         return frozenset()
-    return frozenset(each for each in listed if isinstance(each, str))
+    return frozenset(each for each in groups if isinstance(each, str))

@@ -1,4 +1,4 @@
-"""Asks an OpenID Connect issuer for its configuration and keys, and verifies its tokens."""
+"""Reads the configuration and keys of an OpenID Connect issuer, and verifies its tokens."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ _MIN_INTERVAL = 10.0  # seconds between two tries
 
 
 class IssuerClient:
-    """Tokens have to be for one of `audience`. Several threads use it; its methods block."""
+    """Verifies tokens that are for one of `audience`. Several threads use it; its methods block."""
 
     def __init__(self, issuer: OperatorIssuer, audience: tuple[str, ...]) -> None:
         assert audience, "a token that is for anybody proves nothing"
@@ -31,8 +31,10 @@ class IssuerClient:
         self._failure = ""
 
     def provider(self) -> Provider:
-        """The configuration, at most an hour old unless it cannot be read again. Raises
-        AuthBackendUnavailable."""
+        """The configuration, at most an hour old unless it cannot be read again.
+
+        Raises AuthBackendUnavailable if it was never read.
+        """
         return self._current()[0]
 
     def key_count(self) -> int:
@@ -40,7 +42,7 @@ class IssuerClient:
         return self._current()[1].key_count()
 
     def claims(self, token: str) -> Mapping[str, Any]:
-        """The claims of a good token. Raises BadCredentials, AuthBackendUnavailable."""
+        """The claims of a valid token. Raises BadCredentials, AuthBackendUnavailable."""
         return self._current()[1].claims(token)
 
     def _current(self) -> tuple[Provider, JwtVerifier]:

@@ -38,7 +38,7 @@ class JwtVerifier:
         return claimed_name(self.claims(token), self._settings.user_claim)
 
     def claims(self, token: str) -> Mapping[str, Any]:
-        """The claims of a good token. Raises BadCredentials, AuthBackendUnavailable."""
+        """The claims of a valid token. Raises BadCredentials, AuthBackendUnavailable."""
         header = read_token_header(self._settings, token)
         keys = self._current_keys(_AGE)
         if not usable_keys(keys, header):
@@ -46,11 +46,11 @@ class JwtVerifier:
         return claims_of(self._settings, token, keys)
 
     def key_count(self) -> int:
-        """The number of keys, which are read if they are old. Raises AuthBackendUnavailable."""
+        """The number of keys, read again if they are old. Raises AuthBackendUnavailable."""
         return len(self._current_keys(_AGE))
 
     def _current_keys(self, age: float) -> tuple[Key, ...]:
-        """Keys that are at most `age` seconds old, or older ones if reading was tried just now.
+        """Keys that are at most `age` seconds old, or older ones if reading them failed just now.
 
         Raises AuthBackendUnavailable.
         """
@@ -66,7 +66,7 @@ class JwtVerifier:
                     raise AuthBackendUnavailable(reason) from None
                 self._read_at = now
             if self._read_at is None or now - self._read_at >= 2 * _AGE:
-                raise AuthBackendUnavailable(f"{self._settings.jwks}: not read lately")
+                raise AuthBackendUnavailable(f"{self._settings.jwks}: the keys are too old")
             return self._keys
 
     def _text(self) -> str:

@@ -80,10 +80,10 @@ def test_without_a_log_in_nothing_is_answered(site: Site) -> None:
 
 
 def test_work_in_another_users_name_goes_by_a_delegation_token(site: Site) -> None:
-    """Tokens have no encryption here, so a metastore that insists on it refuses by name."""
+    """Tokens have no encryption here, so a metastore that requires it refuses by name."""
     with site.client(site.by_keytab(), "ann") as client:
         if site.protection == "privacy":
-            with pytest.raises(MetastoreDown, match=r"insists on 'auth-conf'"):
+            with pytest.raises(MetastoreDown, match=r"requires 'auth-conf'"):
                 client.get_all_databases()
             return
         assert "default" in client.get_all_databases()

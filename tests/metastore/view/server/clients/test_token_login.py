@@ -110,7 +110,7 @@ def test_a_token_that_is_not_good_is_refused(
 ) -> None:
     def refused(where: Endpoint, text: str) -> None:
         own = by_token(tmp_path, text)
-        why = "refused it: Authentication failed"
+        why = "refused the log-in: Authentication failed"
         with (
             HmsClient((where,), 20.0, login=own) as client,
             pytest.raises(MetastoreDown, match=why),
