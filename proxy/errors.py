@@ -105,7 +105,7 @@ class EndpointNotAllowed(CausewayError):
 
 
 class ChecksBypassed(CausewayError):
-    """A setting would let Spark read tables that Causeway does not check."""
+    """A setting would let Spark read or analyse tables in a way that Causeway cannot check."""
 
     code = "CW212"
     sqlstate = "42000"

@@ -1,5 +1,5 @@
-"""What Causeway sends to a company's own tracing and lineage: OpenTelemetry and OpenLineage.
+"""Sends traces to OpenTelemetry and lineage to OpenLineage, for statements, copies and instances.
 
-`traces` and `lineage` describe what ended and send it by the libraries of the extra `telemetry`.
-Both are called by threads that no statement waits for.
+`traces` and `lineage` describe work that ended and send it with the libraries of the extra
+`telemetry`. Both run in threads for which no statement waits.
 """

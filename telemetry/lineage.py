@@ -1,4 +1,4 @@
-"""Events of OpenLineage: what each run read and wrote, sent by OpenLineage's own client."""
+"""Events of OpenLineage: the data that each run read and wrote, sent by OpenLineage's client."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ set_producer(_PRODUCER)  # of facets
 
 
 class RunOutcome(Enum):
-    """How a run ended: OpenLineage's types of events."""
+    """The outcome of a run, with OpenLineage's names."""
 
     COMPLETE = "COMPLETE"
     FAIL = "FAIL"
@@ -49,8 +49,7 @@ class RunOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DatasetLocation:
-    """The data of `table` at a URI, or at a path: one of its copies, or a directory if `table` is
-    empty."""
+    """A directory, by its URI or path; if it has a copy of a table's data, `table` names that."""
 
     uri: str
     table: str = ""
@@ -60,10 +59,11 @@ class DatasetLocation:
 class LineageRun:
     """A run that ended.
 
-    `id` are 32 hexadecimal digits, `job` names what runs again and again, `kind` is OpenLineage's
-    job type, such as QUERY. `began` and `ended` are Unix times. `inputs` and `outputs` are tables,
-    `database.table`, or locations. `sql` and `error` may be empty. `parent` is the id and the job
-    of the run that made this one, `nominal` the Unix time that it is about.
+    `id` has 32 hexadecimal digits. `job` is the name that all runs of the same work share, and
+    `kind` is OpenLineage's job type, such as QUERY. `began` and `ended` are Unix times. `inputs`
+    and `outputs` are tables (`database.table`) or locations. `sql` and `error` may be empty.
+    `parent` is the id and the job of the run that started this one. `nominal` is the time of the
+    calendar for which it ran, a Unix time.
     """
 
     id: str
@@ -99,75 +99,75 @@ class LineageSender:
         self._tables = f"hive://{metastore}"
 
     def send(self, runs: Sequence[LineageRun]) -> int:
-        """The number of runs that the server has not taken: from the first failure on, all."""
+        """Sends the runs in order until one fails; returns the number that were not sent."""
         for done, run in enumerate(runs):
             try:
                 for event in events_of(run, self._namespace, self._tables):
                     self._client.emit(event)
-            except Exception:  # the client documents none
+            except Exception:  # the client's documentation names no errors
                 return len(runs) - done
         return 0
 
 
 def events_of(run: LineageRun, namespace: str, tables: str) -> list[RunEvent]:
-    """The run's start and its end, both with all that is known."""
-    of_job: dict[str, JobFacet] = {
+    """The events of the run's start and end, with the same facets; an error is only in the end."""
+    job_facets: dict[str, JobFacet] = {
         "jobType": job_type_job.JobTypeJobFacet("BATCH", _INTEGRATION, run.kind)
     }
     if run.sql:
-        of_job["sql"] = sql_job.SQLJobFacet(run.sql)
-    job = Job(namespace, run.job, of_job)
+        job_facets["sql"] = sql_job.SQLJobFacet(run.sql)
+    job = Job(namespace, run.job, job_facets)
     tags = [
         tags_run.TagsRunFacetFields(name, value, _INTEGRATION)
         for name, value in run.tags.items()
         if value
     ]
-    started: dict[str, RunFacet] = {"tags": tags_run.TagsRunFacet(tags)}
+    start_facets: dict[str, RunFacet] = {"tags": tags_run.TagsRunFacet(tags)}
     if run.nominal is not None:
-        started["nominalTime"] = nominal_time_run.NominalTimeRunFacet(utc(run.nominal))
+        start_facets["nominalTime"] = nominal_time_run.NominalTimeRunFacet(utc(run.nominal))
     if run.parent is not None:
-        parent, job_of_parent = run.parent
-        started["parent"] = parent_run.ParentRunFacet(
-            parent_run.Run(str(UUID(parent))), parent_run.Job(namespace, job_of_parent)
+        parent, parent_job = run.parent
+        start_facets["parent"] = parent_run.ParentRunFacet(
+            parent_run.Run(str(UUID(parent))), parent_run.Job(namespace, parent_job)
         )
-    ended = dict(started)
+    end_facets = dict(start_facets)
     if run.error:
-        ended["errorMessage"] = error_message_run.ErrorMessageRunFacet(run.error, run.language)
+        end_facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(run.error, run.language)
     inputs, outputs = (
-        [(*_name(each, tables), _links(each, tables)) for each in data]
-        for data in (run.inputs, run.outputs)
+        [(*_name(dataset, tables), _links(dataset, tables)) for dataset in datasets]
+        for datasets in (run.inputs, run.outputs)
     )
     id = str(UUID(run.id))
     return [
         RunEvent(
             eventTime=utc(when),
             producer=_PRODUCER,
-            run=Run(id, known),
+            run=Run(id, facets),
             job=job,
             eventType=state,
-            inputs=[InputDataset(host, name, facets=links) for host, name, links in inputs],
-            outputs=[OutputDataset(host, name, facets=links) for host, name, links in outputs],
+            inputs=[InputDataset(space, name, facets=links) for space, name, links in inputs],
+            outputs=[OutputDataset(space, name, facets=links) for space, name, links in outputs],
         )
-        for when, state, known in (
-            (run.began, RunState.START, started),
-            (run.ended, RunState(run.outcome.value), ended),
+        for when, state, facets in (
+            (run.began, RunState.START, start_facets),
+            (run.ended, RunState(run.outcome.value), end_facets),
         )
     ]
 
 
-def _name(data: str | DatasetLocation, tables: str) -> tuple[str, str]:
-    """The namespace and the name of a dataset, as OpenLineage names them: a directory is in the
-    namespace of its file system."""
-    if isinstance(data, str):
-        return tables, data
-    parts = urlsplit(data.uri)
+def _name(dataset: str | DatasetLocation, tables: str) -> tuple[str, str]:
+    """OpenLineage's namespace and name of a dataset. `tables` is the namespace of tables; that of a
+    directory is its file system."""
+    if isinstance(dataset, str):
+        return tables, dataset
+    parts = urlsplit(dataset.uri)
     host = f"{parts.scheme}://{parts.netloc}" if parts.netloc else parts.scheme or "file"
     return host, parts.path.rstrip("/") or "/"
 
 
-def _links(data: str | DatasetLocation, tables: str) -> dict[str, DatasetFacet]:
-    """The table that a directory has the data of."""
-    if isinstance(data, str) or not data.table:
+def _links(dataset: str | DatasetLocation, tables: str) -> dict[str, DatasetFacet]:
+    """The facet that links a directory to the table of which it has a copy."""
+    if isinstance(dataset, str) or not dataset.table:
         return {}
-    table = symlinks_dataset.Identifier(tables, data.table, "TABLE")
+    table = symlinks_dataset.Identifier(tables, dataset.table, "TABLE")
     return {"symlinks": symlinks_dataset.SymlinksDatasetFacet([table])}

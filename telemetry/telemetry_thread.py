@@ -1,7 +1,7 @@
-"""Sends what ended to OpenTelemetry and OpenLineage, from a thread of its own.
+"""Sends work that ended to OpenTelemetry and OpenLineage, from a thread of its own.
 
-What comes faster than it can be sent, and what a server does not take, is dropped and counted:
-nothing is repeated for long, and no work waits.
+Entries that come faster than they can be sent, and entries that a server does not accept, are
+dropped and counted: retries are short, and no work waits.
 """
 
 import logging
@@ -19,8 +19,9 @@ E = TypeVar("E", bound=Entry)
 
 
 class TelemetryThread(BatchThread[E]):
-    """`trace_of` and `run_of` describe an entry; the thread calls them. A run of None is not sent.
-    `metastore` is the `HOST:PORT` that names the tables, `host` this machine's name.
+    """Sends the trace and the run of each entry, which `trace_of` and `run_of` make in the thread;
+    None is not sent. `metastore` is the `HOST:PORT` in the namespace of tables, `host` this
+    machine's name.
 
     Raises OSError and UnicodeDecodeError for the token's file.
     """
@@ -46,7 +47,7 @@ class TelemetryThread(BatchThread[E]):
         self._failing = False
 
     def write_batch(self, entries: list[E]) -> int:
-        """Sends the entries; returns how many of them were not taken."""
+        """Sends the entries; returns the number of those that a server did not accept."""
         lost = 0
         if self._traces and not self._traces.send([self._trace_of(each) for each in entries]):
             lost = len(entries)

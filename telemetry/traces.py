@@ -1,7 +1,7 @@
-"""Spans of what ended, for OpenTelemetry, sent by OTLP over HTTP.
+"""Spans of work that ended, sent to OpenTelemetry by OTLP over HTTP.
 
-The id of the trace is the id of the statement, of the lifecycle's instance, or of a copy that was
-made for neither: the audit log, the history and the descriptions of Spark's jobs have the same 32
+The id of a trace is the id of the statement or of the lifecycle's instance, or of a copy that was
+made for neither. The audit log, the history and the descriptions of Spark's jobs have the same 32
 hexadecimal digits.
 """
 
@@ -23,10 +23,11 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What ended: a span `name` with one child for each of `phases`, which follow each other.
+    """Work that ended: a span `name` with a child for each of `phases`, which follow one another.
 
-    `id` are 32 hexadecimal digits, `began` is Unix time, durations are seconds. `error` is empty
-    if it succeeded. With a `part` the span is a child of the span without one of the same id.
+    `id` has 32 hexadecimal digits, `began` is a Unix time, durations are in seconds. `error` is
+    empty after a success. If `part` is set, the span is itself a child: its parent is the span of
+    the same id with an empty `part`.
     """
 
     id: str
@@ -40,8 +41,8 @@ class Trace:
 
 
 class TraceSender:
-    """Sends traces to `url`, the full URL of a collector (`http://host:4318/v1/traces`). Headers
-    come from OTEL_EXPORTER_OTLP_HEADERS, as in every program with OpenTelemetry."""
+    """Sends traces to `url`, the full URL of a collector (`http://host:4318/v1/traces`). The
+    environment variable OTEL_EXPORTER_OTLP_HEADERS sets headers, as OpenTelemetry defines it."""
 
     def __init__(self, url: str, host: str) -> None:
         self._exporter = OTLPSpanExporter(endpoint=url, timeout=_TIMEOUT)
@@ -50,13 +51,13 @@ class TraceSender:
         )
 
     def send(self, traces: Sequence[Trace]) -> bool:
-        """Whether the collector has taken them."""
+        """Sends the traces; returns whether the collector accepted them."""
         spans = [span for trace in traces for span in spans_of(trace, self._resource)]
         return not spans or self._exporter.export(spans) is SpanExportResult.SUCCESS
 
 
 def spans_of(trace: Trace, resource: Resource) -> list[ReadableSpan]:
-    """The span of all, then those of its phases."""
+    """The span of the whole work, then the spans of its phases."""
     context = _context(trace.id, trace.part)
     status = Status(StatusCode.ERROR, trace.error) if trace.error else Status(StatusCode.UNSET)
     spans = [

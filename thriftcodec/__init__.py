@@ -1,10 +1,10 @@
-"""Thrift's strict binary protocol, once, for both endpoints: HiveServer2's and the metastore's.
+"""Thrift's strict binary protocol, for both endpoints: HiveServer2's and the metastore's.
 
-`values` has the wire types and the tree that a value becomes: a tree keeps every field that it was
-read with, known to us or not, so that an object which is read, changed and written is the same
-elsewhere. `reader` and `writer` turn bytes to trees and back; `skip` finds where a value ends
-without reading it; `message_end` finds where a message ends whose bytes come in pieces.
+A value is decoded into a tree, whose types are in `values`. A tree keeps all fields, including
+unknown ones, so that an object that is read, changed and written loses nothing. `reader` decodes
+bytes, `writer` encodes trees, `skip` finds the end of a value without decoding it, and
+`message_end` finds the end of a message that arrives in pieces.
 
-Nothing is allocated because of a length or count that a peer names: both are compared with
-the bytes that are there. Depth is bounded by MAX_DEPTH.
+No memory is allocated for a length or count before it is compared with the bytes that have
+arrived. MAX_DEPTH limits the depth of a tree.
 """

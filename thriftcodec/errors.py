@@ -1,4 +1,4 @@
-"""What can be wrong with bytes that should be Thrift's binary protocol."""
+"""The errors of decoding Thrift's binary protocol."""
 
 
 class MalformedMessage(ValueError):
@@ -6,7 +6,7 @@ class MalformedMessage(ValueError):
 
 
 class Incomplete(MalformedMessage):
-    """The value goes on beyond the bytes that are there."""
+    """The bytes end before the value does."""
 
     def __init__(self) -> None:
         super().__init__("A message ends too early.")

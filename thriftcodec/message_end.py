@@ -1,4 +1,4 @@
-"""Where a message ends whose bytes come in pieces."""
+"""Finds the end of a message that arrives in pieces."""
 
 from dataclasses import dataclass
 
@@ -17,30 +17,33 @@ from thriftcodec.values import LIST, MAP, MAX_DEPTH, SET, STOP, STRING, STRUCT
 
 @dataclass(slots=True)
 class _Container:
-    """What remains of an open list, set or map: element types in turn, and how many."""
+    """An unfinished list, set or map: the number of values that remain, and their wire types, which
+    are keys and values by turns in a map."""
 
     kinds: tuple[int, ...]
     remaining: int
 
 
 class MessageEnd:
-    """Takes the bytes of one message piece by piece and finds where the message ends.
+    """Receives the bytes of one message piece by piece and finds the message's end.
 
-    Only headers are looked at, each byte of them once, or twice in the first piece. Of the pieces
-    only the beginning of a header is kept, so a long text costs nothing.
+    Only headers are read, each once, or twice in the first piece. Of the pieces only the beginning
+    of an incomplete header is kept, so a long text needs neither time nor memory.
     """
 
     __slots__ = ("_at", "_open", "_rest", "_skip", "_started")
 
     def __init__(self) -> None:
         self._started = False
-        self._open: list[_Container | None] = []  # None is a struct
-        self._skip = 0  # bytes of a value that are still to come
-        self._rest = b""  # the beginning of a header
-        self._at = 0  # where the next header begins in the bytes at hand
+        self._open: list[
+            _Container | None
+        ] = []  # unfinished values, outermost first; None: a struct
+        self._skip = 0  # bytes of a value that have not arrived
+        self._rest = b""  # the beginning of an incomplete header
+        self._at = 0  # the position of the next header in the current bytes
 
     def feed(self, piece: bytes | bytearray) -> int | None:
-        """How many bytes of `piece` belong to the message if it ends in this piece, else None.
+        """The number of bytes of `piece` that belong to the message if it ends there, else None.
 
         Raises MalformedMessage.
         """
@@ -61,7 +64,7 @@ class MessageEnd:
         return None if self._open or self._skip else self._at - kept
 
     def _start(self, data: bytes | bytearray) -> bool:
-        """Reads the message's header. Whether the message ends in these bytes."""
+        """Reads the message's header; returns whether the message ends in these bytes."""
         *_, self._at = read_message_header(data)
         self._started = True
         try:
@@ -72,7 +75,7 @@ class MessageEnd:
         return True
 
     def _step(self, data: bytes | bytearray) -> None:
-        """One field or element. Raises Incomplete with `_at` where its header begins."""
+        """Reads one field or element. If it raises Incomplete, `_at` is where its header begins."""
         top = self._open[-1]
         if top is None:
             kind, _, at = read_field_header(data, self._at)
@@ -88,7 +91,7 @@ class MessageEnd:
             self._open.pop()
 
     def _enter(self, data: bytes | bytearray, kind: int, at: int) -> None:
-        """Moves behind a plain value, which may end in a later piece; opens any other."""
+        """Skips a plain value, which may end in a later piece, or opens a struct or container."""
         if kind == STRING:
             self._at = string_end(data, at)
         elif kind in FIXED_SIZE:
@@ -107,7 +110,7 @@ class MessageEnd:
                 self._open.append(_Container((element,), count))
         elif kind == MAP:
             keys, values, count, self._at = read_map_header(data, at)
-            # Counted down: a key's turn is when what remains is even.
+            # `remaining` counts down from an even number, so the next value is a key if it is even.
             self._open.append(_Container((keys, values), 2 * count))
         else:
             raise MalformedMessage(f"Unknown wire type {kind}.")

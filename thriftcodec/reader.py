@@ -1,4 +1,4 @@
-"""From bytes to trees."""
+"""Decodes bytes into trees of values."""
 
 import struct
 from enum import Enum
@@ -37,17 +37,17 @@ _NUMBERS = {
     I32: _I32,
     I64: struct.Struct(">q"),
 }
-# A field's id, and its value or its length.
+# A field's id with its number; below, with the length of its text.
 _NUMBER_FIELDS = {
     kind: struct.Struct(f">h{number.format[1:]}") for kind, number in _NUMBERS.items()
 }
 _TEXT_FIELD = struct.Struct(">hi")
-# The least number of bytes that one element takes: a count is checked before a list is made.
-_LEAST = {**FIXED_SIZE, STRING: 4, STRUCT: 1, MAP: 6, SET: 5, LIST: 5}
+# The smallest size of an element in bytes, to check a count before a list is made.
+_MIN_SIZE = {**FIXED_SIZE, STRING: 4, STRUCT: 1, MAP: 6, SET: 5, LIST: 5}
 
 
 class Texts(Enum):
-    """What texts become: their bytes, or a str that keeps bytes which are not UTF-8."""
+    """The type of decoded texts: bytes, or str with lone surrogates for bytes that are no UTF-8."""
 
     BYTES = "bytes"
     STR = "str"
@@ -56,9 +56,9 @@ class Texts(Enum):
 def decode_message(
     data: bytes | bytearray, most: int = UNLIMITED, texts: Texts = Texts.BYTES
 ) -> Message:
-    """The message that `data` is, with at most `most` values (fields and elements).
+    """The message in `data`, with at most `most` values (fields and elements).
 
-    Raises MalformedMessage, also for bytes after the message's end.
+    Raises MalformedMessage, also if bytes follow the message.
     """
     kind, name, seqid, at = read_message_header(data)
     reader = _Reader(memoryview(data) if isinstance(data, bytearray) else data, texts, most)
@@ -69,7 +69,7 @@ def decode_message(
 
 
 def read_struct(data: bytes | bytearray, at: int) -> tuple[Struct, int]:
-    """The struct at `at`, with texts as str, and where it ends.
+    """The struct at the position `at`, with texts as str, and the position of its end.
 
     Raises Incomplete, MalformedMessage.
     """
@@ -77,7 +77,7 @@ def read_struct(data: bytes | bytearray, at: int) -> tuple[Struct, int]:
 
 
 def read_value(data: bytes | bytearray, at: int, kind: int) -> tuple[Value, int]:
-    """The value of wire type `kind` at `at`, with texts as str, and where it ends.
+    """The value of wire type `kind` at the position `at`, with texts as str, and its end.
 
     Raises Incomplete, MalformedMessage.
     """
@@ -114,8 +114,8 @@ class _Reader:
         raise MalformedMessage(f"Unknown wire type {kind}.")
 
     def struct(self, at: int, depth: int) -> tuple[Struct, int]:
-        """Reads texts and numbers itself, for speed. A value that runs past the end has no stop
-        byte after it."""
+        """Reads texts and numbers without a call for each, for speed. It does not check their ends:
+        after a text that exceeds the buffer there is no stop byte, which raises Incomplete."""
         if depth > MAX_DEPTH:
             raise MalformedMessage("A message is nested too deeply.")
         data, as_str = self._data, self._as_str
@@ -194,14 +194,11 @@ class _Reader:
     def _check_count(self, at: int, count: int, *kinds: int) -> None:
         if not count:
             return  # an empty container may name any types
-        sizes = [_LEAST[kind] for kind in kinds if kind in _LEAST]
+        sizes = [_MIN_SIZE[kind] for kind in kinds if kind in _MIN_SIZE]
         if len(sizes) < len(kinds):
             raise MalformedMessage("Unknown wire type in a container.")
         if count * sum(sizes) > len(self._data) - at:
             raise Incomplete
-        self._take(count)
-
-    def _take(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
             raise MalformedMessage("A message of too many values.")

@@ -1,4 +1,4 @@
-"""Headers, and where a value ends that is not read."""
+"""Reads headers, and finds the end of a value without decoding it."""
 
 import struct
 
@@ -20,9 +20,9 @@ from thriftcodec.values import (
     VERSION_1,
 )
 
-FIXED_SIZE = {BOOL: 1, BYTE: 1, DOUBLE: 8, I16: 2, I32: 4, I64: 8}
+FIXED_SIZE = {BOOL: 1, BYTE: 1, DOUBLE: 8, I16: 2, I32: 4, I64: 8}  # bytes
 MAX_NAME = 1024  # bytes of a method's name
-_HEAD = struct.Struct(">Ii")  # version and kind, the length of the name
+_HEAD = struct.Struct(">Ii")  # version with message type, length of the method's name
 _FIELD = struct.Struct(">bh")
 _LIST = struct.Struct(">bi")
 _MAP = struct.Struct(">bbi")
@@ -30,7 +30,7 @@ _I32 = struct.Struct(">i")
 
 
 def read_message_header(data: bytes | bytearray, at: int = 0) -> tuple[int, str, int, int]:
-    """Message type, method, sequence number and where the argument or result struct begins.
+    """Message type, method, sequence number, and the position of the argument or result struct.
 
     Raises Incomplete, MalformedMessage.
     """
@@ -79,7 +79,7 @@ def read_map_header(data: bytes | bytearray | memoryview, at: int) -> tuple[int,
 
 
 def string_end(data: bytes | bytearray, at: int) -> int:
-    """Where the text at `at` ends, which may be beyond `data`."""
+    """The end of the text at the position `at`, which may be beyond `data`."""
     if at + 4 > len(data):
         raise Incomplete
     length: int = _I32.unpack_from(data, at)[0]
@@ -89,7 +89,10 @@ def string_end(data: bytes | bytearray, at: int) -> int:
 
 
 def skip_value(data: bytes | bytearray, at: int, kind: int, depth: int = 0) -> int:
-    """Where the value of wire type `kind` at `at` ends. Raises Incomplete, MalformedMessage."""
+    """The end of the value of wire type `kind` at the position `at`.
+
+    Raises Incomplete, MalformedMessage.
+    """
     if kind == STRING:
         return _within(data, string_end(data, at))
     size = FIXED_SIZE.get(kind)

@@ -1,8 +1,8 @@
-"""Wire types, and the trees that values become.
+"""Wire types, and the Python types of decoded values.
 
 A value is an int (bool, byte, i16, i32, i64), a float, a text, a `Struct`, an `Items` (list or set)
-or a `Pairs` (map). A text is `bytes`, or a `str` in which bytes that are not UTF-8 are lone
-surrogates, so that they are written as they were. `reader.Texts` chooses.
+or a `Pairs` (map). A text is `bytes`, or a `str` with lone surrogates for bytes that are not UTF-8,
+so that they are written unchanged; `reader.Texts` chooses between the two.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ CALL, REPLY, EXCEPTION = 1, 2, 3
 # Types of a TApplicationException.
 UNKNOWN_METHOD_CODE, INTERNAL_ERROR_CODE, PROTOCOL_ERROR_CODE = 1, 6, 7
 VERSION_1 = 0x80010000
-MAX_DEPTH = 64
+MAX_DEPTH = 64  # of structs and containers in each other
 
 Value = (
     Any  # int | float | str | bytes | Struct | Items | Pairs | Encoded, which mypy cannot narrow
@@ -23,7 +23,7 @@ Value = (
 
 
 class Struct:
-    """A struct: `fields[id] = (type, value)` in the order of the wire."""
+    """A struct: `fields[id] = (wire type, value)`, in the order of the bytes."""
 
     __slots__ = ("fields",)
 
@@ -39,7 +39,7 @@ class Struct:
         self.fields[field] = (kind, value)
 
     def replaced(self, field: int, kind: int, value: Value) -> "Struct":
-        """The same struct with another value of one field."""
+        """A copy with another value of one field."""
         return Struct({**self.fields, field: (kind, value)})
 
     def __contains__(self, field: int) -> bool:
@@ -77,7 +77,7 @@ class Pairs(dict[Any, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A struct, list, set or map as its bytes. It can only be written."""
+    """A struct, list, set or map that is encoded already. It can be written, and never is read."""
 
     data: bytes
 

@@ -1,4 +1,4 @@
-"""From trees to bytes."""
+"""Encodes trees of values."""
 
 import struct
 from typing import cast
@@ -23,7 +23,7 @@ from thriftcodec.values import (
     Value,
 )
 
-_HEAD = struct.Struct(">Ii")  # version and kind, the length of the name
+_HEAD = struct.Struct(">Ii")  # version with message type, length of the method's name
 _FIELD = struct.Struct(">bh")
 _LIST = struct.Struct(">bi")
 _MAP = struct.Struct(">bbi")
