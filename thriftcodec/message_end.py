@@ -35,9 +35,8 @@ class MessageEnd:
 
     def __init__(self) -> None:
         self._started = False
-        self._open: list[
-            _Container | None
-        ] = []  # unfinished values, outermost first; None: a struct
+        # Unfinished values, the outermost first; None is a struct.
+        self._open: list[_Container | None] = []
         self._skip = 0  # bytes of a value that have not arrived
         self._rest = b""  # the beginning of an incomplete header
         self._at = 0  # the position of the next header in the current bytes

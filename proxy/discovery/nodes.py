@@ -18,7 +18,7 @@ _HTTP_SUFFIX = "-http"  # of the namespace for HTTP, where both transports are s
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`prefix` is the node's name in its namespace, without the sequence number."""
+    """A node in ZooKeeper. `prefix` is its name in the namespace without the sequence number."""
 
     namespace: str
     prefix: str
@@ -28,53 +28,55 @@ class Node:
 def nodes(
     settings: Settings, binary: Endpoint | None, http: Endpoint | None, own_host: str
 ) -> list[Node]:
-    """A node for each transport that is served. Where both are, HTTP has a namespace of its own.
-    `own_host` is this machine's name, for listeners on every address."""
+    """A node for each transport that is served. If both are, HTTP has a namespace of its own.
+
+    `own_host` is the name of this machine, for listeners on all addresses.
+    """
     zookeeper = settings.operating.zookeeper
     assert zookeeper is not None, "called only with service discovery on"
     published, namespace = zookeeper.published, zookeeper.namespace
-    found = []
+    entries = []
     if binary is not None:
-        at = published or _reachable(binary, own_host)
+        address = published or _reachable(binary, own_host)
         qop = settings.identity.qop.value
-        port = {"hive.server2.thrift.port": str(at.port), "hive.server2.thrift.sasl.qop": qop}
-        found.append(_node(settings, namespace, at, "binary", port))
+        pairs = {"hive.server2.thrift.port": str(address.port), "hive.server2.thrift.sasl.qop": qop}
+        entries.append(_node(settings, namespace, address, "binary", pairs))
     if http is not None:
-        at = _reachable(http, own_host)
+        address = _reachable(http, own_host)
         if published is not None:
-            at = published if binary is None else Endpoint(published.host, at.port)
+            address = published if binary is None else Endpoint(published.host, address.port)
         if binary is not None:
             namespace += _HTTP_SUFFIX
         path = settings.transports.path
         pairs = {
-            "hive.server2.thrift.http.port": str(at.port),
+            "hive.server2.thrift.http.port": str(address.port),
             "hive.server2.thrift.http.path": path,
         }
-        found.append(_node(settings, namespace, at, "http", pairs))
-    return found
+        entries.append(_node(settings, namespace, address, "http", pairs))
+    return entries
 
 
 def _node(
-    settings: Settings, namespace: str, at: Endpoint, transport: str, more: dict[str, str]
+    settings: Settings, namespace: str, address: Endpoint, transport: str, more: dict[str, str]
 ) -> Node:
     methods, kerberos = settings.identity.methods, settings.identity.kerberos
     pairs = {
-        "hive.server2.instance.uri": str(at),
+        "hive.server2.instance.uri": str(address),
         "hive.server2.authentication": _authentication(methods),
         "hive.server2.transport.mode": transport,
-        "hive.server2.thrift.bind.host": at.host,
+        "hive.server2.thrift.bind.host": address.host,
         "hive.server2.use.SSL": str(settings.transports.tls is not None).lower(),
         **more,
     }
     if kerberos is not None and pairs["hive.server2.authentication"] == "KERBEROS":
         pairs["hive.server2.authentication.kerberos.principal"] = kerberos.principal
     data = ";".join(f"{key}={value}" for key, value in pairs.items())
-    return Node(namespace, f"serverUri={at};version={_VERSION};sequence=", data.encode())
+    return Node(namespace, f"serverUri={address};version={_VERSION};sequence=", data.encode())
 
 
 def _authentication(methods: frozenset[Auth]) -> str:
-    """The method that the node names: passwords where they are offered, for every client can use
-    them."""
+    """The one method that the node can name: passwords if they are accepted, since every client
+    supports them."""
     for method in (Auth.NOSASL, Auth.NONE, Auth.LDAP, Auth.FILE, Auth.CUSTOM):
         if method in methods:
             named = method in (Auth.NOSASL, Auth.NONE, Auth.LDAP)
@@ -83,5 +85,5 @@ def _authentication(methods: frozenset[Auth]) -> str:
 
 
 def _reachable(listener: Endpoint, own_host: str) -> Endpoint:
-    anywhere = listener.host in ("0.0.0.0", "::", "")
-    return Endpoint(own_host, listener.port) if anywhere else listener
+    on_all_addresses = listener.host in ("0.0.0.0", "::", "")
+    return Endpoint(own_host, listener.port) if on_all_addresses else listener

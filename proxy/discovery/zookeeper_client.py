@@ -1,8 +1,8 @@
 """Keeps the server's nodes in ZooKeeper while it serves.
 
-The nodes are ephemeral: ZooKeeper removes them when the server's session ends, however the server
-ends. When the session expires, a new session and new nodes replace it. While ZooKeeper is down,
-clients that know the server's address are served as before.
+The nodes are ephemeral: ZooKeeper removes them when the server's session ends, even if the server
+was killed. When the session expires, a new session with new nodes replaces it. While ZooKeeper is
+down, clients that connect to the server's address are served as before.
 """
 
 import logging
@@ -19,9 +19,9 @@ from conf.settings.operating import ZooKeeper
 from proxy.discovery.nodes import Node
 
 _log = logging.getLogger(__name__)
-_AGAIN = 10.0  # seconds at most between attempts to connect
-_LOOK = 5.0  # seconds between checks that the nodes exist
-_STOP = 5.0  # seconds for the thread to end
+_MAX_RETRY_DELAY = 10.0  # seconds between attempts to connect, at most
+_CHECK_INTERVAL = 5.0  # seconds between checks that the nodes exist
+_STOP_TIME = 5.0  # seconds for the thread to end
 
 
 def registered(zookeeper: ZooKeeper, timeout: float) -> list[str] | None:
@@ -46,10 +46,10 @@ class Registration:
 
     def __init__(self, zookeeper: ZooKeeper, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
-        self._made: list[str] = []
-        self._over = threading.Event()
+        self._paths: list[str] = []  # of the nodes that were created
+        self._stopping = threading.Event()
         self._changed = threading.Event()
-        forever = KazooRetry(max_tries=-1, max_delay=_AGAIN)
+        forever = KazooRetry(max_tries=-1, max_delay=_MAX_RETRY_DELAY)
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # this module logs what matters
         self._client = KazooClient(
             zookeeper.quorum, timeout=zookeeper.timeout, connection_retry=forever
@@ -63,46 +63,46 @@ class Registration:
         self._thread.start()
 
     def stop(self) -> None:
-        """Removes the nodes, so that no more clients are sent here."""
-        self._over.set()
+        """Removes the nodes, so that no more clients find this server."""
+        self._stopping.set()
         self._changed.set()
-        self._thread.join(_STOP)
+        self._thread.join(_STOP_TIME)
 
     def _on_state(self, state: str) -> None:
         if state == KazooState.LOST:
-            self._made = []
-            if not self._over.is_set():
+            self._paths = []
+            if not self._stopping.is_set():
                 _log.warning("the session with ZooKeeper expired; registering again")
         self._changed.set()
 
     def _keep(self) -> None:
-        quiet = False
-        while not self._over.is_set():
+        warned = False
+        while not self._stopping.is_set():
             with suppress(KazooException, KazooTimeoutError):
                 if self._client.connected and not self._nodes_exist():
                     self._register()
-            changed = self._changed.wait(_LOOK)
+            changed = self._changed.wait(_CHECK_INTERVAL)
             self._changed.clear()
-            if not (changed or quiet or self._client.connected):
-                quiet = True
+            if not (changed or warned or self._client.connected):
+                warned = True
                 _log.warning(
                     "ZooKeeper does not answer; clients do not find this server through it"
                 )
         with suppress(KazooException, KazooTimeoutError):
-            for path in self._made:
+            for path in self._paths:
                 with suppress(NoNodeError):
                     self._client.delete(path)
         self._client.stop()
         self._client.close()
 
     def _nodes_exist(self) -> bool:
-        return bool(self._made) and all(self._client.exists(path) for path in self._made)
+        return bool(self._paths) and all(self._client.exists(path) for path in self._paths)
 
     def _register(self) -> None:
-        self._made = []
+        self._paths = []
         for node in self._nodes:
             with suppress(NodeExistsError):
                 self._client.ensure_path(f"/{node.namespace}")
             path = f"/{node.namespace}/{node.prefix}"
-            self._made.append(self._client.create(path, node.data, ephemeral=True, sequence=True))
-        _log.info("registered in ZooKeeper: %s", ", ".join(self._made))
+            self._paths.append(self._client.create(path, node.data, ephemeral=True, sequence=True))
+        _log.info("registered in ZooKeeper: %s", ", ".join(self._paths))

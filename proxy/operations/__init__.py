@@ -1,1 +1,1 @@
-"""What operators learn: metrics, audit log, history, telemetry."""
+"""Metrics, the audit log, the history and telemetry of statements."""

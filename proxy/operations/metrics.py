@@ -1,9 +1,9 @@
 """The metrics for Prometheus.
 
-Each process counts in plain dictionaries: about 2 microseconds a statement, where the counters of
-prometheus_client take 12. The samples of a process are a JSON list, so that the supervisor can add
-up those of all workers (`merged`). A collector describes them to prometheus_client, which writes
-the text format.
+Each process counts in plain dictionaries, which takes about 2 microseconds a statement; the
+counters of prometheus_client would take 12. The samples of a process are a JSON list, so that the
+supervisor can merge those of all workers (`merged`). A collector passes them to prometheus_client,
+which writes the text format.
 """
 
 from bisect import bisect_left
@@ -22,9 +22,9 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 ERRORS = "causeway_errors_total"
 LAG = "causeway_copy_lag_seconds"
 QUEUE = "causeway_queue"
-COPIES = 500  # copies with a lag of their own in the metrics
+COPIES = 500  # the number of copies whose lag is in the metrics
 PHASE = "causeway_phase_seconds"
-_OF_HISTOGRAMS = ("_bucket", "_sum", "_count")
+_HISTOGRAM_SUFFIXES = ("_bucket", "_sum", "_count")
 
 Labels = tuple[str, ...]
 Sample = tuple[str, Labels, float]
@@ -32,8 +32,8 @@ Sample = tuple[str, Labels, float]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """`kind` is Prometheus's type. Gauges of several processes are added up if `summed`; otherwise
-    the largest counts."""
+    """A metric family. `kind` is Prometheus's type. The values of several processes are added up if
+    `summed`; otherwise the largest is taken."""
 
     kind: str
     help: str
@@ -114,13 +114,14 @@ class Metrics:
 
     def observe(self, phase: str, seconds: float) -> None:
         """Adds a duration to the histogram of phases."""
-        known = self._phases.get(phase)
-        if known is None:
-            known = self._phases[phase] = ([0] * (len(BUCKETS) + 1), [0.0])
-        known[0][bisect_left(BUCKETS, seconds)] += 1
-        known[1][0] += seconds
+        histogram = self._phases.get(phase)
+        if histogram is None:
+            histogram = self._phases[phase] = ([0] * (len(BUCKETS) + 1), [0.0])
+        histogram[0][bisect_left(BUCKETS, seconds)] += 1
+        histogram[1][0] += seconds
 
     def samples(self) -> list[Sample]:
+        """All counters, and the histogram with cumulative buckets."""
         samples = [(name, labels, value) for (name, labels), value in self._counts.items()]
         for phase, (buckets, (total,)) in self._phases.items():
             below = 0
@@ -134,15 +135,17 @@ class Metrics:
 def copy_lags(
     since: Mapping[tuple[TableRef, ClusterName], float | None], now: float
 ) -> list[Sample]:
-    """The lag of the copies that lack something since these times; None: of fresh ones. At most
-    `COPIES` of them, those with the largest lags."""
+    """The lags of these copies in seconds, of at most `COPIES` copies, the largest first.
+
+    `since` has the Unix time of the first write that a copy misses; None if the copy is fresh.
+    """
     lags = {key: 0.0 if when is None else max(now - when, 0.0) for key, when in since.items()}
     worst = nlargest(COPIES, lags, key=lags.__getitem__)
     return [(LAG, (str(table), str(cluster)), lags[table, cluster]) for table, cluster in worst]
 
 
 def merged(processes: Iterable[Iterable[Sample]]) -> list[Sample]:
-    """The samples of several processes as those of one."""
+    """The samples of several processes, merged into one list."""
     values: dict[tuple[str, Labels], float] = {}
     for samples in processes:
         for name, labels, value in samples:
@@ -161,8 +164,11 @@ def text(samples: Iterable[Sample]) -> str:
 
 
 class _Samples(Collector):
-    """Describes samples to prometheus_client. A family without labels and each error code are there
-    from the start, with 0: Prometheus sees no increase in a series that begins with 1."""
+    """Passes samples to prometheus_client.
+
+    Families without labels and all error codes are present from the start, with 0: Prometheus sees
+    no increase in a series whose first value is 1.
+    """
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._samples = list(samples)
@@ -170,9 +176,9 @@ class _Samples(Collector):
     def collect(self) -> Iterator[Metric]:
         metrics = {name: _metric(name, family) for name, family in FAMILIES.items()}
         for name, labels, value in self._samples:
-            of = name if name in FAMILIES else _family(name)
-            names = (*FAMILIES[of].labels, *(("le",) if name.endswith("_bucket") else ()))
-            metrics[of].add_sample(name, dict(zip(names, labels, strict=True)), value)
+            family = name if name in FAMILIES else _family(name)
+            names = (*FAMILIES[family].labels, *(("le",) if name.endswith("_bucket") else ()))
+            metrics[family].add_sample(name, dict(zip(names, labels, strict=True)), value)
         for name, metric in metrics.items():
             if not metric.samples and not FAMILIES[name].labels:
                 metric.add_sample(name, {}, 0)
@@ -188,5 +194,5 @@ def _metric(name: str, family: Family) -> Metric:
 
 
 def _family(name: str) -> str:
-    """The histogram that a sample belongs to."""
-    return next(name.removesuffix(end) for end in _OF_HISTOGRAMS if name.endswith(end))
+    """The name of the histogram that has the sample."""
+    return next(name.removesuffix(end) for end in _HISTOGRAM_SUFFIXES if name.endswith(end))

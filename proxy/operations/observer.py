@@ -1,4 +1,4 @@
-"""Passes what clients and operators did, and the outcome, to metrics, audit log and log."""
+"""Reports the actions of clients and operators to the metrics, audit log, history and log."""
 
 import logging
 from collections.abc import Mapping
@@ -34,9 +34,13 @@ _LOGIN_FAILURES = "causeway_authentication_failures_total"
 
 
 class Observer:
-    """A statement is counted when it ends, and the history gets it. Its line in the audit log is
-    written when its client cannot fetch any more, because only then the amount sent is known; a
-    failed one is written at once. The history then gets the amount, and telemetry the whole."""
+    """Receives the events of sessions, statements and log-ins.
+
+    A statement is counted, and queued for the history, when it ends. Its line in the audit log is
+    written, and its trace is sent, when its operation is closed, because only then the amounts
+    fetched are known; for a failed statement this happens at its end. When the operation is closed,
+    the history receives the amounts.
+    """
 
     def __init__(
         self,
@@ -51,46 +55,46 @@ class Observer:
         self.telemetry = telemetry
 
     def login(self, user: str, address: str, method: str, accepted: bool) -> None:
-        """A client logged in as `user`, or failed to: then `user` is the name that it sent."""
+        """Reports a log-in. If it failed, `user` is the name that the client sent."""
         if not accepted:
             self.metrics.count(_LOGIN_FAILURES)
         details = {"method": method, "accepted": accepted}
         self._event(AuditEvent(EventKind.LOGIN, user, user, address, details=details))
 
     def opened(self, session: UserSession) -> None:
-        """A session was opened. The log has the names of its settings, not their values."""
-        _log.info("session opened", extra=_of(session))
+        """Reports an opened session, with the names of its settings but not their values."""
+        _log.info("session opened", extra=_fields(session))
         names: list[object] = [*sorted(session.state.configuration)]
-        self._of_session(EventKind.SESSION_OPENED, session, {"settings": names})
+        self._session_event(EventKind.SESSION_OPENED, session, {"settings": names})
 
     def client_info(self, session: UserSession) -> None:
-        """A client named its application. The log has it, as HiveServer2's has."""
-        _log.info("client of the session: %s", session.application, extra=_of(session))
+        """Logs the name that a client gave its application, as HiveServer2 does."""
+        _log.info("client of the session: %s", session.application, extra=_fields(session))
 
     def refused(self, user: str, address: str, failure: Failure) -> None:
-        """No session was opened for `user`, who had authenticated."""
+        """Reports that no session was opened for the authenticated `user`."""
         details = {"error": failure.message}
         self._event(AuditEvent(EventKind.SESSION_REFUSED, user, user, address, details=details))
 
     def session_closed(self, session: UserSession) -> None:
-        """A session was closed, by its client, an operator or Causeway."""
-        _log.info("session closed", extra=_of(session))
-        self._of_session(EventKind.SESSION_CLOSED, session, {})
+        """Reports a session that its client, an operator or Causeway closed."""
+        _log.info("session closed", extra=_fields(session))
+        self._session_event(EventKind.SESSION_CLOSED, session, {})
 
     def metadata(
         self, session: UserSession, call: str, arguments: list[str], seconds: float
     ) -> None:
-        """A metadata call was answered, or failed."""
+        """Reports a metadata call that was answered or failed."""
         details = {"call": call, "arguments": arguments, "seconds": round(seconds, 6)}
-        self._of_session(EventKind.METADATA, session, details)
+        self._session_event(EventKind.METADATA, session, details)
 
     def administered(
         self, action: str, argument: str, caller: ApiCaller, refused: bool = False
     ) -> None:
-        """An operator made a request."""
+        """Reports an operator's request."""
         self._event(administration(action, argument, caller, refused))
 
-    def _of_session(
+    def _session_event(
         self, kind: EventKind, session: UserSession, details: Mapping[str, object]
     ) -> None:
         if self.audit is not None:
@@ -102,12 +106,12 @@ class Observer:
             self.audit.put(event)
 
     def ended(self, operation: Operation) -> None:
-        """The statement's task has ended."""
+        """Reports that the statement's task has ended. Later calls do nothing."""
         if not operation.record.over:
             self._ended(operation.record)
 
     def rejected(self, record: Record) -> None:
-        """A statement was rejected without an operation."""
+        """Reports a statement that was rejected before it had an operation."""
         record.closed = True
         self._ended(record)
 
@@ -126,7 +130,7 @@ class Observer:
         self._write(record)
 
     def closed(self, operation: Operation) -> None:
-        """The operation was closed, by its client or with its session."""
+        """Reports that the operation was closed, by its client or with its session."""
         record = operation.record
         if record.closed:
             return
@@ -136,7 +140,7 @@ class Observer:
             self.history.completed(record)
 
     def fetched(self, operation: Operation, seconds: float, length: int, rows: int | None) -> None:
-        """A reply with rows was sent to the client."""
+        """Reports a reply with rows: its duration, its bytes, and its rows if they are known."""
         operation.record.sent(length, rows, seconds)
         self.metrics.observe("fetch", seconds)
         self.metrics.count("causeway_sent_bytes_total", by=length)
@@ -147,9 +151,9 @@ class Observer:
         due = record.closed or record.state is not OperationState.FINISHED
         if record.over and due and not record.written:
             record.written = True
-            for each in (self.audit, self.telemetry):
-                if each is not None:
-                    each.put(record)
+            for receiver in (self.audit, self.telemetry):
+                if receiver is not None:
+                    receiver.put(record)
 
 
 def administration(action: str, argument: str, caller: ApiCaller, refused: bool) -> AuditEvent:
@@ -161,15 +165,15 @@ def administration(action: str, argument: str, caller: ApiCaller, refused: bool)
     return AuditEvent(EventKind.ADMINISTRATION, "", by, address, details=details)
 
 
-def _of(session: UserSession) -> dict[str, dict[str, str]]:
+def _fields(session: UserSession) -> dict[str, dict[str, str]]:
     return extra(
         session=session.handle.guid.hex(), user=session.state.user, address=session.address
     )
 
 
 def _log_end(record: Record) -> None:
-    """Logs a failure. Its level depends on who has to act; `internal_error` has logged internal
-    errors already."""
+    """Logs a failure, at a level that depends on who has to act. `internal_error` has logged
+    internal errors already."""
     if record.blame is None and not _log.isEnabledFor(logging.DEBUG):
         return
     fields = {

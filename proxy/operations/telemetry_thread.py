@@ -1,4 +1,4 @@
-"""Sends each statement that ended to OpenTelemetry and OpenLineage."""
+"""The trace and the lineage run of a statement, and the thread that sends them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ _SQL = "sql"
 
 
 class Telemetry(TelemetryThread[Record]):
-    """Gets statements that ended, and that their clients are done with or that failed."""
+    """Sends the statements that `Observer` passes to it."""
 
     def __init__(
         self, settings: TelemetrySettings, metastores: Sequence["Endpoint"], host: str
@@ -35,7 +35,7 @@ class Telemetry(TelemetryThread[Record]):
 
 
 def trace_of(record: Record) -> Trace:
-    """The span of a statement, named by its first word, and its phases."""
+    """The trace of a statement: a span with the statement's first word as its name, and phases."""
     text = record.text.shown()
     reads, writes = record.tables()
     attributes: dict[str, str | int | float] = {
@@ -68,7 +68,7 @@ def trace_of(record: Record) -> Trace:
 
 
 def lineage_of(record: Record) -> LineageRun | None:
-    """What a statement read and wrote in a cluster; None if it did neither, or was refused."""
+    """The lineage run of a statement; None if it ran in no cluster or used no tables."""
     reads, writes = record.tables()
     if not record.cluster or not (reads or writes):
         return None

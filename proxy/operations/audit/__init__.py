@@ -1,1 +1,1 @@
-"""The audit log: its events, and the file."""
+"""The audit log: its events and its file."""

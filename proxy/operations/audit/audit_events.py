@@ -1,5 +1,5 @@
-"""The events of the audit log besides statements: logins, sessions, metadata calls,
-administration."""
+"""The events of the audit log that are not statements: log-ins, sessions, metadata calls and
+requests of operators."""
 
 import time
 from collections.abc import Mapping
@@ -15,8 +15,11 @@ _MAX_TEXT = 1_000  # characters of one value
 
 @dataclass(frozen=True, slots=True)
 class ApiCaller:
-    """`address` is that of a connection, or a local user or signal. `role` None: nothing proves who
-    it is. A socket's owner has no name."""
+    """The sender of a request to a REST API for operators, or of a signal.
+
+    `address` is a network address, or describes a local process or signal. `name` is empty for
+    tokens without a name and for local callers. `role` is None if the request has no valid token.
+    """
 
     address: str
     name: str = ""
@@ -34,8 +37,8 @@ class EventKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """`user` is the user that it is done for, `by` the user that authenticated, from `address`.
-    `details` are JSON types."""
+    """`user` is the user for whom something was done, `by` the user that authenticated, from
+    `address`. `details` has JSON types."""
 
     kind: EventKind
     user: str = ""
@@ -44,10 +47,10 @@ class AuditEvent:
     session: str = ""
     details: Mapping[str, object] = field(default_factory=dict)
     began: float = field(default_factory=time.time)
-    kept: ClassVar[int] = 500  # characters in memory, about
+    kept: ClassVar[int] = 500  # characters in memory, approximately
 
     def line(self) -> dict[str, object]:
-        """The line of the audit log."""
+        """The event as a line of the audit log, in JSON types."""
         details = {key: _short(value) for key, value in self.details.items()}
         return {
             "time": utc(self.began),

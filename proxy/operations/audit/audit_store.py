@@ -1,5 +1,5 @@
-"""The audit log: one JSON line for each statement and event, written by a thread of its own
-(`batch_thread`), which drops and counts lines that cannot be written."""
+"""The audit log: one JSON line for each statement and event. A thread of its own (`batch_thread`)
+writes the lines, and drops and counts those that cannot be written."""
 
 import logging
 import os
@@ -12,27 +12,27 @@ from conf.logs.batch_thread import BatchThread
 from conf.logs.printable import json_text
 
 _log = logging.getLogger(__name__)
-_numbers = count(1)
+_numbers = count(1)  # of files that this process renamed
 
 
 class AuditEntry(Protocol):
-    """A statement's record or an event. It does not change after `put`."""
+    """A statement's record or an event. It must not change after `put`."""
 
     @property
     def kept(self) -> int:
-        """Characters in memory."""
+        """The number of characters that it keeps in memory."""
         ...
 
     def line(self) -> dict[str, object]:
-        """The line as JSON types."""
+        """The line of the audit log, in JSON types."""
         ...
 
 
 class Audit(BatchThread[AuditEntry]):
-    """Writes entries to `path`, also after the file was moved away or deleted.
+    """Writes entries to `path`; if the file was moved away or deleted, it creates a new one.
 
-    A file that is longer than `size` bytes gets the time as its suffix, and a new one is started;
-    0: never.
+    A file that is longer than `size` bytes is renamed, with the time as its suffix, and a new one
+    is started; 0 means never.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
@@ -45,21 +45,21 @@ class Audit(BatchThread[AuditEntry]):
         self.start()
 
     def close(self) -> None:
-        """Writes what is queued, for a few seconds at most."""
+        """Writes the queued entries, for a few seconds at most."""
         super().close()
         if self._file is not None and not self.is_running:
             os.close(self._file)
             self._file = None
 
-    # The thread's side
+    # Called in the thread
 
     def write_batch(self, entries: list[AuditEntry]) -> int:
         return self._write([_line(entry) for entry in entries]) if entries else 0
 
     def _write(self, lines: list[bytes]) -> int:
-        """The number of lines that were not written."""
+        """Writes the lines; returns the number of lines that were not written."""
         try:
-            file = self._opened()
+            file = self._current_file()
             if self._broken_line:  # the last write ended inside a line
                 lines = [b"\n" + lines[0], *lines[1:]]
             data = b"".join(lines)
@@ -81,8 +81,8 @@ class Audit(BatchThread[AuditEntry]):
             self._failing = True
             _log.warning("the audit log %s cannot be written: %s", self.path, reason)
 
-    def _opened(self) -> int:
-        """The file; a new one if it was replaced or is too long."""
+    def _current_file(self) -> int:
+        """The open file; a new one if the old one was replaced or is too long. Raises OSError."""
         if self._file is not None and self.size and os.fstat(self._file).st_size >= self.size:
             self._rotate()
         if self._file is not None and not self._is_current(self._file):
@@ -95,17 +95,17 @@ class Audit(BatchThread[AuditEntry]):
 
     def _rotate(self) -> None:
         assert self._file is not None
-        if self._is_current(self._file):  # otherwise another process has done it
+        if self._is_current(self._file):  # otherwise another process has renamed it
             stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
             self.path.replace(f"{self.path}.{stamp}.{os.getpid()}.{next(_numbers)}")
 
     def _is_current(self, file: int) -> bool:
         try:
-            there, ours = os.stat(self.path), os.fstat(file)
+            at_path, opened = os.stat(self.path), os.fstat(file)
         except FileNotFoundError:
             return False
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return (at_path.st_dev, at_path.st_ino) == (opened.st_dev, opened.st_ino)
 
 
-def _line(record: AuditEntry) -> bytes:
-    return json_text(record.line()).encode() + b"\n"
+def _line(entry: AuditEntry) -> bytes:
+    return json_text(entry.line()).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""The history of one proxy's process: the thread that writes it, and the threads that read it."""
+"""The history of one process of the proxy: a thread that writes it, and threads that read it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from proxy.operations.history.table_use import TableUse
 from proxy.record.record import Record
 
 _READERS = 4
-_PATIENCE = 8.0  # seconds for a page; below the administration's own time-out
+_TIMEOUT = 8.0  # seconds for a page; less than the time-out of operators' requests
 
 
 @dataclass(frozen=True, slots=True)
 class StatementEnded:
-    """A statement ended; `uses` are its tables."""
+    """A statement ended; `uses` are its reads and writes of tables."""
 
     record: Record
     uses: tuple[TableUse, ...]
@@ -32,7 +32,7 @@ class StatementEnded:
 
 @dataclass(frozen=True, slots=True)
 class StatementCompleted:
-    """The client of a statement that ended can fetch no more."""
+    """The operation of a statement that ended was closed, so the amounts fetched are known."""
 
     record: Record
     kept: int = 100
@@ -40,7 +40,7 @@ class StatementCompleted:
 
 @dataclass(frozen=True, slots=True)
 class StatementBatch:
-    """Rows of statements that ended, and changes of rows that were written before, by their ids."""
+    """Rows of statements that ended, and changes to earlier rows by the statement's id."""
 
     rows: Sequence[Row]
     changes: Mapping[str, Row]
@@ -57,9 +57,11 @@ class StatementBatch:
 
 
 class HistoryRunner(HistoryThread[StatementEnded | StatementCompleted]):
-    """Keeps the statements of this process in the database at `url`. `proxy` names the process's
-    host. With `retention` it deletes old rows, too. `dropped` counts the statements that the
-    history lacks, or whose amounts it lacks."""
+    """Writes the statements of this process to the database at `url`, and searches it.
+
+    `proxy` is the name of this host in the rows. With `retention` it also deletes old rows.
+    `dropped` counts the statements of which the row or its amounts are missing.
+    """
 
     def __init__(self, url: str, proxy: str, retention: Retention | None = None) -> None:
         super().__init__(url, self._statement_batch, retention)
@@ -67,11 +69,11 @@ class HistoryRunner(HistoryThread[StatementEnded | StatementCompleted]):
         self._readers = DaemonThreads(_READERS, "history reader")
 
     def ended(self, record: Record, uses: tuple[TableUse, ...]) -> None:
-        """Keeps a statement that ended."""
+        """Queues the row of a statement that ended."""
         self.put(StatementEnded(record, uses))
 
     def completed(self, record: Record) -> None:
-        """Keeps the amounts that the client of a statement got in the end."""
+        """Queues the final amounts that the client of a statement fetched."""
         self.put(StatementCompleted(record))
 
     async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -79,22 +81,22 @@ class HistoryRunner(HistoryThread[StatementEnded | StatementCompleted]):
         return await self.answer("statements", parameters)
 
     async def answer(self, question: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """The answer of `HistoryStore.answer`. Raises BadSearch, StoreUnavailable."""
+        """The result of `HistoryStore.answer`. Raises BadSearch, StoreUnavailable."""
 
         def answer() -> dict[str, Any]:
             return self.opened().answer(question, parameters)
 
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT):
                 return await self._readers.run(answer)
         except TimeoutError:
-            text = f"The history did not answer within {_PATIENCE:g} s."
+            text = f"The history did not answer within {_TIMEOUT:g} s."
             raise StoreUnavailable(text) from None
 
     def _statement_batch(
         self, entries: list[StatementEnded | StatementCompleted]
     ) -> StatementBatch:
-        """Runs in the thread that writes."""
+        """The rows and changes for these entries. Runs in the writing thread."""
         rows = {
             each.record.statement: row_of(each.record, each.uses, self._proxy)
             for each in entries

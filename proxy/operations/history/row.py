@@ -1,4 +1,4 @@
-"""A statement's record as a row of the history."""
+"""Turns a statement's record into a row of the history."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ MAX_NAME = 256  # characters of a user or database
 
 
 def row_of(record: Record, uses: Sequence[TableUse], proxy: str) -> Row:
-    """All columns of a statement's row, of the texts as the audit log has them."""
+    """All columns of a statement's row; its texts are those of the audit log."""
     line = record.line()
     reads, writes = _documents(uses, is_write=False), _documents(uses, is_write=True)
     row = {
@@ -48,7 +48,7 @@ def row_of(record: Record, uses: Sequence[TableUse], proxy: str) -> Row:
 
 
 def amounts_of(record: Record) -> Row:
-    """The columns that change after a statement's end."""
+    """The columns that may change after a statement's end."""
     phases = record.all_phases()
     return {
         **{name: phases.get(name) for name in PHASES},

@@ -1,4 +1,4 @@
-"""The tables and partitions that a statement reads and writes, for its row."""
+"""The tables and partitions that a statement reads and writes, for its row in the history."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,18 @@ from conf.partitions import PartitionSet
 from dialect.statement import ALL, Known, PartitionPredicate, Read, Unknown, Write
 from router.request import Facts
 
-MAX_TABLES = 1_000  # that a statement reads, and that it writes
-MAX_NAMED = 100  # partitions of a table
+MAX_TABLES = 1_000  # reads of a statement; the same for its writes
+MAX_NAMED = 100  # names of a table's partitions
 
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """One read or write of a table. `named` are partitions that the text names; otherwise
-    `predicate` selects them of `placed`, which is not kept alive: the set of partitions may be
-    large, and a newer one replaces it when the table changes."""
+    """One read or write of a table.
+
+    `named` has the partitions that the statement's text names. If it is empty, `predicate` selects
+    the partitions from the set `placed`. That is a weak reference, since sets may be large and are
+    replaced when the table changes.
+    """
 
     table: str
     is_write: bool
@@ -27,8 +30,9 @@ class TableUse:
     named: tuple[tuple[tuple[str, str], ...], ...] = ()
 
     def document(self) -> dict[str, object]:
-        """`partitions` is the number of those that are read or written, `first` are the names of
-        the first; null and none where all of the table is, or it is not known."""
+        """The use as JSON types. `partitions` is the number of partitions that are read or written,
+        and `first` has the names of the first ones. For a whole table, and if the partitions are
+        not known, `partitions` is null and `first` is empty."""
         count, first = self._partitions()
         return {"table": self.table, "partitions": count, "first": first}
 
@@ -43,7 +47,10 @@ class TableUse:
 
 
 def tables_used(statement: Known | Unknown | None, facts: Facts) -> tuple[TableUse, ...]:
-    """What the statement reads and writes, by the facts of its decision; quick."""
+    """The statement's reads and writes, with the partition sets of its decision's facts.
+
+    Fast: partitions are selected later, by `TableUse.document`.
+    """
     if not isinstance(statement, Known):
         return ()
     reads, writes = statement.reads[:MAX_TABLES], statement.writes[:MAX_TABLES]
@@ -52,8 +59,8 @@ def tables_used(statement: Known | Unknown | None, facts: Facts) -> tuple[TableU
 
 def _reads(reads: Iterable[Read], facts: Facts) -> Iterator[TableUse]:
     for read in reads:
-        known = facts.get(read.table)
-        placed = None if known is None or known.partitions is None else known.partitions.partitions
+        table = facts.get(read.table)
+        placed = None if table is None or table.partitions is None else table.partitions.partitions
         yield TableUse(
             str(read.table), False, read.partitions, None if placed is None else ref(placed)
         )

@@ -192,7 +192,7 @@ def test_no_statement_waits_for_a_database_that_is_slow(
         raise StoreUnavailable("never reached")
 
     monkeypatch.setattr(history_thread, "HistoryStore", opened)
-    monkeypatch.setattr(module, "_PATIENCE", 0.2)
+    monkeypatch.setattr(module, "_TIMEOUT", 0.2)
     monkeypatch.setattr(batch_thread, "_CLOSE", 0.1)
 
     async def scenario(site: Site) -> None:
