@@ -1,6 +1,6 @@
-"""Writes calls to clusters.
+"""Encodes calls to clusters.
 
-All have sequence number 0, since a connection has one call at a time.
+All calls have the sequence number 0, since a server answers a connection's calls in order.
 """
 
 from collections.abc import Mapping
@@ -26,20 +26,20 @@ from thriftcodec.writer import encode_message
 
 @dataclass(frozen=True, slots=True)
 class RemoteOperation:
-    """The handle that the cluster gave an operation; sent back unchanged."""
+    """A cluster's handle of an operation. It is sent back unchanged."""
 
     fields: Struct | Encoded
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSession:
-    """The handle that the cluster gave a session."""
+    """A cluster's handle of a session."""
 
     fields: Struct
 
 
-# Sufficient for GetInfo, which the Thrift Server answers without a check of the session.
-DBMS_NAME = 17  # of GetInfo
+DBMS_NAME = 17  # a kind of GetInfo
+# Enough for GetInfo, which the Thrift Server answers without a check of the session.
 NO_SESSION = RemoteSession(
     Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
 )
@@ -65,8 +65,11 @@ def execute_call(
     timeout: int,
     run_async: bool = True,
 ) -> bytes:
-    """Statements are asynchronous, because a synchronous one cannot be cancelled, unless they end
-    at once."""
+    """ExecuteStatement, with `overlay` as its configuration and `timeout` in seconds.
+
+    A synchronous statement cannot be cancelled, so `run_async` is False only for statements that
+    end at once.
+    """
     pairs = Pairs(
         STRING, STRING, [(key.encode(), value.encode()) for key, value in overlay.items()]
     )
@@ -89,7 +92,8 @@ def metadata_call(name: str, session: RemoteSession, arguments: Struct) -> bytes
 
 
 def operation_call(name: str, operation: RemoteOperation) -> bytes:
-    """GetOperationStatus, CancelOperation, CloseOperation, GetResultSetMetadata."""
+    """A call with only a handle: GetOperationStatus, CancelOperation, CloseOperation or
+    GetResultSetMetadata."""
     return _call(name, Struct({1: (STRUCT, operation.fields)}))
 
 

@@ -1,29 +1,29 @@
-"""A client's call, forwarded to the worker that has its session.
+"""Frames of a client's call that is forwarded to the worker that keeps its session.
 
-The frame is `[length][length][user][length][address][message]`, the reply `[length][message]`.
+A frame is `[length][length][user][length][address][message]`, its reply `[length][message]`.
 """
 
 from proxy.errors import WireError
 from proxy.protocol.framing import MAX_FRAME, ForwardedIdentity, Frame, FramingEvent
 
-_LENGTH = 4
-_NAMES = 64 << 10
+_LENGTH = 4  # bytes of a length
+_MAX_NAMES = 64 << 10  # bytes of user and address
 
 
 def forwarded_call(user: str, address: str, message: bytes | bytearray) -> bytes:
-    """The content of the frame for the other worker."""
-    return b"".join((*_named(user), *_named(address), message))
+    """The frame for the other worker, without its first length."""
+    return b"".join((*_counted(user), *_counted(address), message))
 
 
 class PeerInbound:
-    """The calls that another worker forwards."""
+    """An Inbound that reads the calls that another worker forwards."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     @property
     def held(self) -> int:
-        return 0  # the other worker counts its client's bytes
+        return 0  # the other worker counts the client's bytes
 
     def feed(self, data: bytes) -> list[FramingEvent]:
         """Raises WireError."""
@@ -31,14 +31,14 @@ class PeerInbound:
         events: list[FramingEvent] = []
         while len(self._buffer) >= _LENGTH:
             length = int.from_bytes(self._buffer[:_LENGTH], "big")
-            if length > MAX_FRAME + _NAMES:
+            if length > MAX_FRAME + _MAX_NAMES:
                 raise WireError(f"A frame of {length} bytes.")
             if len(self._buffer) < _LENGTH + length:
                 break
             frame = bytes(memoryview(self._buffer)[_LENGTH : _LENGTH + length])
             del self._buffer[: _LENGTH + length]
-            user, at = _name(frame, 0)
-            address, at = _name(frame, at)
+            user, at = _read_name(frame, 0)
+            address, at = _read_name(frame, at)
             events += (ForwardedIdentity(user, address), Frame(frame[at:]))
         return events
 
@@ -46,12 +46,12 @@ class PeerInbound:
         return length.to_bytes(_LENGTH, "big")
 
 
-def _named(text: str) -> tuple[bytes, bytes]:
+def _counted(text: str) -> tuple[bytes, bytes]:
     raw = text.encode(errors="surrogateescape")
     return len(raw).to_bytes(_LENGTH, "big"), raw
 
 
-def _name(frame: bytes, at: int) -> tuple[str, int]:
+def _read_name(frame: bytes, at: int) -> tuple[str, int]:
     start = at + _LENGTH
     end = start + int.from_bytes(frame[at:start], "big")
     if end > len(frame):

@@ -27,15 +27,15 @@ from saslauth.negotiation import (
 )
 
 MAX_FRAME = 65 << 20  # bytes: 64 MiB of SQL and the fields around it
-MAX_SKIPPED = 1 << 30
-HEAD_KEPT = 4096
+MAX_SKIPPED = 1 << 30  # bytes of an oversized message that is skipped; more end the connection
+HEAD_KEPT = 4096  # first bytes of an oversized message that are kept
 MAX_EARLY = 256 << 10  # bytes that a client may send before its log-in is answered: one read
-REFUSED = "Error validating the login"  # the Thrift Server's text; it contains no reason
+REFUSED = "Error validating the login"  # the Thrift Server's text, without a reason
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Bytes of the negotiation for the client; `last`: the negotiation failed."""
+    """Bytes of the negotiation to send to the client; `last`: the negotiation failed."""
 
     data: bytes
     last: bool = False
@@ -43,7 +43,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user name and a password. Nothing more is read until they are answered."""
+    """A user name and a password. No further bytes are parsed until the caller answers them."""
 
     user: str
     password: str = field(repr=False)
@@ -51,7 +51,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class GssapiToken:
-    """The client's next GSSAPI token. Nothing more is read until it is answered."""
+    """The client's next GSSAPI token. No further bytes are parsed until the caller answers it."""
 
     data: bytes = field(repr=False)
 
@@ -65,7 +65,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A message above the limit, skipped to its end; `head` has its first bytes."""
+    """A message above the limit, which was skipped; `head` has its first bytes."""
 
     head: bytes
     length: int
@@ -86,23 +86,27 @@ FramingEvent = Send | LoginStep | Frame | Oversized | ForwardedIdentity
 
 
 class Inbound(Protocol):
-    """One direction of one connection. `feed` raises WireError when it cannot go on."""
+    """Parses the bytes of one connection. `feed` raises WireError for bytes that end it."""
 
     @property
     def held(self) -> int:
         """Bytes of an unfinished message."""
         ...
 
-    def feed(self, data: bytes) -> list[FramingEvent]: ...
+    def feed(self, data: bytes) -> list[FramingEvent]:
+        """The events that are complete with `data`."""
+        ...
 
     def wrap(self, length: int) -> bytes:
-        """The bytes before a message of this length to the client."""
+        """The bytes to send before a message of this length."""
         ...
 
 
 class SaslInbound:
-    """SASL with the offered `mechanisms`. As in the Thrift Server, PLAIN rejects an empty password
-    and ignores the authorisation id."""
+    """An Inbound with a SASL negotiation, which offers `mechanisms`, and frames.
+
+    As in the Thrift Server, PLAIN rejects an empty password and ignores the authorisation id.
+    """
 
     def __init__(
         self, mechanisms: frozenset[str] = frozenset((PLAIN,)), limit: int = MAX_FRAME
@@ -111,10 +115,10 @@ class SaslInbound:
         self._limit = limit
         self._buffer = bytearray()
         self._mechanism: str | None = None
-        self._asking = False
+        self._awaits_answer = False  # the caller has not answered a log-in step
         self._authenticated = False
         self._failed = False
-        self._skipping: tuple[bytes, int, int] | None = None  # head, length, bytes still to come
+        self._skipping: tuple[bytes, int, int] | None = None  # head, length, bytes to skip
 
     @property
     def held(self) -> int:
@@ -129,25 +133,26 @@ class SaslInbound:
         if self._is_next_frame(data):
             return [Frame(data[4:])]
         self._buffer += data
-        if self._asking and len(self._buffer) > MAX_EARLY:
+        if self._awaits_answer and len(self._buffer) > MAX_EARLY:
             raise WireError("The client sends too much before its log-in is answered.")
         return self._events()
 
     def accept(self, token: bytes = b"") -> list[FramingEvent]:
         """Ends the negotiation with a success and the mechanism's last token. Returns the reply,
-        and the messages that arrived in the meantime."""
-        self._asking, self._authenticated = False, True
+        and the messages that have arrived since."""
+        self._awaits_answer, self._authenticated = False, True
         return [Send(sasl_message(COMPLETE, token)), *self._events()]
 
     def early(self) -> bytes:
-        """Removes and returns the bytes since the last login step: they have to be unwrapped."""
+        """Removes and returns the bytes after the last log-in step, for a caller that has to unwrap
+        them."""
         data = bytes(self._buffer)
         self._buffer.clear()
         return data
 
     def challenge(self, token: bytes) -> list[FramingEvent]:
-        """Sends the mechanism's next token, which the client answers."""
-        self._asking = False
+        """Sends the mechanism's next token, which the client has to answer."""
+        self._awaits_answer = False
         return [Send(sasl_message(OK, token)), *self._events()]
 
     def refuse(self) -> list[FramingEvent]:
@@ -155,7 +160,7 @@ class SaslInbound:
         return self._fail(BAD, REFUSED)
 
     def reject(self, reason: str) -> list[FramingEvent]:
-        """Ends the negotiation with an error and its reason, for any client."""
+        """Ends the negotiation with an error that contains the reason."""
         return self._fail(ERROR, reason)
 
     def _events(self) -> list[FramingEvent]:
@@ -170,7 +175,7 @@ class SaslInbound:
         return events
 
     def _is_next_frame(self, data: bytes) -> bool:
-        """Whether `data` is exactly one frame, as nearly always."""
+        """Whether `data` is exactly one frame, which is the usual case."""
         if self._buffer or self._skipping is not None or not self._authenticated:
             return False
         return 4 <= len(data) <= self._limit and int.from_bytes(data[:4], "big") == len(data) - 4
@@ -192,7 +197,7 @@ class SaslInbound:
             return self._skip()
         if len(self._buffer) < 4 + length:
             return None
-        if len(self._buffer) == 4 + length:  # handed over: 60 MB take 20 ms to copy
+        if len(self._buffer) == 4 + length:  # passes the buffer on: to copy 60 MB takes 20 ms
             data, self._buffer = self._buffer, bytearray()
             del data[:4]
             return Frame(data)
@@ -203,18 +208,18 @@ class SaslInbound:
     def _skip(self) -> FramingEvent | None:
         assert self._skipping is not None
         head, length, remaining = self._skipping
-        here = min(remaining, len(self._buffer))
-        del self._buffer[:here]
-        if remaining > here:
-            self._skipping = (head, length, remaining - here)
+        skipped = min(remaining, len(self._buffer))
+        del self._buffer[:skipped]
+        if remaining > skipped:
+            self._skipping = (head, length, remaining - skipped)
             return None
         self._skipping = None
         return Oversized(head, length)
 
     def _negotiate(self) -> list[FramingEvent] | None:
-        """The events of one step; None if its bytes are incomplete, an answer is pending, or the
-        negotiation is over."""
-        if len(self._buffer) < 5 or self._failed or self._asking:
+        """The events of one step; None if its bytes are incomplete, if the caller has to answer an
+        earlier step, or if the negotiation has failed."""
+        if len(self._buffer) < 5 or self._failed or self._awaits_answer:
             return None
         try:
             status, length = read_head(self._buffer)
@@ -229,7 +234,7 @@ class SaslInbound:
         if status not in (OK, COMPLETE):
             raise WireError("The client gave up the SASL negotiation.")
         if self._mechanism == GSSAPI:
-            self._asking = True
+            self._awaits_answer = True
             return [GssapiToken(payload)]
         return self._credentials(payload)
 
@@ -251,7 +256,7 @@ class SaslInbound:
             credentials = Credentials(parts[1].decode(), parts[2].decode())
         except UnicodeDecodeError:
             return self._fail(BAD, "PLAIN auth failed: not UTF-8")
-        self._asking = True
+        self._awaits_answer = True
         return [credentials]
 
     def _fail(self, status: int, reason: str) -> list[FramingEvent]:
@@ -260,7 +265,7 @@ class SaslInbound:
 
 
 class BareInbound:
-    """NOSASL: no negotiation and no frames; a message's end follows from its structure."""
+    """An Inbound for NOSASL: no negotiation and no frames; a message's structure shows its end."""
 
     def __init__(self, limit: int = MAX_FRAME) -> None:
         self._limit = limit
@@ -305,6 +310,6 @@ class BareInbound:
 
 
 def client_negotiation(user: str, password: str) -> bytes:
-    """A client's whole PLAIN negotiation, which may be sent at once."""
+    """All bytes of a client's PLAIN negotiation, which may be sent without waiting."""
     credentials = b"\0".join((b"", user.encode(), password.encode()))
     return sasl_start(PLAIN) + sasl_response(credentials, last=True)

@@ -1,7 +1,7 @@
-"""HTTP of HiveServer2's clients: one Thrift message in a POST, one in its reply.
+"""HTTP of HiveServer2's clients: a POST has one Thrift message, and so has its reply.
 
-A request's head and its body are two events, so that the body of a client that is not authenticated
-is not kept. Heads, headers, bodies and the number of pipelined requests are bounded.
+A request's head and its body are two events, so that the server can refuse a client before it
+keeps the body. Heads, headers, bodies and the number of pipelined requests are limited.
 """
 
 from base64 import b64decode, b64encode
@@ -15,16 +15,16 @@ import httptools
 
 from proxy.protocol.framing import HEAD_KEPT, MAX_FRAME, MAX_SKIPPED, Frame, Oversized
 
-MAX_HEAD = 32 << 10
+MAX_HEAD = 32 << 10  # bytes
 MAX_HEADERS = 100
-MAX_PIPELINED = 16
+MAX_PIPELINED = 16  # heads in one piece of the stream
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_SLICE = 8 << 10
+_SLICE = 8 << 10  # bytes that are parsed between two checks of MAX_HEAD
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request's head. `length` is its body's in bytes; None: chunked."""
+    """A request's head. `length` is the length of its body in bytes; None if that is chunked."""
 
     method: str
     target: str
@@ -40,7 +40,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Bytes that are no request. Nothing after them can be read."""
+    """Bytes that are no request. No later bytes are read."""
 
     status: HTTPStatus
 
@@ -49,14 +49,15 @@ HttpEvent = Head | Frame | Oversized | Malformed
 
 
 class _Refused(Exception):
-    """A request that is too large or not supported; raised through the parser."""
+    """A request that is too large or not supported. The parser's callbacks raise it."""
 
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
 
 
 class HttpReader:
-    """One connection's requests: for each a Head, then a Frame, or Oversized above `limit` bytes.
+    """Parses one connection's requests: for each a Head, and then a Frame, or Oversized if the body
+    has more than `limit` bytes.
 
     Bytes after Malformed, or after a request that closes the connection, are ignored.
     """
@@ -71,7 +72,7 @@ class HttpReader:
 
     @property
     def in_head(self) -> bool:
-        """Whether a request has begun whose head is incomplete."""
+        """Whether the head of a request is incomplete."""
         return self._in_head
 
     def feed(self, data: bytes) -> list[HttpEvent]:
@@ -175,8 +176,10 @@ class HttpReader:
 
 
 def refusal(head: Head, path: str) -> HTTPStatus | None:
-    """The status that refuses a request which is no call of HiveServer2 at `path`, before
-    authentication; None: it is a call."""
+    """The status for a request that is no call of HiveServer2 at `path`; None if it is a call.
+
+    This is checked before authentication.
+    """
     if unquote(head.target.partition("?")[0]).strip("/") != path:
         return HTTPStatus.NOT_FOUND
     if head.method != "POST":
@@ -187,8 +190,8 @@ def refusal(head: Head, path: str) -> HTTPStatus | None:
 
 
 def do_as(head: Head) -> str | None:
-    """The user in `?doAs=`. As in Hadoop, the parameter's name has any case, and the first of
-    several values counts."""
+    """The user in `?doAs=`. As in Hadoop, the case of the parameter's name does not matter, and the
+    first of several values is used."""
     for name, value in parse_qsl(head.target.partition("?")[2]):
         if name.lower() == "doas":
             return value
@@ -204,7 +207,7 @@ def authorization_of(head: Head) -> tuple[str, str] | None:
     return scheme.lower(), credentials.strip()
 
 
-def basic(text: str) -> tuple[str, str] | None:
+def basic_credentials(text: str) -> tuple[str, str] | None:
     """The user and the password in Basic credentials; None if they are malformed."""
     try:
         user, colon, password = b64decode(text, validate=True).decode().partition(":")
@@ -213,16 +216,16 @@ def basic(text: str) -> tuple[str, str] | None:
     return (user, password) if user and colon else None
 
 
-def negotiate(text: str) -> bytes | None:
-    """An SPNEGO token; None if it is malformed. hive-jdbc puts a colon before it."""
+def spnego_token(text: str) -> bytes | None:
+    """The token in Negotiate credentials; None if malformed. hive-jdbc adds a colon before it."""
     try:
         return b64decode(text.removeprefix(":").strip(), validate=True) or None
     except (NotBase64, ValueError):
         return None
 
 
-def negotiation(token: bytes) -> str:
-    """The value of WWW-Authenticate for our token."""
+def negotiate_header(token: bytes) -> str:
+    """The value of WWW-Authenticate with the server's token."""
     return f"Negotiate {b64encode(token).decode()}"
 
 
@@ -234,7 +237,7 @@ def reply_head(length: int, keep_alive: bool, *headers: tuple[str, str]) -> byte
 def error_reply(
     status: HTTPStatus, keep_alive: bool, *headers: tuple[str, str], bodiless: bool = False
 ) -> bytes:
-    """A whole reply with one line of text; `bodiless` (to HEAD): without it."""
+    """A whole reply with one line of text; `bodiless`, for HEAD, leaves out the text."""
     text = f"{status.phrase}\n".encode()
     head = _head(status, "text/plain", len(text), keep_alive, headers)
     return head if bodiless else head + text

@@ -1,6 +1,6 @@
-"""HiveServer2's messages: Thrift's binary protocol with this endpoint's bounds and error.
+"""HiveServer2's messages: `thriftcodec` with this endpoint's limits and error class.
 
-Texts stay bytes: a statement may be large, and the halves of a handle are not text.
+Texts stay bytes: a statement may be large, and the halves of a handle are no text.
 """
 
 from proxy.errors import WireError
@@ -8,11 +8,11 @@ from thriftcodec import message_end, reader, skip
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.values import Message
 
-MAX_VALUES = 1 << 18  # of a client's request: one byte on the wire may take 100 bytes of memory
+MAX_VALUES = 1 << 18  # in a client's request: a byte on the wire may take 100 bytes of memory
 
 
 def decode_message(data: bytes, most: int = reader.UNLIMITED) -> Message:
-    """The message that `data` is, with at most `most` values. Raises WireError."""
+    """The message in `data`, with at most `most` values. Raises WireError."""
     try:
         return reader.decode_message(data, most)
     except MalformedMessage as error:
@@ -20,7 +20,10 @@ def decode_message(data: bytes, most: int = reader.UNLIMITED) -> Message:
 
 
 def decode_head(data: bytes) -> tuple[str, int, int, int]:
-    """Name, kind and sequence number of a message, and where its body starts. Raises WireError."""
+    """Name, type and sequence number of a message, and the position of its body.
+
+    Raises WireError.
+    """
     try:
         kind, name, seqid, body = skip.read_message_header(data)
     except MalformedMessage as error:
@@ -29,10 +32,13 @@ def decode_head(data: bytes) -> tuple[str, int, int, int]:
 
 
 class BareMessageEnd(message_end.MessageEnd):
-    """Finds where a client's unframed message ends (NOSASL sends them bare)."""
+    """Finds the end of a message without a frame, as NOSASL clients send them."""
 
     def feed(self, piece: bytes | bytearray) -> int | None:
-        """How many bytes of `piece` belong to the message if it ends there. Raises WireError."""
+        """The number of bytes of `piece` that belong to the message if it ends there, else None.
+
+        Raises WireError.
+        """
         try:
             return super().feed(piece)
         except MalformedMessage as error:

@@ -1,4 +1,4 @@
-"""Writes replies to clients, and reads replies of clusters."""
+"""Encodes replies to clients, and decodes replies of clusters."""
 
 from dataclasses import dataclass
 
@@ -70,7 +70,7 @@ def session_refused(protocol: int, failure: Failure) -> Struct:
 
 
 def info(value: str | int) -> Struct:
-    """GetInfoResp. A number is a length or a count."""
+    """GetInfoResp with a text or a number."""
     union: Struct = (
         Struct({1: (STRING, value.encode())})
         if isinstance(value, str)
@@ -88,8 +88,8 @@ def operation_started(handle: Handle, kind: int, has_result_set: bool) -> Struct
 def operation_status(status: Status, has_result_set: bool) -> Struct:
     """GetOperationStatusResp.
 
-    In state FINISHED it says that there is a result set: otherwise hive-jdbc 4 asks for the status
-    before every row. The Thrift Server never says so.
+    In state FINISHED it has `hasResultSet`, which the Thrift Server never sends: without it
+    hive-jdbc 4 polls the status before every row.
     """
     result = Struct({1: (STRUCT, SUCCESS), 2: (I32, int(status.state))})
     if status.failure is not None:
@@ -179,14 +179,14 @@ def read_operation_status(result: Struct) -> Status:
 
 
 def with_handle(result: Struct, handle: Handle) -> Struct:
-    """A started operation's result, with our handle in place of the cluster's."""
+    """A started operation's result, with Causeway's handle in place of the cluster's."""
     identifier = Struct({1: (STRING, handle.guid), 2: (STRING, handle.secret)})
     operation = Struct({**_handle_field(result, 2).fields, 1: (STRUCT, identifier)})
     return Struct({**result.fields, 2: (STRUCT, operation)})
 
 
 def with_head(data: bytes, name: str, seqid: int) -> bytes:
-    """A cluster's reply with the client's sequence number; only the message's head is decoded."""
+    """A cluster's reply with the client's sequence number. At most its head is decoded."""
     head = encode_head(name, REPLY, seqid)
     if len(data) > len(head) and data.startswith(head[:-4]):
         return head + data[len(head) :]

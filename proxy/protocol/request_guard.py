@@ -3,8 +3,9 @@
 Cross-site requests: a page of another site can post a form, but cannot add a header. With
 `hive.server2.xsrf.filter.enabled` a request without X-XSRF-HEADER is refused, as in HiveServer2.
 
-DNS rebinding: a page whose host name resolves to this machine's address sends its own name in Host,
-so that an unknown name is refused. An address in Host is accepted, since rebinding needs a name.
+DNS rebinding: an attacker's host name resolves to this machine's address, and the browser sends
+that name in Host. So unknown names are refused. Addresses in Host are accepted, since rebinding
+needs a name.
 """
 
 import ipaddress
@@ -22,14 +23,18 @@ _SAFE_METHODS = ("GET", "OPTIONS", "HEAD", "TRACE")
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """`names` are the accepted hosts, in small letters; `*.example.com` accepts every host below
-    example.com; None accepts every host. `xsrf`: requests with unsafe methods need the header."""
+    """`names` are the accepted hosts in small letters, where `*.example.com` means every host below
+    example.com; None accepts every host. With `xsrf`, requests with unsafe methods need the header.
+    """
 
     names: frozenset[str] | None = None
     xsrf: bool = False
 
     def refusal(self, head: Head) -> HTTPStatus | None:
-        """The status that refuses a request, before authentication; None: it is accepted."""
+        """The status for a refused request; None if it is accepted.
+
+        This is checked before authentication.
+        """
         if not self.accepts(head.headers.get("host")):
             return HTTPStatus.MISDIRECTED_REQUEST
         unsafe = head.method not in _SAFE_METHODS
@@ -72,7 +77,7 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a listener of that host."""
+    """Whether only this machine can reach a listener at `host`."""
     return host == _LOOPBACK or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 

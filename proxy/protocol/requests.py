@@ -1,6 +1,7 @@
-"""Reads clients' calls into requests, and writes calls to clusters.
+"""Decodes clients' calls into requests.
 
-It knows every call of TCLIService that the Thrift Server has; any other is an `UnknownCall`.
+There is a request for every call of TCLIService that the Thrift Server has; any other is an
+`UnknownCall`.
 """
 
 import re
@@ -43,7 +44,7 @@ class GetInfo:
 
 @dataclass(frozen=True, slots=True)
 class SetClientInfo:
-    """JDBC's properties of a client, such as ApplicationName."""
+    """Sets JDBC's properties of a client, such as ApplicationName."""
 
     session: Handle
     properties: Mapping[str, str]
@@ -51,7 +52,7 @@ class SetClientInfo:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteStatement:
-    """`overlay` is the configuration of this statement; `timeout` is in seconds, 0: none."""
+    """`overlay` is the configuration of this statement; `timeout` is in seconds, 0 means none."""
 
     session: Handle
     statement: str
@@ -62,7 +63,7 @@ class ExecuteStatement:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCall:
-    """GetTables and similar calls: relayed unchanged except for the session's handle."""
+    """GetTables or a similar call; `arguments` has its request struct as it was sent."""
 
     session: Handle
     arguments: Struct
@@ -70,10 +71,12 @@ class MetadataCall:
 
 @dataclass(frozen=True, slots=True)
 class DelegationTokenCall:
+    """GetDelegationToken, CancelDelegationToken or RenewDelegationToken."""
+
     session: Handle
 
 
-# Of an operation's calls, `kind` is the TOperationType in the handle that the client sent.
+# In the calls about an operation, `kind` is the TOperationType in the client's handle.
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +144,8 @@ _OPERATION_CALLS: dict[str, Callable[[Handle, int], OperationCall]] = {
 _NAMES = b"|".join(
     bytes((len(name),)) + name.encode() for name in (*_OPERATION_CALLS, "FetchResults")
 )
-# A call, its argument, the operation's handle with its identifier, and the other fields. A field
-# begins with its wire type and its number.
+# The bytes of a call: the message's head, the argument, the operation's handle with its identifier,
+# and the other fields. A field begins with its wire type and its number.
 _OPERATION_CALL = re.compile(
     rb"\x80\x01\0\x01\0\0\0(" + _NAMES + rb")(.{4})"
     rb"\x0c\0\x01\x0c\0\x01\x0c\0\x01"
@@ -154,7 +157,7 @@ _OPERATION_CALL = re.compile(
 
 
 def handle_of(request: Request) -> Handle | None:
-    """The handle of the request's session or operation, which must exist; None: it needs none."""
+    """The handle of the request's session or operation; None for a request without one."""
     match request:
         case OpenSession() | UnknownCall():
             return None
@@ -166,7 +169,7 @@ def handle_of(request: Request) -> Handle | None:
 
 
 def read_request(message: Message) -> Request:
-    """The request in a call. Raises WireError when a required field is absent or mistyped."""
+    """The request in a call. Raises WireError if a required field is absent or has another type."""
     reader = READERS.get(message.name)
     if reader is None:
         return UnknownCall()
@@ -174,9 +177,10 @@ def read_request(message: Message) -> Request:
 
 
 def decoded(raw: bytes) -> str:
-    """The text of UTF-8, as the Thrift Server reads it: a wrong byte is a replacement character.
+    """The text of UTF-8 bytes; invalid ones become replacement characters, as in the Thrift Server.
 
-    A long text is decoded piece by piece: in a thread it holds the interpreter for no longer.
+    A long text is decoded in pieces, so that in a thread it holds the interpreter's lock for a
+    short time only.
     """
     if len(raw) <= _PIECE:
         return raw.decode(errors="replace")
@@ -188,16 +192,16 @@ def decoded(raw: bytes) -> str:
 
 
 def read_operation_call(data: bytes | bytearray) -> tuple[Message, OperationCall] | None:
-    """A call of an operation and its request, read from its bytes in one step.
+    """A call about an operation and its request, decoded by one regular expression, for speed.
 
-    None for anything else, also for a call of an operation that is written in another way than
-    Thrift's libraries write it: `read_request` reads that.
+    None for other calls, and for bytes that Thrift's libraries would write in another way;
+    `read_request` decodes those.
     """
-    found = _OPERATION_CALL.fullmatch(data)
-    if found is None:
+    match = _OPERATION_CALL.fullmatch(data)
+    if match is None:
         return None
-    named, seqid, guid, secret, kind, orientation, rows, fetch_type = found.groups()
-    name, handle = named[1:].decode(), Handle(guid, secret)
+    counted_name, seqid, guid, secret, kind, orientation, rows, fetch_type = match.groups()
+    name, handle = counted_name[1:].decode(), Handle(guid, secret)
     call = Message(name, CALL, _signed(seqid), Struct())
     if name != "FetchResults":
         return call, _OPERATION_CALLS[name](handle, _signed(kind))
@@ -213,8 +217,8 @@ def texts_of(call: MetadataCall) -> list[str]:
     """The texts among a metadata call's arguments, in the order of their fields."""
     texts: list[str] = []
     for _, (_, value) in sorted(call.arguments.fields.items()):
-        found = value if isinstance(value, Items) else [value]
-        texts += [each.decode(errors="replace") for each in found if isinstance(each, bytes)]
+        values = value if isinstance(value, Items) else [value]
+        texts += [each.decode(errors="replace") for each in values if isinstance(each, bytes)]
     return texts
 
 
@@ -275,7 +279,7 @@ READERS: dict[str, Callable[[Struct], Request]] = {
         name: lambda request: DelegationTokenCall(_handle(request))
         for name in ("GetDelegationToken", "CancelDelegationToken", "RenewDelegationToken")
     },
-    **{name: _operation_reader(made) for name, made in _OPERATION_CALLS.items()},
+    **{name: _operation_reader(request_of) for name, request_of in _OPERATION_CALLS.items()},
     "FetchResults": _fetch,
 }
 

@@ -1,4 +1,4 @@
-"""Writes result sets of the proxy's own statements, and reads small result sets of clusters."""
+"""Encodes the proxy's own result sets, and decodes small result sets of clusters."""
 
 import struct
 from collections.abc import Sequence
@@ -26,16 +26,18 @@ from thriftcodec.values import (
 
 Cell = str | int | None
 TYPE_IDS = {BOOL: 0, BYTE: 1, I16: 2, I32: 3, STRING: STRING_TYPE}  # TTypeId by wire type
-_UNION = {BOOL: 1, BYTE: 2, I16: 3, I32: 4, STRING: 7}  # where TColumn and TColumnValue have a type
+_UNION = {BOOL: 1, BYTE: 2, I16: 3, I32: 4, STRING: 7}  # field in TColumn and TColumnValue, by type
 _LETTERS = {BOOL: "b", BYTE: "b", I16: "h", I32: "i"}
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """Named columns and rows, with None for NULL. `types` has the wire type of each column
-    (STRING, I32, I16, BYTE, BOOL); if it is empty all columns are texts. `comments` has the comment
-    of each column; if it is empty there are none. A Thrift Server writes the nulls of a statement's
-    result and those of a metadata call's differently: `of_statement` says which.
+    """A result set: named columns, and rows with None for NULL.
+
+    `types` has the wire type of each column (STRING, I32, I16, BYTE, BOOL); if it is empty, all
+    columns are texts. `comments` has the comment of each column; if it is empty, there are none.
+    `of_statement`: nulls are encoded as in a statement's result; otherwise as in a metadata call's
+    result, in which the Thrift Server encodes them in another way.
     """
 
     columns: tuple[str, ...]
@@ -82,7 +84,7 @@ def fetch_reply(table: ResultTable, start: int, limit: int, protocol: int) -> St
 
 
 def column(kind: int, values: Sequence[Cell], of_statement: bool = False) -> Struct:
-    """A TColumn."""
+    """A TColumn with values of wire type `kind`."""
     head = bytes((kind,)) + len(values).to_bytes(4, "big")
     items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
     typed = Struct({1: (LIST, items), 2: (STRING, _nulls(values, of_statement))})
@@ -90,8 +92,9 @@ def column(kind: int, values: Sequence[Cell], of_statement: bool = False) -> Str
 
 
 def _nulls(values: Sequence[Cell], of_statement: bool) -> bytes:
-    """The bitmap of nulls, lowest bit first, up to the last null; in metadata calls in Hive's
-    length, which is one byte, and one more for each eight values up to the last null."""
+    """The bitmap of nulls, the lowest bit first. In a statement's result it ends with the byte of
+    the last null. In a metadata call's result it has Hive's length: one byte, and one more for each
+    eight values up to the last null."""
     missing = values.count(None)
     if not missing:
         bits = 0
@@ -120,13 +123,13 @@ def _numbers(kind: int, values: Sequence[Cell]) -> bytes:
 
 def header(reply: Struct) -> list[tuple[str, int]]:
     """The columns' names and types (TTypeId) in a GetResultSetMetadata reply. Raises WireError."""
-    found = []
+    columns = []
     for each in _list(_struct(reply, 2), 1):
         entries = _list(_struct(each, 2), 1)
         primitive = _struct(entries[0], 1) if len(entries) == 1 else Struct()
         kind = primitive.get(1, -1)
-        found.append((_decoded(each.get(1, b"")), kind if isinstance(kind, int) else -1))
-    return found
+        columns.append((_decoded(each.get(1, b"")), kind if isinstance(kind, int) else -1))
+    return columns
 
 
 def rows_in(reply: Struct, types: Sequence[int], protocol: int) -> list[tuple[Cell, ...]]:
@@ -138,14 +141,14 @@ def rows_in(reply: Struct, types: Sequence[int], protocol: int) -> list[tuple[Ce
     try:
         if protocol < COLUMNS_SINCE:
             return [_row_in(each, types) for each in _list(row_set, 2)]
-        found = zip(_list(row_set, 3), types, strict=True)
-        return list(zip(*[_column_in(each, kind) for each, kind in found], strict=True))
+        columns = zip(_list(row_set, 3), types, strict=True)
+        return list(zip(*[_column_in(each, kind) for each, kind in columns], strict=True))
     except ValueError as error:
         raise WireError("Rows of another length than their header.") from error
 
 
-def _column_in(found: Struct, kind: int) -> list[Cell]:
-    typed = _struct(found, _UNION[kind])
+def _column_in(union: Struct, kind: int) -> list[Cell]:
+    typed = _struct(union, _UNION[kind])
     values = typed.get(1)
     nulls = typed.get(2, b"")
     if not isinstance(values, Items) or not isinstance(nulls, bytes):
@@ -156,9 +159,9 @@ def _column_in(found: Struct, kind: int) -> list[Cell]:
     ]
 
 
-def _row_in(found: Struct, types: Sequence[int]) -> tuple[Cell, ...]:
+def _row_in(row: Struct, types: Sequence[int]) -> tuple[Cell, ...]:
     cells = []
-    for each, kind in zip(_list(found, 1), types, strict=True):
+    for each, kind in zip(_list(row, 1), types, strict=True):
         value = _struct(each, _UNION[kind]).get(1)
         cells.append(None if value is None else _cell(kind, value))
     return tuple(cells)

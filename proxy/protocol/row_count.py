@@ -1,4 +1,4 @@
-"""The number of rows in a FetchResults reply, read from its first bytes without decoding it."""
+"""Reads the number of rows in a FetchResults reply from its first bytes, without decoding it."""
 
 import re
 

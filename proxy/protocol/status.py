@@ -13,8 +13,8 @@ SUCCESS = Encoded(encode_struct(Struct({1: (I32, int(StatusCode.SUCCESS))})))
 _EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
 _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
-# Hive's client names the class of its Thrift error, except in the text for a table, which has the
-# error's own words: those of Java's sockets, or of the libthrift that Spark 4 has.
+# Hive's client writes the class of a Thrift error, except in the text for a table. That has the
+# error's message: of Java's sockets, or of Spark 4's libthrift.
 _METASTORE_LOST = re.compile(
     r"HiveException: (?:MetaException\(message:Got exception: )?"
     r"org\.apache\.thrift\.transport\.TTransportException"
@@ -24,7 +24,7 @@ _METASTORE_LOST = re.compile(
 )
 _STOPPED = re.compile(r"SparkContext (?:was shut down|has been shutdown)|on a stopped SparkContext")
 _BUSY = "The background threadpool cannot accept new task for execution"
-NO_SESSION = "Invalid SessionHandle"  # begins the error for a handle that a server does not know
+NO_SESSION = "Invalid SessionHandle"  # start of a server's error for an unknown handle
 _STATEMENT_CLASSES = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
 
 
@@ -40,17 +40,17 @@ def is_metastore_lost(failure: Failure) -> bool:
 
 
 def is_cluster_stopped(failure: Failure) -> bool:
-    """Whether a statement failed in Spark because its server ends."""
+    """Whether a statement failed in Spark because its server was stopping."""
     return _STOPPED.search(failure.message) is not None
 
 
 def is_server_busy(failure: Failure) -> bool:
-    """Whether a Thrift Server refused an asynchronous statement, for which it has no thread."""
+    """Whether a Thrift Server refused an asynchronous statement because it had no free thread."""
     return failure.message.startswith(_BUSY)
 
 
 def metastore_lost(cluster: ClusterName, failure: Failure) -> ClusterWithoutMetastore:
-    """Our error for such a failure of Spark, with Spark's text."""
+    """Causeway's error for a failure of `is_metastore_lost`, with Spark's text."""
     text = as_synchronous(failure).message
     return ClusterWithoutMetastore(f"Cluster {cluster} cannot reach the metastore ({text}).")
 
@@ -58,8 +58,8 @@ def metastore_lost(cluster: ClusterName, failure: Failure) -> ClusterWithoutMeta
 def blame_of(failure: Failure) -> Blame:
     """The party that has to act on a failure.
 
-    The client has to act on a cluster's failure whose SQLSTATE says that the statement or its data
-    is wrong; otherwise the cluster's operator.
+    For a cluster's failure this is the client if the SQLSTATE means that the statement or its data
+    is wrong; otherwise it is the cluster's operator.
     """
     if failure.blame is not None:
         return failure.blame
@@ -93,7 +93,7 @@ def read_operation_failure(reply: Struct) -> Failure:
 def as_synchronous(failure: Failure) -> Failure:
     """The same failure in the form of a synchronous ExecuteStatement.
 
-    For an asynchronous client the Thrift Server adds the exception's class and its stack.
+    For asynchronous statements the Thrift Server adds the exception's class and its stack.
     """
     text = failure.message.removeprefix(_EXCEPTION)
     for start in (_SPARK_STACK_START, _STACK_START):

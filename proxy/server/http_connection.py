@@ -212,21 +212,21 @@ class HttpConnection(ClientConnection):
             return await authenticator.bearer(credentials, self.peer)
         if scheme == "negotiate":
             return await self._negotiate(credentials)
-        user_password = http.basic(credentials) if scheme == "basic" else None
+        user_password = http.basic_credentials(credentials) if scheme == "basic" else None
         if user_password is None:
             raise AuthRejected
         return await authenticator.password(*user_password, self.peer)
 
     async def _negotiate(self, credentials: str) -> str:
         """SPNEGO, which may take several requests of this connection."""
-        token = http.negotiate(credentials)
+        token = http.spnego_token(credentials)
         if token is None:
             raise AuthRejected
         acceptor = self._acceptor or self._listener.authenticator.spnego(self.peer)
         self._acceptor = None
         reply, user = await acceptor.step(token)
         if reply:
-            self._headers.append(("WWW-Authenticate", http.negotiation(reply)))
+            self._headers.append(("WWW-Authenticate", http.negotiate_header(reply)))
         if user is None:
             self._acceptor = acceptor
             raise AuthRejected
@@ -306,5 +306,5 @@ class HttpConnection(ClientConnection):
 def _login_name(authorization: tuple[str, str]) -> str | None:
     """The user name in Basic credentials; other schemes have none that can be read."""
     scheme, credentials = authorization
-    user_password = http.basic(credentials) if scheme == "basic" else None
+    user_password = http.basic_credentials(credentials) if scheme == "basic" else None
     return user_password[0] if user_password is not None else None

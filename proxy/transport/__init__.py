@@ -1,1 +1,1 @@
-"""Between a socket and a protocol, for clients and clusters: socket options and SASL layers."""
+"""The layer between sockets and protocols, for clients and clusters: socket options and SASL."""

@@ -1,7 +1,8 @@
 """A transport that wraps and unwraps messages as the SASL negotiation chose (integrity, privacy).
 
-The content of each frame is wrapped and unwrapped as a whole. It contains messages with their
-lengths before them, as without protection; a message may span several frames.
+The protocol above reads and writes messages with their lengths before them, as without protection.
+On the socket there are frames `[length][wrapped bytes]`. A received frame has one whole message; a
+message that is sent takes several frames if the peer accepts only short ones.
 """
 
 import asyncio
@@ -21,8 +22,8 @@ _log = logging.getLogger(__name__)
 class SaslTransport(asyncio.Transport, asyncio.Protocol):
     """The transport of the protocol `above`, and the protocol of the transport `below`.
 
-    `received` is called with unwrapped bytes, and with no bytes when part of a frame arrived, so
-    that a timer for silent peers can be reset. A frame above `limit` bytes aborts the connection.
+    `received` is called with unwrapped bytes, and with no bytes whenever data arrives, so that it
+    can reset a timer for silent peers. A frame above `limit` bytes aborts the connection.
     """
 
     def __init__(
@@ -45,13 +46,13 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
         self._head = bytearray()  # the length of the message that is being written
         self._left = 0  # bytes of that message which are not written yet
         if not below.is_closing():
-            below.pause_reading()  # otherwise uvloop goes on with the former protocol
+            below.pause_reading()  # otherwise uvloop continues to call the former protocol
             below.set_protocol(self)
             below.resume_reading()
 
     @property
     def held(self) -> int:
-        """Bytes that arrived and were not passed on."""
+        """The number of bytes that arrived and were not passed on yet."""
         return len(self._buffer) + len(self._plain)
 
     # Called by the transport below
@@ -76,7 +77,7 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
                 piece, self._plain = self._plain[:_PIECE], self._plain[_PIECE:]
                 self._received(bytes(piece))
         except (SaslFailed, WireError) as error:
-            self._give_up(error)
+            self._abort_after(error)
 
     def _has_more(self) -> bool:
         """Whether there are unwrapped bytes; unwraps the next frame if necessary."""
@@ -100,14 +101,14 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
     # Called by the protocol above
 
     def write(self, data: Any) -> None:
-        """Takes messages with their lengths before them, in pieces of any size."""
+        """Sends messages with their lengths before them, passed in pieces of any size."""
         view = memoryview(data)
         frames: list[bytes] = []
         try:
             while view:
                 view = self._wrap_some(view, frames) if self._left else self._begin(view)
         except (SaslFailed, WireError) as error:
-            self._give_up(error)
+            self._abort_after(error)
         else:
             self._below.write(b"".join(frames))
 
@@ -127,7 +128,7 @@ class SaslTransport(asyncio.Transport, asyncio.Protocol):
         self._left -= len(piece)
         return view[len(piece) :]
 
-    def _give_up(self, error: Exception) -> None:
+    def _abort_after(self, error: Exception) -> None:
         _log.warning("a protected connection cannot go on: %s", error)
         self.abort()
 

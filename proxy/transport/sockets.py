@@ -3,8 +3,8 @@
 import socket
 from collections.abc import Iterable
 
-# Bytes in the send buffer from which on a connection counts as full. uvloop sends at once what
-# exceeds this, and the rest only at the end of the loop's turn; data should not wait for that.
+# A connection counts as full if its send buffer has this many bytes. uvloop sends data above this
+# limit at once, and other data only at the end of the loop's turn.
 HIGH_WATER = 1
 
 _OPTIONS = (
@@ -17,7 +17,7 @@ _OPTIONS = (
 
 
 def tune(sockets: Iterable[socket.socket]) -> None:
-    """Sends small frames without delay, and detects a dead peer within a minute.
+    """Sets options so that small frames are sent at once and a dead peer is detected in a minute.
 
     Accepted connections inherit these options from the listening socket.
     """

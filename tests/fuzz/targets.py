@@ -31,7 +31,15 @@ from proxy.protocol.framing import (
     SaslInbound,
     Send,
 )
-from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as, negotiate, refusal
+from proxy.protocol.http import (
+    Head,
+    HttpReader,
+    authorization_of,
+    basic_credentials,
+    do_as,
+    refusal,
+    spnego_token,
+)
 from proxy.protocol.messages import BareMessageEnd, decode_head, decode_message
 from proxy.protocol.requests import Handle, handle_of, read_operation_call, read_request
 from proxy.protocol.row_count import rows_in
@@ -259,8 +267,8 @@ def _ask_head(head: Head) -> None:
     do_as(head)
     scheme = authorization_of(head)
     if scheme is not None:
-        basic(scheme[1])
-        negotiate(scheme[1])
+        basic_credentials(scheme[1])
+        spnego_token(scheme[1])
 
 
 def reply(data: bytes) -> None:

@@ -153,13 +153,13 @@ def test_credentials() -> None:
         "abc",
     )
     assert http.authorization_of(Head("POST", "/", {})) is None
-    assert http.basic(basic("ann", "p:w").split()[1]) == ("ann", "p:w")
-    assert http.basic(basic("ännä", "пароль").split()[1]) == ("ännä", "пароль")
+    assert http.basic_credentials(basic("ann", "p:w").split()[1]) == ("ann", "p:w")
+    assert http.basic_credentials(basic("ännä", "пароль").split()[1]) == ("ännä", "пароль")
     for text in ("", "!", "YW5u", "OnB3", "/////w=="):  # nothing, no base64, no colon, no name
-        assert http.basic(text) is None
-    assert http.negotiate("YWJj") == http.negotiate(": YWJj") == b"abc"
-    assert http.negotiate("") is http.negotiate("*") is None
-    assert http.negotiation(b"abc") == "Negotiate YWJj"
+        assert http.basic_credentials(text) is None
+    assert http.spnego_token("YWJj") == http.spnego_token(": YWJj") == b"abc"
+    assert http.spnego_token("") is http.spnego_token("*") is None
+    assert http.negotiate_header(b"abc") == "Negotiate YWJj"
 
 
 def test_credentials_are_not_in_the_repr() -> None:
