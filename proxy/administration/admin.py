@@ -1,4 +1,4 @@
-"""The requests of operators to one process: show, kill, drain, resume, reload and finish."""
+"""Runs the requests of operators in one process: show, kill, drain, resume, reload and finish."""
 
 import asyncio
 import logging
@@ -36,32 +36,35 @@ from thriftcodec.values import INTERNAL_ERROR_CODE
 
 _log = logging.getLogger(__name__)
 _STEP = 0.05  # seconds between checks whether the process is idle
-_LAST_REPLIES = 1.0  # seconds for each step of the end in which clients receive the last replies
+_LAST_REPLIES = 1.0  # seconds for each step of `finish` in which clients receive the last replies
 ENDING = 3 * _LAST_REPLIES  # seconds that `Admin.finish` may take after the drain time
-_FETCHING = 5.0  # seconds that a client may take from a reply to its next call
+_FETCHING = 5.0  # seconds between a reply and the client's next call, at most, while it fetches
 
 
 class Admin:
-    """`read` reads the settings for a reload; it may raise a CausewayError. `leave` removes the
-    server from service discovery, which may take seconds."""
+    """Shows and changes the state of one process.
+
+    `read_settings` reads the settings for a reload; it may raise a CausewayError. `deregister`
+    removes the server from service discovery, which may take seconds.
+    """
 
     def __init__(
         self,
         server: ServerState,
         limiter: ConnectionLimiter,
         listeners: Listeners,
-        read: Callable[[], Settings] | None = None,
-        leave: Callable[[], None] | None = None,
+        read_settings: Callable[[], Settings] | None = None,
+        deregister: Callable[[], None] | None = None,
     ) -> None:
         self._server = server
         self._limiter = limiter
         self._listeners = listeners
-        self._read = read
-        self._leave = leave
+        self._read_settings = read_settings
+        self._deregister = deregister
 
     async def run_action(self, action: str, argument: str = "") -> Any:
-        """An `administration.RunAction`. Raises NotFound, and as `reload`."""
-        answers: dict[str, Callable[[], Any]] = {
+        """The answer to a request; a `RunAction`. Raises NotFound and other CausewayErrors."""
+        reads: dict[str, Callable[[], Any]] = {
             actions.SESSIONS: self.sessions,
             actions.STATEMENTS: self.statements,
             actions.COPIES: self.copies,
@@ -72,7 +75,7 @@ class Admin:
             actions.ADMISSION: self.admission,
             actions.RELOAD: self.reload,
         }
-        acts: dict[str, Callable[[str], Awaitable[Any]]] = {
+        changes: dict[str, Callable[[str], Awaitable[Any]]] = {
             actions.KILL_SESSION: self.kill_session,
             actions.KILL_STATEMENT: self.kill_statement,
             actions.DRAIN: self.drain,
@@ -83,24 +86,24 @@ class Admin:
             actions.MAINTENANCE: self.begin_maintenance,
             actions.END_MAINTENANCE: self.end_maintenance,
         }
-        if action in answers:
-            return answers[action]()
-        if action in acts:
-            return await acts[action](argument)
+        if action in reads:
+            return reads[action]()
+        if action in changes:
+            return await changes[action](argument)
         raise NotFound(f"There is no action {action!r}.")
 
-    # Show
+    # Requests that change nothing
 
     def sessions(self) -> list[dict[str, Any]]:
         now = asyncio.get_running_loop().time()
         return [_session(each, now) for each in self._server.sessions.items()]
 
     def statements(self) -> list[dict[str, Any]]:
-        """Statements that are not closed, with the decision for each."""
+        """The statements that are not closed, with the decision for each."""
         records = [each.operation.record for each in self._server.operations.items()]
         lines = []
         for record in records:
-            if record.statement:  # no metadata call
+            if record.statement:  # empty for a metadata call
                 line = record.line(brief=True)
                 if record.seconds is None:
                     line["seconds"] = round(time.time() - record.began, 3)
@@ -113,7 +116,7 @@ class Admin:
         return [] if running is None else running.lines()
 
     def clusters(self) -> list[dict[str, Any]]:
-        """The clusters, and their Thrift Servers with health and load."""
+        """The clusters and their Thrift Servers, with health and load."""
         sessions: dict[Endpoint, int] = {}
         for session in self._server.sessions.items():
             for endpoint in session.upstreams().values():
@@ -146,19 +149,19 @@ class Admin:
         }
 
     async def explain(self, query: str) -> dict[str, Any]:
-        """Where the statement `sql` would run, and where its tables are. The query of a URL may
-        have a current `database` and a pinned `cluster` too.
+        """The cluster in which a statement would run, and the clusters of its tables.
 
-        Raises NotFound without a statement, and a CausewayError.
+        `query` is a URL's query with the statement as `sql`, and optionally the current `database`
+        and the pinned `cluster`. Raises NotFound without a statement, and a CausewayError.
         """
-        asked = dict(parse_qsl(query))
-        topology, sql = self._server.topology, asked.get("sql", "")
+        parameters = dict(parse_qsl(query))
+        topology, sql = self._server.topology, parameters.get("sql", "")
         if not sql or not topology.in_use:
             raise NotFound("There is no parameter sql, or no cluster is configured.")
-        database = {USE_DATABASE: asked.get("database", DEFAULT_DATABASE)}
+        database = {USE_DATABASE: parameters.get("database", DEFAULT_DATABASE)}
         session = SessionState.opened("", NEWEST_PROTOCOL, database, topology)
-        if "cluster" in asked:
-            use_cluster(session, asked["cluster"])
+        if "cluster" in parameters:
+            use_cluster(session, parameters["cluster"])
         return (await dry_run(sql, session, self._server.router)).document()
 
     def cache(self) -> dict[str, int]:
@@ -168,13 +171,13 @@ class Admin:
         return {"status": "stopping" if self._server.stopping else "ok"}
 
     def admission(self) -> dict[str, Any]:
-        """The message of maintenance, null without it, and the users that are blocked."""
+        """The message of maintenance, null if there is none, and the blocked users."""
         admission = self._server.admission
         return {"maintenance": admission.maintenance or None, "blocked": admission.blocked}
 
     def samples(self) -> list[Sample]:
-        """The metrics, with gauges that are read at this moment."""
-        server, observer = self._server, self._server.observer
+        """The metrics: the counters, and the gauges with their current values."""
+        server, observer, health = self._server, self._server.observer, self._server.pool.health
         gauges: list[Sample] = [
             ("causeway_connections", (), len(self._limiter)),
             ("causeway_sessions", (), len(server.sessions)),
@@ -188,37 +191,33 @@ class Admin:
             (QUEUE, ("server",), server.pool.busy.waiting),
             (QUEUE, ("analysis",), server.router.analysis.waiting),
         ]
-        records = {
+        record_queues = {
             "audit": observer.audit,
             "history": observer.history,
             "telemetry": observer.telemetry,
         }
-        for name, queue in records.items():
+        for name, queue in record_queues.items():
             if queue is not None:
                 gauges.append((f"causeway_{name}_dropped_total", (), queue.dropped))
                 gauges.append((QUEUE, (name,), queue.waiting))
         for cluster in server.clusters():
             for endpoint in cluster.hs2:
                 labels = (str(cluster.name), str(endpoint))
-                up = server.pool.health.condition(endpoint).up
-                drained = server.pool.health.is_drained
+                up = health.condition(endpoint).up
+                drained = health.is_drained(endpoint) or health.is_drained(cluster.name)
                 gauges += [
                     ("causeway_endpoint_up", labels, float(up is not False)),
-                    (
-                        "causeway_endpoint_drained",
-                        labels,
-                        float(drained(endpoint) or drained(cluster.name)),
-                    ),
+                    ("causeway_endpoint_drained", labels, float(drained)),
                     ("causeway_endpoint_connections", labels, server.pool.held(endpoint)),
                     ("causeway_endpoint_opening", labels, server.pool.waiting_for(endpoint)),
                 ]
         lags = copy_lags(server.router.snapshot.lacking_since(), time.time())
         return [*observer.metrics.samples(), *gauges, *lags]
 
-    # Act
+    # Requests that change something
 
     async def kill_session(self, session: str) -> dict[str, int]:
-        """Closes a session and its statements, in every cluster."""
+        """Closes a session and its statements, here and in the clusters."""
         for each in self._server.sessions.items():
             if each.handle.guid.hex() == session:
                 fields = extra(session=session, user=each.state.user)
@@ -228,7 +227,7 @@ class Admin:
         return {"killed": 0}
 
     async def kill_statement(self, statement: str) -> dict[str, int]:
-        """Cancels a statement. Its client sees it cancelled; the session stays open."""
+        """Cancels a statement; the session stays open."""
         for each in self._server.operations.items():
             if each.operation.record.statement == statement and not each.operation.ended:
                 fields = extra(statement=statement, user=each.operation.record.user)
@@ -238,25 +237,25 @@ class Admin:
         return {"killed": 0}
 
     async def block(self, user: str) -> dict[str, int]:
-        """Accepts no more sessions of the user, and closes those that are open with their
-        statements, also those in which the user acts for another one."""
+        """Accepts no more sessions of the user, and closes the open ones, also those in which the
+        user impersonates another user."""
         admission = self._server.admission
         _log.info("an operator blocks the user", extra=extra(user=user))
         admission.block(user)
-        open_ones = self._server.sessions.items()
-        theirs = [each for each in open_ones if admission.is_blocked(each.state.user, each.by)]
-        await asyncio.gather(*(self._server.close(each) for each in theirs))
-        return {"closed": len(theirs)}
+        sessions = self._server.sessions.items()
+        blocked = [each for each in sessions if admission.is_blocked(each.state.user, each.by)]
+        await asyncio.gather(*(self._server.close(each) for each in blocked))
+        return {"closed": len(blocked)}
 
     async def unblock(self, user: str) -> dict[str, int]:
-        """Raises NotFound for a user who is not blocked."""
+        """Accepts sessions of the user again. Raises NotFound for a user that is not blocked."""
         if not self._server.admission.unblock(user):
             raise NotFound(f"The user {user!r} is not blocked.")
         _log.info("an operator unblocks the user", extra=extra(user=user))
         return {"unblocked": 1}
 
     async def begin_maintenance(self, message: str) -> dict[str, int]:
-        """Begins no more statements; those that run go on."""
+        """Accepts no more statements; running statements continue."""
         _log.info("an operator begins maintenance: %s", message)
         self._server.admission.maintenance = message
         return {"running": self._server.running}
@@ -275,7 +274,7 @@ class Admin:
         return {"drained": 1}
 
     async def resume(self, name: str) -> dict[str, int]:
-        """Opens new sessions there again, after a health check. Raises NotFound."""
+        """Opens new sessions there again, after a health check of the cluster. Raises NotFound."""
         place, clusters = self._place(name)
         _log.info("an operator resumes %s", name)
         self._server.pool.health.resume(place)
@@ -292,13 +291,14 @@ class Admin:
         raise NotFound(f"There is no cluster or endpoint {name!r}.")
 
     def reload(self) -> dict[str, list[str]]:
-        """Applies the settings that may change at run time, and names those that need a restart.
+        """Applies the settings that may change at run time; returns their names, and the names of
+        changed settings that need a restart.
 
         Raises a CausewayError for settings that cannot be read; then nothing changes.
         """
-        if self._read is None:
+        if self._read_settings is None:
             raise NotFound("The settings were not read from a file.")
-        result = reloaded(self._server.router.settings, self._read())
+        result = reloaded(self._server.router.settings, self._read_settings())
         limits = DEFAULT.of(result.settings.operating)
         self._server.reconfigure(result.settings, limits)
         self._limiter.apply_limits(limits)
@@ -309,8 +309,8 @@ class Admin:
         return {"changed": list(result.changed), "restart": list(result.restart)}
 
     def reload_at_signal(self) -> None:
-        """Reloads the settings at SIGHUP; a failure goes to the log."""
-        if self._server.peers.number == 0:  # one worker writes it for all
+        """Reloads the settings at SIGHUP; a failure is logged."""
+        if self._server.peers.number == 0:  # one worker reports it for all
             self._server.observer.administered(actions.RELOAD, "", ApiCaller("SIGHUP"))
         try:
             self.reload()
@@ -318,14 +318,14 @@ class Admin:
             _log.error("settings not reloaded: %s", error)
 
     async def finish(self) -> None:
-        """Stops accepting work, and waits until all statements have ended or for `Limits.drain`.
-        Then ends the statements that are left and closes the clients' connections, each with the
-        reason where the protocol allows it."""
+        """Accepts no new work, and waits until all statements have ended, at most for
+        `Limits.drain`. Then ends the remaining statements and closes the clients' connections, with
+        the reason if the protocol allows that."""
         server, loop = self._server, asyncio.get_running_loop()
         deadline = loop.time() + server.limits.drain
         server.stopping = True
-        if self._leave is not None:
-            await asyncio.to_thread(self._leave)
+        if self._deregister is not None:
+            await asyncio.to_thread(self._deregister)
         self._limiter.closed = str(Stopping())
         self._listeners.close_binary()
         while loop.time() < deadline and not self._is_idle(loop.time()):  # noqa: ASYNC110
@@ -335,7 +335,7 @@ class Admin:
         await self._dismiss_clients()
 
     async def _end_statements(self) -> None:
-        """Ends all statements with CW215, and lets their clients receive that."""
+        """Ends all statements with CW215, and waits until their clients have received it."""
         operations = [each.operation for each in self._server.operations.items()]
         running = [each for each in operations if not each.ended]
         if not running:
@@ -348,7 +348,7 @@ class Admin:
         await _until(lambda: all(each.task is None for each in self._limiter.clients))
 
     async def _dismiss_clients(self) -> None:
-        """Closes all connections; returns when they are closed, or soon."""
+        """Closes all connections, and waits for that for a short time."""
         text = str(Stopping())
         farewell = application_exception("ExecuteStatement", 0, text, INTERNAL_ERROR_CODE)
         for client in list(self._limiter.clients):
@@ -356,14 +356,15 @@ class Admin:
         await _until(lambda: not self._limiter.clients)
 
     def _is_idle(self, now: float) -> bool:
-        """Whether nothing runs, and no client is about to fetch a result that was just finished."""
+        """Whether no statement or call runs, and no client is fetching a result."""
         if self._server.running:
             return False
         if any(session.asking for session in self._server.sessions.items()):
             return False
-        owned = (each.operation for each in self._server.operations.items())
+        operations = (each.operation for each in self._server.operations.items())
         return not any(
-            each.state is OperationState.FINISHED and now - each.used < _FETCHING for each in owned
+            each.state is OperationState.FINISHED and now - each.used < _FETCHING
+            for each in operations
         )
 
 
@@ -390,10 +391,10 @@ def _session(session: UserSession, now: float) -> dict[str, Any]:
         "clusters": {name: str(endpoint) for name, endpoint in session.upstreams().items()},
         "operations": len(operations),
         "running": sum(not each.ended for each in operations),
-        "last": _last(session),
+        "last": _last_text(session),
     }
 
 
-def _last(session: UserSession) -> str:
+def _last_text(session: UserSession) -> str:
     texts = [each.record.text for each in session.operations.values() if each.record.text.length]
     return texts[-1].brief()[:200] if texts else ""

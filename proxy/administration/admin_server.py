@@ -1,11 +1,12 @@
-"""The administration's REST API and the metrics, on a TCP port or a Unix socket.
+"""The REST API for operators, and the metrics, on a TCP port or a Unix socket.
 
-`OperatorServer` has what every such API needs: the listeners and who may ask what.
+`OperatorServer` has the parts that every such API needs: the listeners, and the check of a
+caller's role.
 
-Every user and every browser on the machine can connect to a port. So requests to the port need a
-token, which web pages cannot make a browser send, except for `/health` and `/metrics`. A token has
-a role, and a request needs one. A socket is protected by its permissions: its owner is an
-administrator. GET changes nothing.
+Every user and every browser on the machine can connect to a port. So requests to a port need a
+token, which a web page cannot make a browser send; only `/health` and `/metrics` need none. A token
+has a role, and each request needs a lowest role. A socket is protected by its permissions: its
+owner is an administrator. GET changes nothing.
 """
 
 import asyncio
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 10.0  # seconds for a request, and for TLS before it
-_REFRESH = 10.0  # seconds between looks for a new certificate
-_CONNECTIONS = 32  # at the same time
-_BODY = 4 << 10  # bytes of a request
+_REFRESH = 10.0  # seconds between checks for a new certificate
+_MAX_CONNECTIONS = 32
+_MAX_BODY = 4 << 10  # bytes of a request
 _CREDENTIALS = struct.Struct("iII")  # of SO_PEERCRED: process, user, group
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _GET = {
@@ -74,7 +75,7 @@ _POST = {
     ("maintenance", "begin"): actions.MAINTENANCE,
     ("maintenance", "end"): actions.END_MAINTENANCE,
 }
-_OPERATORS = ("sessions", "statements")  # an operator may change these, an administrator all
+_OPERATORS = ("sessions", "statements")  # what operators may change; administrators change all
 _EXPLAIN = "/v1/explain"
 HISTORY = {
     "/v1/history": "statements",
@@ -84,7 +85,7 @@ HISTORY = {
     "/v1/history/lineage": "lineage",
     "/v1/history/traffic": "traffic",
 }
-"""The questions to the history (`database.history.questions`) by their paths."""
+"""The questions of `database.history.questions` by their paths."""
 _OPEN = ("/health", "/metrics")
 ROUTES = (
     *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN, *HISTORY)),
@@ -96,19 +97,19 @@ _REFUSALS = {
     HTTPStatus.BAD_REQUEST: f"The header {XSRF_HEADER} is missing.",
 }
 Answer = tuple[HTTPStatus, object]
-"""A status, and a JSON value or the text of metrics."""
+"""A status with a JSON value or with the text of the metrics."""
 Observed = Callable[[str, str, ApiCaller, bool], None]
-"""An action, its argument, the caller, and whether the caller was refused."""
+"""Takes a method, a path, the caller, and whether the caller was refused."""
 
 
 class OperatorServer(ABC):
-    """Listens, and passes the requests that are allowed to `respond`."""
+    """Listens, and passes allowed requests to `respond`."""
 
     def __init__(
         self, observed: Observed | None = None, transports: Transports | None = None
     ) -> None:
         """`observed` is called for each request except those for health and metrics. `transports`
-        says what a request over the port needs."""
+        has the accepted hosts, and whether requests to the port need the XSRF header."""
         self._transports = transports or Transports()
         self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
@@ -119,7 +120,7 @@ class OperatorServer(ABC):
 
     @abstractmethod
     async def respond(self, method: str, path: str, query: str) -> Answer:
-        """The answer to GET or POST. Raises NotFound, and CausewayError for a refusal."""
+        """The answer to GET or POST. Raises NotFound, and another CausewayError for a refusal."""
 
     @abstractmethod
     def needed_role(self, method: str, path: str) -> Role:
@@ -132,25 +133,26 @@ class OperatorServer(ABC):
         access: OperatorAccess,
         unix_socket: Path | None,
     ) -> None:
-        """Listens on a port, whose callers need a token, and on a socket. Raises OSError,
-        BadCertificate."""
+        """Listens on a port, for which callers need a token, and on a Unix socket.
+
+        Raises OSError, BadCertificate.
+        """
         if where is not None:
-            assert administrators is not None, "validated with the settings"
+            assert administrators is not None, "the settings require it"
             transports = self._transports
-            own = socket.gethostname()
-            guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
-            callers = CallerAuthenticator(_files(administrators, access), access.issuer)
-            serve = self._serving(callers, guard)
+            own_name = socket.gethostname()
+            guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own_name)
+            callers = CallerAuthenticator(_token_files(administrators, access), access.issuer)
+            serve = self._connection_handler(callers, guard)
             server = await asyncio.start_server(
-                serve, where.host, where.port, **self._encryption(access)
+                serve, where.host, where.port, **self._tls_arguments(access)
             )
             self._servers.append(server)
             self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
         if unix_socket is not None:
-            bound = _bound(unix_socket)
-            self._servers.append(
-                await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=bound)
-            )
+            bound = _bind(unix_socket)
+            serve = self._connection_handler(None, RequestGuard())
+            self._servers.append(await asyncio.start_unix_server(serve, sock=bound))
             self._socket = unix_socket
 
     def close(self) -> None:
@@ -161,30 +163,30 @@ class OperatorServer(ABC):
         if self._socket is not None:
             self._socket.unlink(missing_ok=True)
 
-    def _encryption(self, access: OperatorAccess) -> dict[str, Any]:
-        """The arguments of a listener with TLS, whose certificate is followed; none without TLS.
-        Raises BadCertificate."""
+    def _tls_arguments(self, access: OperatorAccess) -> dict[str, Any]:
+        """The arguments of a listener with TLS, with a certificate that is reloaded when its file
+        changes; empty without TLS. Raises BadCertificate."""
         if not access.use_tls:
             return {}
         if access.tls is None:
             raise BadCertificate("proxy.admin.use.SSL needs proxy.admin.keystore.path.")
         certificate = Certificate(access.tls)
-        self._follow(certificate)
+        self._refresh(certificate)
         return {"ssl": certificate.context, "ssl_handshake_timeout": _TIMEOUT}
 
-    def _follow(self, certificate: Certificate) -> None:
-        """Serves a changed certificate from now on, and looks again later, until `close`."""
+    def _refresh(self, certificate: Certificate) -> None:
+        """Loads the certificate if it changed, and schedules the next check, until `close`."""
         certificate.refresh()
         loop = asyncio.get_running_loop()
-        self._refreshing = loop.call_later(_REFRESH, self._follow, certificate)
+        self._refreshing = loop.call_later(_REFRESH, self._refresh, certificate)
 
-    def _serving(
+    def _connection_handler(
         self, callers: CallerAuthenticator | None, guard: RequestGuard
     ) -> Callable[..., Any]:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
-                if self._connections <= _CONNECTIONS:
+                if self._connections <= _MAX_CONNECTIONS:
                     async with asyncio.timeout(_TIMEOUT):
                         await self._serve(reader, writer, callers, guard)
             except (OSError, TimeoutError):
@@ -202,7 +204,7 @@ class OperatorServer(ABC):
         callers: CallerAuthenticator | None,
         guard: RequestGuard,
     ) -> None:
-        http, head = HttpReader(_BODY), None
+        http, head = HttpReader(_MAX_BODY), None
         while data := await reader.read(16 << 10):
             for event in http.feed(data):
                 if isinstance(event, Head):
@@ -246,7 +248,7 @@ class OperatorServer(ABC):
 
 
 class AdminServer(OperatorServer):
-    """Serves the answers of `ask`, which are those of one process or of all."""
+    """Serves the answers of `run_action`: those of one process, or of all workers."""
 
     def __init__(
         self,
@@ -255,7 +257,8 @@ class AdminServer(OperatorServer):
         transports: Transports | None = None,
         history: "HistoryRunner | None" = None,
     ) -> None:
-        """`history` is read here, not by a worker: a slow database delays no other request."""
+        """`history` is read in this process, not in a worker, so that a slow database delays no
+        other request."""
         super().__init__(observed, transports)
         self._run_action = run_action
         self._history = history
@@ -300,12 +303,12 @@ class AdminServer(OperatorServer):
             raise NotFound(f"There is nothing at {path}.")
         answer = await self._run_action(_POST[parts[2], parts[4]], parts[3])
         if answer.get("killed") == 0:
-            raise NotFound(f"There is no such one: {parts[3]}.")
+            raise NotFound(f"There is no such {parts[2].removesuffix('s')}: {parts[3]}.")
         return HTTPStatus.OK, answer
 
 
-def _bound(path: Path) -> socket.socket:
-    """A bound socket that only its owner can use, from the moment that it exists."""
+def _bind(path: Path) -> socket.socket:
+    """A bound Unix socket that only its owner can use from the start. Raises OSError."""
     with suppress(FileNotFoundError):
         if stat.S_ISSOCK(path.stat().st_mode):
             path.unlink()  # left by a process that was killed
@@ -321,28 +324,28 @@ def _bound(path: Path) -> socket.socket:
     return bound
 
 
-def _files(administrators: SecretFile, access: OperatorAccess) -> Mapping[Role, SecretFile]:
-    """The files with the tokens of each role."""
-    found = {
+def _token_files(administrators: SecretFile, access: OperatorAccess) -> Mapping[Role, SecretFile]:
+    """The configured files of tokens by role."""
+    files = {
         Role.VIEWER: access.viewers,
         Role.OPERATOR: access.operators,
         Role.ADMINISTRATOR: administrators,
     }
-    return {role: file for role, file in found.items() if file is not None}
+    return {role: file for role, file in files.items() if file is not None}
 
 
 async def _caller(head: Head, callers: CallerAuthenticator | None, address: str) -> ApiCaller:
-    """Who sent a request; over a socket permissions have decided."""
+    """The sender of a request. `callers` is None for a Unix socket, which is for its owner only."""
     if callers is None:
         return ApiCaller(address, role=Role.ADMINISTRATOR)
-    scheme, sent = authorization_of(head) or ("", "")
-    if scheme != "bearer" or not sent:
+    scheme, token = authorization_of(head) or ("", "")
+    if scheme != "bearer" or not token:
         return ApiCaller(address)
-    return await callers.caller(sent, address)
+    return await callers.authenticate(token, address)
 
 
 def _address(writer: asyncio.StreamWriter) -> str:
-    """Where the caller is: an address, or for a Unix socket the process and its user."""
+    """The caller's address; for a Unix socket the caller's process and user."""
     peer = writer.get_extra_info("peername")
     if isinstance(peer, tuple):
         return str(peer[0])

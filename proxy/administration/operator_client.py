@@ -1,4 +1,4 @@
-"""Connections of clients to the ports for operators, with TLS where the settings say so."""
+"""Opens connections to the ports for operators, with TLS if the settings require it."""
 
 import http.client
 import ssl
@@ -10,8 +10,8 @@ from conf.topology import Endpoint
 def connection_to(
     endpoint: Endpoint, access: OperatorAccess, timeout: float
 ) -> http.client.HTTPConnection:
-    """A connection that is not open yet. With TLS the certificate has to be that of the endpoint's
-    host, by the authorities of the settings. Raises OSError if these cannot be read."""
+    """A connection that is not open yet. With TLS it accepts only a certificate for the endpoint's
+    host by an authority of the settings. Raises OSError if the authorities cannot be read."""
     if not access.use_tls:
         return http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=timeout)
     context = ssl.create_default_context(cafile=access.ca and str(access.ca))

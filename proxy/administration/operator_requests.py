@@ -1,7 +1,8 @@
-"""The requests of operators to a running proxy, and how the answers of its processes are merged.
+"""The names of operators' requests to a running proxy, and the merging of its processes' answers.
 
-Every answer is JSON types: lists of sessions, statements and copies are concatenated, counts added
-up, and clusters merged by name. `RunAction` is the same for one process and for all of them.
+Every answer has JSON types: lists of sessions, statements and copies are concatenated, counts are
+added up, and clusters are merged by name. One process and the supervisor of several both have a
+`RunAction`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,41 +20,41 @@ ADMISSION, BLOCK, UNBLOCK = "admission", "block", "unblock"
 MAINTENANCE, END_MAINTENANCE = "maintenance", "end-maintenance"
 
 RunAction = Callable[[str, str], Awaitable[Any]]
-"""Takes an action and its argument: an id, a cluster's name, an endpoint, the query of a URL, or an
-empty string."""
+"""Takes an action and its argument (an id, a cluster's name, an endpoint, a URL's query, or an
+empty string), and returns the answer."""
 
 
-_ENDED_BY = {RESUME: DRAIN, UNBLOCK: BLOCK, END_MAINTENANCE: MAINTENANCE}
+_ENDS = {RESUME: DRAIN, UNBLOCK: BLOCK, END_MAINTENANCE: MAINTENANCE}
 
 
 class StandingRequests:
-    """The requests that hold until another one ends them: a worker that starts has to learn
-    them."""
+    """The requests that apply until another request ends them. A worker that starts later receives
+    them, too."""
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], tuple[str, str]] = {}
 
     def note(self, action: str, argument: str) -> None:
-        """An operator's request was carried out."""
-        if action in _ENDED_BY:
-            self._requests.pop(_key(_ENDED_BY[action], argument), None)
-        elif action in _ENDED_BY.values():
+        """Called after an operator's request was carried out."""
+        if action in _ENDS:
+            self._requests.pop(_key(_ENDS[action], argument), None)
+        elif action in _ENDS.values():
             self._requests[_key(action, argument)] = action, argument
 
     def requests(self) -> tuple[tuple[str, str], ...]:
-        """Actions with their arguments."""
+        """The actions with their arguments."""
         return tuple(self._requests.values())
 
 
 def _key(action: str, argument: str) -> tuple[str, str]:
-    """Equal for requests that replace or end each other."""
+    """A key that is equal for requests that replace or end each other."""
     if action == MAINTENANCE:
         return action, ""
     return action, loose(argument) if action == BLOCK else argument
 
 
 def merged(action: str, answers: Sequence[Any]) -> Any:
-    """The answers of several processes to the same request, as one."""
+    """The answers of several processes to the same request, merged into one."""
     if len(answers) == 1:
         return answers[0]
     if action in (SESSIONS, STATEMENTS, COPIES):
@@ -72,28 +73,28 @@ def merged(action: str, answers: Sequence[Any]) -> Any:
 def _clusters(answers: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     by_name: dict[str, dict[str, Any]] = {}
     for cluster in (each for answer in answers for each in answer):
-        mine = by_name.setdefault(cluster["name"], {**cluster, "endpoints": []})
-        mine["drained"] = mine["drained"] or cluster["drained"]
-        mine["endpoints"] = _endpoints([*mine["endpoints"], *cluster["endpoints"]])
+        result = by_name.setdefault(cluster["name"], {**cluster, "endpoints": []})
+        result["drained"] = result["drained"] or cluster["drained"]
+        result["endpoints"] = _endpoints([*result["endpoints"], *cluster["endpoints"]])
     return list(by_name.values())
 
 
-def _endpoints(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _endpoints(endpoints: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     by_address: dict[str, dict[str, Any]] = {}
-    for each in found:
-        mine = by_address.get(each["endpoint"])
-        if mine is None:
-            by_address[each["endpoint"]] = dict(each)
+    for endpoint in endpoints:
+        result = by_address.get(endpoint["endpoint"])
+        if result is None:
+            by_address[endpoint["endpoint"]] = dict(endpoint)
             continue
-        mine["up"] = True if each["up"] or mine["up"] else mine["up"]
-        mine["drained"] = mine["drained"] or each["drained"]
-        mine["checked"] = _checked(mine.get("checked"), each.get("checked"))
-        mine["connections"] += each["connections"]
-        mine["sessions"] += each["sessions"]
+        result["up"] = True if endpoint["up"] or result["up"] else result["up"]
+        result["drained"] = result["drained"] or endpoint["drained"]
+        result["checked"] = _checked(result.get("checked"), endpoint.get("checked"))
+        result["connections"] += endpoint["connections"]
+        result["sessions"] += endpoint["sessions"]
     return list(by_address.values())
 
 
 def _checked(one: bool | None, other: bool | None) -> bool | None:
-    """Whether claims are checked: False as soon as one process found that they are not."""
+    """Whether claims are checked: False if one process found that they are not; None: not known."""
     known = [each for each in (one, other) if each is not None]
     return all(known) if known else None

@@ -1,7 +1,8 @@
-"""Who sent a request to a port for operators: tokens in files, a file a role, and an issuer's.
+"""Authenticates callers of a port for operators, by tokens in files, one file a role, or by tokens
+of an OpenID Connect issuer.
 
-A line of a file is `TOKEN` or `NAME TOKEN`; the name is that of the caller in the audit log. Files
-are read for each request, so that a token that is removed is refused at once.
+A line of a file is `TOKEN` or `NAME TOKEN`; the audit log has the name. Files are read for each
+request, so that a removed token is refused at once.
 """
 
 import logging
@@ -18,11 +19,11 @@ from proxy.operations.audit.audit_events import ApiCaller
 from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 _log = logging.getLogger(__name__)
-_THREADS = 2  # that verify an issuer's tokens
+_THREADS = 2  # for verifying an issuer's tokens
 
 
 def read_tokens(text: str) -> Iterator[tuple[str, str]]:
-    """The names and tokens of a file; a token without a name has the empty one."""
+    """The names and tokens in the text of a file; the name may be empty."""
     for line in text.splitlines():
         match line.split():
             case [token]:
@@ -37,7 +38,7 @@ def first_token(file: SecretFile) -> str:
 
 
 def caller_of(sent: str, files: Mapping[Role, SecretFile], address: str) -> ApiCaller:
-    """Who sent this token. One that is in two files has the lower role."""
+    """The caller that sent this token. A token in two files has the lower role."""
     for role in sorted(files):
         for name, token in _tokens_in(files[role]):
             if compare_digest(sent.encode(), token.encode()):
@@ -46,7 +47,7 @@ def caller_of(sent: str, files: Mapping[Role, SecretFile], address: str) -> ApiC
 
 
 def _tokens_in(file: SecretFile) -> list[tuple[str, str]]:
-    """None if the file cannot be read, as if it were empty."""
+    """The names and tokens of a file; an empty list if it cannot be read."""
     try:
         return list(read_tokens(file.read_text()))
     except (OSError, UnicodeDecodeError) as error:
@@ -55,23 +56,23 @@ def _tokens_in(file: SecretFile) -> list[tuple[str, str]]:
 
 
 class CallerAuthenticator:
-    """Who sent a token: one of the files, or of the issuer in the settings."""
+    """Authenticates callers by tokens of the files or of the issuer in the settings."""
 
     def __init__(self, files: Mapping[Role, SecretFile], issuer: OperatorIssuer) -> None:
         self._files = files
         self._issuer = issuer
-        takes_issued = bool(issuer.url and issuer.audience)
-        self._client = IssuerClient(issuer, issuer.audience) if takes_issued else None
+        has_issuer = bool(issuer.url and issuer.audience)
+        self._client = IssuerClient(issuer, issuer.audience) if has_issuer else None
         self._threads = DaemonThreads(_THREADS, "operator tokens")
 
-    async def caller(self, sent: str, address: str) -> ApiCaller:
-        """The role is None where nothing proves who it is."""
-        found = caller_of(sent, self._files, address)
-        if found.role is not None or self._client is None or sent.count(".") != 2:
-            return found
+    async def authenticate(self, token: str, address: str) -> ApiCaller:
+        """The caller that sent this token; its role is None if the token is not accepted."""
+        caller = caller_of(token, self._files, address)
+        if caller.role is not None or self._client is None or token.count(".") != 2:
+            return caller
         client = self._client
         try:
-            claims = await self._threads.run(lambda: client.claims(sent))
+            claims = await self._threads.run(lambda: client.claims(token))
             return ApiCaller(
                 address, name_of(claims, self._issuer), role_of_claims(claims, self._issuer)
             )
@@ -79,4 +80,4 @@ class CallerAuthenticator:
             _log.info("a token of %s is refused: %s", self._issuer.url, error)
         except AuthBackendUnavailable as error:
             _log.error("tokens of operators are refused because their issuer fails: %s", error)
-        return found
+        return caller

@@ -1,4 +1,4 @@
-"""One client's connection: turns bytes into messages, and sends replies."""
+"""A client's connection: splits the received bytes into messages, and sends replies."""
 
 import asyncio
 from collections import deque
@@ -26,15 +26,16 @@ from proxy.transport.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
 from saslauth.security_layer import SecurityLayer
 
-MAX_WAITING = 4  # messages; then the connection is not read
+MAX_WAITING = 4  # messages in the queue; with more the connection is not read
 
 
 class ClientConnection(asyncio.Protocol):
-    """The protocol of one connection; `connected` is called when the connection is there.
+    """The asyncio protocol of one connection.
 
-    `task` handles the client's log-in or call. It is cancelled when the client disconnects, unless
-    the client's sessions outlive its connection (`sessions_outlive`). `do_as` is the user that the
-    client wants to act as, from outside the session's configuration.
+    `connected` is called when the connection is made. `task` handles the client's log-in or call;
+    it is cancelled when the client disconnects, unless the client's sessions outlive its connection
+    (`sessions_outlive`). `do_as` is the user that the client wants to act as, if it sent one
+    outside the session's configuration.
     """
 
     sessions_outlive = False
@@ -46,11 +47,11 @@ class ClientConnection(asyncio.Protocol):
         receive_budget: ReceiveBudget | None = None,
         frame_time: float = DEFAULT.request,
     ) -> None:
-        """`frame_time` is the time in seconds within which a frame has to arrive."""
+        """`frame_time` is the time in seconds in which a whole frame has to arrive."""
         self.inbound = inbound
         self.on_login: Callable[[], None] | None = None  # called once; may raise LimitReached
-        self.authenticating = False  # a log-in step is being checked
-        self.handshake: asyncio.Task[None] | None = None  # TLS, until there is a transport
+        self.authenticating = False  # whether a log-in step is being checked
+        self.handshake: asyncio.Task[None] | None = None  # the TLS handshake, until it is done
         self._receive_budget = ReceiveBudget() if receive_budget is None else receive_budget
         self._frame_time = frame_time
         self._frame_timer: asyncio.TimerHandle | None = None
@@ -94,7 +95,7 @@ class ClientConnection(asyncio.Protocol):
         self._account(bool(events))
 
     def take(self, events: Iterable[FramingEvent]) -> None:
-        """Queues messages and log-in steps, and sends replies of the negotiation."""
+        """Queues messages and log-in steps, and sends the negotiation's replies."""
         assert self._transport is not None
         for event in events:
             match event:
@@ -135,8 +136,8 @@ class ClientConnection(asyncio.Protocol):
     # Called by the server
 
     def protect(self, layer: SecurityLayer, early: bytes) -> None:
-        """Wraps all further messages in both directions; `early` has wrapped bytes that arrived
-        already."""
+        """Protects all further messages in both directions. `early` has the wrapped bytes that have
+        arrived already."""
         assert self._transport is not None
         self._transport = self._sasl_transport = transport = SaslTransport(
             self._transport, self, self.data_received, layer, MAX_FRAME
@@ -145,18 +146,17 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def owner(self) -> str:
-        """The owner of the handles that this client may use.
+        """The owner of the handles that this client may use: its user, with the user it acts as.
 
-        Without SASL the owner is empty: the secret in the handle is the only check. A client that
-        acts for several users has an owner for each of them.
+        Without SASL the owner is empty: the secret in the handle is the only check.
         """
         user, do_as = self.user or "", self.do_as
         return user if do_as in (None, user) else f"{user}\0{do_as}"
 
     async def next_message(self) -> Frame | Oversized | None:
-        """The next whole message; None once the client disconnected."""
+        """The next whole message; None once the client has disconnected."""
         if self._messages:
-            await asyncio.sleep(0)  # lets other clients run before the next queued message
+            await asyncio.sleep(0)  # serves other clients before the next queued message
         while not self._messages:
             if self.lost:
                 return None
@@ -178,14 +178,14 @@ class ClientConnection(asyncio.Protocol):
         return message
 
     def logged_in(self) -> None:
-        """Counts the client among those that are logged in, once. Raises LimitReached."""
+        """Counts the client as logged in; later calls do nothing. Raises LimitReached."""
         if self.on_login is not None:
             on_login, self.on_login = self.on_login, None
             on_login()
 
     @property
     def held(self) -> int:
-        """Bytes of an unfinished frame."""
+        """The number of bytes of an unfinished frame."""
         transport = self._sasl_transport
         return self.inbound.held + (transport.held if transport is not None else 0)
 
@@ -194,7 +194,7 @@ class ClientConnection(asyncio.Protocol):
         return self.held > 0
 
     def _account(self, progress: bool) -> None:
-        """Counts the held bytes; `progress`: a frame ended, or was taken out of the queue."""
+        """Counts the held bytes. `progress`: a frame ended, or was removed from the queue."""
         held = self.held
         self._receive_budget.hold(self, held + self._waiting_bytes)
         if progress or not held:
@@ -203,7 +203,7 @@ class ClientConnection(asyncio.Protocol):
             self._watch_frame(True)
 
     def _watch_frame(self, unfinished: bool) -> None:
-        """Aborts the connection when an unfinished frame takes too long."""
+        """Starts or stops the timer that aborts the connection when a frame takes too long."""
         if unfinished and self._frame_timer is None:
             loop = asyncio.get_running_loop()
             self._frame_timer = loop.call_later(self._frame_time, self.abort)
@@ -253,15 +253,15 @@ class ClientConnection(asyncio.Protocol):
             self._transport.close()
 
     def dismiss(self, farewell: bytes) -> None:
-        """Closes the connection when the server ends. A client that waits for no reply finds the
-        message `farewell` where it looks for the reply to its next call: the protocol has no other
-        way to give it a reason."""
+        """Closes the connection when the server ends. A client that waits for no reply receives
+        `farewell`, which it reads as the reply to its next call: the protocol has no other way to
+        send a reason."""
         if self.on_login is None and self.task is None:
             self.write(self.wrap(len(farewell)) + farewell)
         self.close()
 
     def reject(self, reason: str) -> None:
-        """Answers the client's first bytes with `reason`, and nothing else.
+        """Answers the client's first bytes with `reason`, and then closes the connection.
 
         A reply before the client has sent anything may be lost when the connection is closed.
         """
@@ -274,7 +274,7 @@ class ClientConnection(asyncio.Protocol):
             self.abort()
 
     def abort_unless_logged_in(self) -> None:
-        """Aborts a connection without log-in, or without any message in protocols without names."""
+        """Aborts the connection if it is not logged in; without SASL, if it has sent no message."""
         if self.on_login is not None:
             self.abort()
 

@@ -1,8 +1,9 @@
-"""Limits the number of connections, in all and from one address. Rejected clients get the reason.
+"""Limits the number of connections, in all and from one address, and sends a reason for rejections.
 
-There are two budgets: connections that are logged in, and new ones that are not. In the budget of
-new connections a newcomer replaces the oldest connection of the same address that waits silently
-(or of any address if there are too many in all), so that silent clients keep no other client out.
+There are two budgets: one for connections that are logged in, and one for new connections. If the
+budget of new connections is full, a newcomer replaces the oldest connection of its address that is
+silent (of any address if there are too many in all), so that silent clients keep no other client
+out. A connection is silent while none of its log-in steps is being checked.
 """
 
 import asyncio
@@ -21,12 +22,12 @@ _MAX_REJECTIONS = 200  # at once; more are aborted without a reason
 
 
 class ConnectionLimiter:
-    """`clients` are the connections without those whose TLS handshake is not over. All of them
-    count, each in one of the budgets."""
+    """Counts each connection in one of the budgets, from the start of its TLS handshake. `clients`
+    are the connections whose handshake is done."""
 
     def __init__(self, limits: Limits, metrics: Metrics, counters: Counters | None = None) -> None:
         self.clients: set[ClientConnection] = set()
-        # The reason why no connection is accepted any more, but those whose sessions may be older.
+        # If set, only connections that may continue older sessions are accepted, for this reason.
         self.closed = ""
         self._metrics = metrics
         self._quota = Quota("connections", Bounds(), counters)
@@ -41,7 +42,7 @@ class ConnectionLimiter:
         return len(self._quota) + len(self._new_quota)
 
     def apply_limits(self, limits: Limits) -> None:
-        """Applies these limits. Connections that are there stay."""
+        """Applies these limits. No open connection is closed."""
         self._handshake = limits.handshake
         self.receive_budget.most = limits.buffered
         self._quota.bounds = Bounds(
@@ -54,8 +55,8 @@ class ConnectionLimiter:
     def begin_handshake(self, client: ClientConnection, peer: str) -> bool:
         """Reserves a place for a client that begins its TLS handshake.
 
-        Returns whether the handshake may begin. Afterwards `admit` is called, or
-        `handshake_failed`. A rejected client may begin too, to receive the reason.
+        Returns whether the handshake may begin; then the caller has to call `admit` or
+        `handshake_failed`. A rejected client may begin, too, to receive the reason.
         """
         client.peer = peer
         if self._reserve(client, self._handshake + _REJECTION_TIME):
@@ -64,7 +65,7 @@ class ConnectionLimiter:
         return client in self._rejected
 
     def admit(self, client: ClientConnection) -> bool:
-        """Whether the client is accepted; then `leave` is called at its end."""
+        """Whether the client is accepted; then the caller has to call `leave` at its end."""
         if client in self._rejected:
             return False
         if client in self._in_handshake:
@@ -93,7 +94,10 @@ class ConnectionLimiter:
         self._give_back_new(client)
 
     def _logged_in(self, client: ClientConnection) -> None:
-        """Moves the client to the other budget. Raises LimitReached, with no place taken."""
+        """Moves the client to the budget of logged-in connections.
+
+        Raises LimitReached, and then the client has no place there.
+        """
         try:
             self._quota.take("", client.peer)
         except LimitReached:

@@ -1,7 +1,7 @@
-"""A client's connection over HTTP: each request has its credentials, and sessions outlive it.
+"""A client's HTTP connection: each request has credentials, and sessions outlive the connection.
 
-Reading stops while a request waits to be handled, so that at most one read of data is kept. A body
-is not accepted before its sender is authenticated.
+The socket is not read while a request waits to be handled, so that the data of at most one read is
+kept. A body is read only after the client is authenticated.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _SMALL = 64 << 10  # bytes up to which the body of a refused request is read to 
 
 @dataclass(frozen=True, slots=True)
 class HttpListener:
-    """What all connections of one listener share; `cookies` None: cookies are off."""
+    """The parts that all connections of one listener share. `cookies` is None if they are off."""
 
     path: str
     idle: float
@@ -85,7 +85,7 @@ class HttpConnection(ClientConnection):
     # Called by the server
 
     async def next_message(self) -> Frame | Oversized | None:
-        """The next call of an authenticated client; None once the connection is to be closed."""
+        """The next call of an authenticated client; None when the connection has to be closed."""
         limits = self._listener.limits
         timeout = limits.negotiation if self.user is None else self._listener.idle
         while self._head is None or self._head.keep_alive:
@@ -103,7 +103,7 @@ class HttpConnection(ClientConnection):
         return None
 
     async def _body_of(self, head: Head) -> Frame | Oversized | None:
-        """The call in a request; None if the request was refused and answered."""
+        """The call in a request; None if the request was refused, or the connection ends."""
         status = self._listener.guard.refusal(head) or http.refusal(head, self._listener.path)
         if status is None:
             self.authenticating = True
@@ -125,7 +125,7 @@ class HttpConnection(ClientConnection):
         event = await self._next_event(self._listener.limits.request)
         if isinstance(event, Frame | Oversized):
             self._receive_budget.hold(self, self.held)
-            self._resume_reading()  # to notice when the client disconnects
+            self._resume_reading()  # to detect that the client disconnects
             return event
         await self._reject_event(event, True)
         return None
@@ -179,8 +179,8 @@ class HttpConnection(ClientConnection):
         return self._reader.held > 0
 
     def dismiss(self, farewell: bytes) -> None:
-        """Closes the connection. A reply without a request would be an error of the protocol; the
-        client sends its next request over another connection."""
+        """Closes the connection: HTTP has no reply without a request. The client sends its next
+        request over another connection."""
         self.close()
 
     def abort_unless_logged_in(self) -> None:
@@ -189,14 +189,17 @@ class HttpConnection(ClientConnection):
     # Authentication
 
     async def _authenticated_user(self, head: Head) -> str:
-        """The user. Raises AuthRejected. A cookie is enough if there are no other credentials."""
+        """The user of a request. Raises AuthRejected.
+
+        A valid cookie replaces the credentials, unless the request has those of another log-in.
+        """
         cookies, now = self._listener.cookies, time.time()
         authorization = http.authorization_of(head)
-        known = cookies.read(head.headers.get("cookie"), now) if cookies is not None else None
-        if known is not None and (
-            authorization is None or _login_name(authorization) == known.login_name
+        cookie = cookies.read(head.headers.get("cookie"), now) if cookies is not None else None
+        if cookie is not None and (
+            authorization is None or _login_name(authorization) == cookie.login_name
         ):
-            return known.user
+            return cookie.user
         if authorization is None:
             raise AuthRejected
         user = await self._check(*authorization)
@@ -218,7 +221,10 @@ class HttpConnection(ClientConnection):
         return await authenticator.password(*user_password, self.peer)
 
     async def _negotiate(self, credentials: str) -> str:
-        """SPNEGO, which may take several requests of this connection."""
+        """The user, by SPNEGO, which may take several requests of this connection.
+
+        Raises AuthRejected, also if the client has to send another token.
+        """
         token = http.spnego_token(credentials)
         if token is None:
             raise AuthRejected
@@ -233,7 +239,7 @@ class HttpConnection(ClientConnection):
         return user
 
     def _challenges(self) -> list[tuple[str, str]]:
-        if self._headers:  # of a negotiation that goes on
+        if self._headers:  # the next token of a negotiation
             return self._headers
         schemes = {PLAIN: 'Basic realm="Causeway"', GSSAPI: "Negotiate"}
         offered = [schemes[each] for each in sorted(self._listener.authenticator.mechanisms)]
@@ -242,7 +248,7 @@ class HttpConnection(ClientConnection):
     # Refusals and the end of the connection
 
     async def _refuse(self, head: Head, status: HTTPStatus) -> None:
-        """Answers, and keeps the connection if the rest of the request is small."""
+        """Answers with the status, and keeps the connection if the request's body is small."""
         headers = self._challenges() if status is HTTPStatus.UNAUTHORIZED else []
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             headers = [("Allow", "POST")]
@@ -258,9 +264,10 @@ class HttpConnection(ClientConnection):
         await self.drain()
 
     async def _reject_event(self, event: HttpEvent | None, in_request: bool) -> None:
-        """Ends the connection after a malformed request, or a time-out (`event` None).
+        """Ends the connection after a malformed request; `event` is None after a time-out or the
+        client's disconnect.
 
-        `in_request`: a request had begun, so that the client receives an answer.
+        `in_request`: a request has begun, so that the client receives an answer.
         """
         if isinstance(event, Malformed):
             await self._answer_and_leave(event.status)
@@ -281,9 +288,10 @@ class HttpConnection(ClientConnection):
         self._transport.close()
 
     async def _leave(self) -> None:
-        """Ends the connection once the client has read the last reply.
+        """Ends the connection after the client has closed its side, or a time-out.
 
-        Data that still arrives is dropped: a reset would make the client lose the reply.
+        Data that arrives until then is dropped: to close with unread data would reset the
+        connection, and the client could lose the last reply.
         """
         self._leaving = True
         self._events.clear()
@@ -304,7 +312,7 @@ class HttpConnection(ClientConnection):
 
 
 def _login_name(authorization: tuple[str, str]) -> str | None:
-    """The user name in Basic credentials; other schemes have none that can be read."""
+    """The user name in Basic credentials; None for other schemes."""
     scheme, credentials = authorization
     user_password = http.basic_credentials(credentials) if scheme == "basic" else None
     return user_password[0] if user_password is not None else None

@@ -26,7 +26,7 @@ MakeConnection = Callable[[], ClientConnection]
 
 @dataclass(frozen=True, slots=True)
 class ListenAddresses:
-    """The addresses in use; None: that transport is not served."""
+    """The addresses in use; None for a transport that is not served."""
 
     binary: Endpoint | None
     http: Endpoint | None
@@ -34,10 +34,10 @@ class ListenAddresses:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFactory:
-    """Makes the connections of both transports; each calls `connected` when it is there.
+    """Makes the connections of both transports; each calls `connected` when it is made.
 
-    TLS connections are counted by the `limiter` before their handshake. `cookie_key` is the same in
-    all workers of a server, so that each accepts the others' cookies.
+    The `limiter` counts TLS connections before their handshake. `cookie_key` is the same in all
+    workers of a server, so that each accepts the others' cookies.
     """
 
     settings: Settings
@@ -72,7 +72,7 @@ class ConnectionFactory:
 
 
 class Listeners:
-    """All listeners of one process. Make it with `open`."""
+    """All listeners of one process, made by `open`."""
 
     def __init__(self, certificate: Certificate | None, shared: bool) -> None:
         self._shared = shared
@@ -83,9 +83,9 @@ class Listeners:
 
     @classmethod
     async def open(cls, connections: ConnectionFactory, shared: bool = False) -> "Listeners":
-        """Listens as the settings say; `shared`: other processes listen at the same addresses.
+        """Listens on the addresses of the settings; `shared`: other processes listen there, too.
 
-        Raises OSError when an address is in use, and BadCertificate.
+        Raises OSError if an address is in use, and BadCertificate.
         """
         settings = connections.settings
         tls = settings.transports.tls
@@ -128,8 +128,8 @@ class Listeners:
             self._certificate.refresh()
 
     def close_binary(self) -> None:
-        """Accepts no more connections but over HTTP, where a call of an open session may come over
-        another connection."""
+        """Accepts only HTTP connections from now on: over HTTP an open session may use a new
+        connection for each call."""
         for server in self._servers:
             if server is not self._http:
                 server.close()
@@ -140,7 +140,7 @@ class Listeners:
             server.close()
 
     async def wait_closed(self) -> None:
-        """Waits until no TLS handshake goes on; accepted connections stay."""
+        """Waits until all TLS handshakes have ended; accepted connections stay open."""
         for server in self._servers:
             if isinstance(server, TlsListener):
                 await server.wait_closed()

@@ -10,9 +10,9 @@ from saslauth.security_layer import SecurityLayer
 
 
 async def authenticate(client: ClientConnection, authenticator: Authenticator) -> bool:
-    """Whether the client logged in; then `client.user` is its name.
+    """Whether the client logged in; then `client.user` is the user.
 
-    A client of a protocol without user names (NOSASL) is accepted and has no name.
+    A client without SASL is accepted, and `client.user` stays None.
     """
     inbound = client.inbound
     if not isinstance(inbound, SaslInbound):

@@ -1,9 +1,9 @@
-"""Calls between the workers of a server.
+"""Forwards calls between the workers of a server.
 
 The workers listen on the same ports, and each keeps the sessions that it opened. The first byte of
-a handle is the number of its worker. A call that arrives at another one, over HTTP or by another
-connection of the same user, is forwarded, and its reply is passed back; neither is decoded. Workers
-listen on Unix sockets in a folder that only the server's own user may enter.
+a handle is the number of its worker. A call that arrives at another worker (over HTTP, or on
+another connection of the user) is forwarded, and its reply is relayed; neither is decoded again.
+Workers listen for each other on Unix sockets in a folder that only the server's own user may enter.
 """
 
 import asyncio
@@ -23,16 +23,17 @@ from proxy.session.handles import worker_of
 from proxy.session.replay.function_changes import FunctionChanges
 from proxy.upstream.upstream_connection import UpstreamConnection
 
-_IDLE = 16
+_MAX_IDLE = 16  # connections kept to each worker
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerGroup:
-    """This worker's place among the workers of its server.
+    """A worker's number, and what it shares with the other workers of its server.
 
-    `sockets` are the addresses of all workers, `writes` is that of the queue of writes. The others
-    are memory that all workers share; None where there is one worker. `used_before`: servers of
-    clusters may have cached rows for an earlier proxy.
+    `sockets` are the Unix sockets of all workers by their number, and `writes` is the socket of the
+    write queue. `counters`, `throttle`, `functions` and `cached` are in memory that all workers
+    share; None if there is one worker. `used_before`: Thrift Servers may have cached rows for an
+    earlier proxy.
     """
 
     number: int = 0
@@ -49,7 +50,7 @@ ALONE = WorkerGroup()
 
 
 class Peers:
-    """Forwards calls to the other workers, and accepts theirs."""
+    """Forwards calls to the other workers, and accepts connections from them."""
 
     def __init__(self, workers: WorkerGroup) -> None:
         self.number = workers.number
@@ -58,7 +59,7 @@ class Peers:
         self._server: asyncio.Server | None = None
 
     async def listen(self, connected: Callable[[ClientConnection], None]) -> None:
-        """Accepts connections of the other workers; `connected` gets each of them."""
+        """Accepts connections of the other workers; `connected` is called for each."""
         path = self._workers.sockets.get(self.number)
         if path is not None:
             path.unlink(missing_ok=True)
@@ -69,9 +70,9 @@ class Peers:
     async def forward(
         self, handle: Handle, message: bytes | bytearray, client: ClientConnection
     ) -> bool:
-        """Has the worker that keeps the handle answer the call, and relays its reply to the client.
+        """Forwards the call to the worker that keeps the handle, and relays the reply.
 
-        False when this worker or none keeps the handle. Raises WorkerLost.
+        Returns False if this worker keeps the handle, or no worker does. Raises WorkerLost.
         """
         number = worker_of(handle)
         path = self._workers.sockets.get(number)
@@ -80,7 +81,7 @@ class Peers:
         try:
             connection = await self._connection(number, path)
         except OSError:
-            return False  # the worker is gone, and the session with it
+            return False  # the worker has ended, and the session with it
         reply_begun = False
 
         def first(length: int, data: bytes) -> bytes:
@@ -93,7 +94,7 @@ class Peers:
             await connection.relay(call, first, client)
         except ClusterLost as error:
             if reply_begun:
-                client.abort()  # the client has a part of the reply
+                client.abort()  # it has received a part of the reply
             raise WorkerLost("The process that kept the session ended.") from error
         except BaseException:
             connection.abort()
@@ -111,7 +112,7 @@ class Peers:
         return await UpstreamConnection.to_peer(ClusterName(f"worker {number}"), path)
 
     def _keep(self, number: int, connection: UpstreamConnection) -> None:
-        if len(self._idle[number]) < _IDLE and not connection.broken:
+        if len(self._idle[number]) < _MAX_IDLE and not connection.broken:
             self._idle[number].append(connection)
         else:
             connection.abort()

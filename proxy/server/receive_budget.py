@@ -1,15 +1,15 @@
-"""One budget for bytes that clients sent and the server has not processed yet.
+"""A budget for the bytes that clients have sent and the server has not processed yet.
 
-Without it, twenty clients that each send half of a large frame use more than a gigabyte. When the
-budget is exceeded, the connection whose unfinished frame began first is closed: an honest client
-sends the rest of a frame within seconds. If no frame is unfinished, the connection that came last
-is closed. Small amounts do not count, so that clients with small requests are not affected.
+Without it, twenty clients that each send half of a large frame would use more than a gigabyte. If
+the budget is exceeded, the connection with the oldest unfinished frame is closed, since an honest
+client sends the rest of a frame within seconds. If no frame is unfinished, the connection that was
+counted last is closed. Small amounts do not count, so that clients with small requests are safe.
 """
 
 import sys
 from typing import Protocol
 
-SMALL = 64 << 10  # bytes of one connection
+SMALL = 64 << 10  # bytes of one connection that do not count
 
 
 class Holder(Protocol):
@@ -29,15 +29,15 @@ class ReceiveBudget:
     def __init__(self, most: int = sys.maxsize) -> None:
         self.most = most
         self.dropped = 0  # connections that were closed
-        self._held: dict[Holder, int] = {}  # in the order in which they exceeded SMALL
+        self._held: dict[Holder, int] = {}  # bytes, in the order in which they exceeded SMALL
         self._total = 0
 
     def __len__(self) -> int:
-        """Bytes, without small amounts."""
+        """The counted bytes of all connections."""
         return self._total
 
     def hold(self, holder: Holder, size: int) -> None:
-        """Sets the number of bytes that a connection holds. May close it, or others."""
+        """Sets the bytes that a connection holds. May close this connection or others."""
         self._count(holder, size if size > SMALL else 0)
         while self._total > self.most:
             unfinished = (each for each in self._held if each.is_unfinished)

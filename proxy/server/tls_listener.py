@@ -1,7 +1,7 @@
-"""Accepts TLS connections, and counts each of them before its handshake begins.
+"""Accepts TLS connections, and counts each before its handshake begins.
 
-An asyncio server reports a connection only when its handshake is over. A client that began a
-handshake and then sent nothing would be counted nowhere, but use a socket and memory.
+An asyncio server reports a connection only when its handshake is done. A client that began a
+handshake and then sent nothing would not be counted, but would use a socket and memory.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.transport.sockets import tune
 
 _BACKLOG = 100
-_RETRY = 1.0  # seconds after a failed accept; mostly there are no file descriptors left
+_RETRY = 1.0  # seconds after a failed accept, which mostly means: no more file descriptors
 _log = logging.getLogger(__name__)
 
 
@@ -40,9 +40,9 @@ class TlsListener:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self, endpoint: Endpoint, shared: bool) -> Endpoint:
-        """Listens at all addresses of the endpoint's host; returns the endpoint with its port.
+        """Listens on all addresses of the endpoint's host; returns the endpoint with its real port.
 
-        Raises OSError, and then listens nowhere.
+        Raises OSError, and then listens on no address.
         """
         addresses = socket.getaddrinfo(
             endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -98,7 +98,7 @@ class TlsListener:
         return task
 
     async def _shake_hands(self, client: ClientConnection, connection: socket.socket) -> None:
-        """After the handshake asyncio calls the client's `connection_made`."""
+        """Runs the handshake, after which asyncio calls the client's `connection_made`."""
         done = False
         try:
             await asyncio.get_running_loop().connect_accepted_socket(

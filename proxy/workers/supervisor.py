@@ -1,9 +1,9 @@
-"""A server of several worker processes: started, restarted, queried as one and ended together.
+"""Starts, watches and ends the worker processes of a server, and answers operators for all of them.
 
-Theory: the supervisor starts the workers and talks to each over the worker's standard input and
-output, in lines of JSON. The first line is the WorkerConfig; the worker answers `{"ready": true}`
-when it serves. After that each line is a request of an operator (`administration`) with an id, and
-its answer. When its standard input ends the supervisor is gone, and the worker ends too.
+The supervisor sends lines of JSON to a worker's standard input and receives lines from its standard
+output. The first line is the WorkerConfig; the worker answers `{"ready": true}` when it serves.
+After that each line is an operator's request (`administration`) with an id, or its answer. When a
+worker's standard input ends, the supervisor has ended, and the worker ends, too.
 """
 
 import asyncio
@@ -38,23 +38,23 @@ from proxy.session.replay.function_changes import FunctionChanges
 from proxy.statement.write_queue.queue_server import WriteQueueServer
 
 _log = logging.getLogger(__name__)
-_PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before a worker is restarted
-_STEADY = 60.0  # seconds of running after which earlier failures are forgotten
-_READY = 60.0  # seconds for a worker to start
-_MISSES = 3  # missing answers in a row after which a worker counts as hung
-_LINE = 64 << 20  # bytes
+_PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before the first, second .. restart of a worker
+_STEADY = 60.0  # seconds of running after which earlier ends do not count
+_START_TIME = 60.0  # seconds for a worker to start
+_MAX_MISSES = 3  # unanswered health checks in a row after which a worker is killed
+_MAX_LINE = 64 << 20  # bytes
 _STDOUT = 1
 # Files of shared memory.
 _COUNTERS, _THROTTLE = "counters", "failures"
 _FUNCTIONS, _CACHED = "functions", "cached"
 _WRITES = "writes"  # the socket of the queue of writes
-_KILL = 5.0  # seconds between SIGTERM and SIGKILL
+_KILL_DELAY = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """The first line that a worker reads. `ports` are those of the binary and the HTTP transport,
-    0 where it is not served."""
+    """The first line that a worker reads. `ports` are those of the binary and the HTTP transport;
+    0 for a transport that is not served."""
 
     number: int
     size: int
@@ -80,7 +80,7 @@ class WorkerConfig:
         return cls(fields["number"], fields["size"], Path(fields["folder"]), key, (binary, http))
 
     def workers(self) -> WorkerGroup:
-        """The worker's place among the others. Raises OSError."""
+        """The worker's group, with the memory that all workers share. Raises OSError."""
         sockets = {number: self.folder / str(number) for number in range(self.size)}
         counters = SharedCounters(_shared(self.folder / _COUNTERS), self.number, self.size)
         throttle = LoginThrottle(memory=_shared(self.folder / _THROTTLE))
@@ -101,7 +101,8 @@ def _shared(path: Path) -> memoryview:
 
 
 class WorkerProcess:
-    """A worker as the supervisor sees it: one request at a time, each with `patience` seconds."""
+    """The supervisor's side of a worker. It sends one request at a time, and waits `patience`
+    seconds for each answer."""
 
     def __init__(self, process: asyncio.subprocess.Process, patience: float) -> None:
         self.process = process
@@ -115,7 +116,7 @@ class WorkerProcess:
         return self.process.returncode is None
 
     async def ready(self, standing: StandingRequests) -> None:
-        """Waits until the worker serves, and tells it what operators have requested before.
+        """Waits until the worker serves, and sends it the standing requests of operators.
 
         Raises WorkerFailed.
         """
@@ -124,7 +125,7 @@ class WorkerProcess:
             if message == {"ready": True}:
                 self.serves = True
                 for action, argument in standing.requests():
-                    with suppress(NotFound):  # a reload removed the cluster
+                    with suppress(NotFound):  # a reload may have removed the cluster
                         await self._request(action, argument)
         if message != {"ready": True}:
             await self.process.wait()
@@ -176,8 +177,9 @@ def _answer(reply: dict[str, Any]) -> Any:
 class Supervisor:
     """Starts, watches and ends the workers.
 
-    `argv` is the command line of a worker. `folder` is empty and closed to other users. The health
-    of each worker is checked every `patience` seconds, and it has as many seconds to answer.
+    `argv` is the command line of a worker. `folder` is an empty folder that other users cannot
+    enter. Each worker's health is checked every `patience` seconds, which is also the time-out for
+    a worker's answers.
     """
 
     def __init__(
@@ -205,7 +207,10 @@ class Supervisor:
             (folder / name).write_bytes(bytes(function_changes.shared_size(size)))
 
     async def start(self) -> None:
-        """Waits until all workers serve. Raises WorkerFailed; then none is left."""
+        """Starts all workers and waits until they serve.
+
+        Raises WorkerFailed after all workers have ended.
+        """
         await self._writes.listen(self._folder / _WRITES)
         try:
             await self._start(0)  # alone, so that a wrong setting is reported once
@@ -215,7 +220,7 @@ class Supervisor:
             raise
 
     async def watch(self) -> None:
-        """Restarts workers that end, and ends workers that hang, until `end`."""
+        """Restarts workers that end, and kills workers that hang, until `end`."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._size):
                 group.create_task(self._watch(number))
@@ -232,35 +237,36 @@ class Supervisor:
         answers = await asyncio.gather(
             *(worker.run_action(action, argument) for worker in running), return_exceptions=True
         )
-        good = [answer for answer in answers if not isinstance(answer, BaseException)]
-        bad = [answer for answer in answers if isinstance(answer, BaseException)]
-        if bad and (not good or not isinstance(bad[0], CausewayError)):
-            raise bad[0]
-        if not good:
+        results = [answer for answer in answers if not isinstance(answer, BaseException)]
+        errors = [answer for answer in answers if isinstance(answer, BaseException)]
+        if errors and (not results or not isinstance(errors[0], CausewayError)):
+            raise errors[0]
+        if not results:
             raise WorkerFailed("No worker is running.")
         self._standing.note(action, argument)
-        return merged(action, good)
+        return merged(action, results)
 
     async def end(self, patience: float) -> None:
-        """Waits until no worker is left. After `patience` seconds the others get SIGTERM, and a
-        little later SIGKILL."""
+        """Waits until all workers have ended. Sends SIGTERM to the remaining ones after `patience`
+        seconds, and SIGKILL a few seconds later."""
         self._stopping = True
         for number in (signal.SIGTERM, signal.SIGKILL):
             if await self._ended_within(patience):
                 break
             self.signal(number)
-            patience = _KILL
+            patience = _KILL_DELAY
         else:
             await self._ended_within(patience)
         self._writes.close()
 
     def stop(self, number: int) -> None:
-        """Passes the signal on to all workers, and restarts none any more."""
+        """Sends the signal to all workers, and restarts no worker from now on."""
         self._stopping = True
         self.signal(number)
 
     def reload(self) -> None:
-        """Has each worker reload the settings; one that is starting does so when it serves."""
+        """Sends SIGHUP to each worker, so that it reloads the settings; a starting worker receives
+        it when it serves."""
         self._reloads += 1
         for worker in self._workers.values():
             if worker.is_running and worker.serves:
@@ -285,8 +291,8 @@ class Supervisor:
             *self._argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            limit=_LINE,
-            start_new_session=True,  # Ctrl-C goes to the supervisor alone, which passes it on
+            limit=_MAX_LINE,
+            start_new_session=True,  # only the supervisor receives Ctrl-C; it signals the workers
         )
         self._workers[number] = worker = WorkerProcess(process, self._patience)
         reloads = self._reloads
@@ -294,7 +300,7 @@ class Supervisor:
         config = WorkerConfig(number, self._size, self._folder, self._key, self._ports)
         process.stdin.write(config.line())
         try:
-            async with asyncio.timeout(_READY):
+            async with asyncio.timeout(_START_TIME):
                 await worker.ready(self._standing)
         except TimeoutError:
             worker.send(signal.SIGKILL)
@@ -327,14 +333,14 @@ class Supervisor:
                 misses = 0
             except WorkerFailed:
                 misses += 1
-            if misses == _MISSES and worker.is_running and not self._stopping:
+            if misses == _MAX_MISSES and worker.is_running and not self._stopping:
                 _log.error("worker %d does not answer and is killed", number)
                 worker.send(signal.SIGKILL)
                 misses = 0
 
 
 async def answer_supervisor(reader: asyncio.StreamReader, run_action: RunAction) -> None:
-    """The worker's side: answers the supervisor's requests until the supervisor is gone."""
+    """The worker's side: answers the supervisor's requests until the supervisor has ended."""
     while line := await reader.readline():
         request = json.loads(line)
         reply: dict[str, Any] = {"id": request["id"]}
@@ -348,7 +354,7 @@ async def answer_supervisor(reader: asyncio.StreamReader, run_action: RunAction)
 
 
 def send_to_supervisor(message: dict[str, Any]) -> None:
-    """Writes a line to the supervisor. Blocks until it is read."""
+    """Writes a line to the supervisor. Blocks while the pipe is full."""
     data = memoryview(json.dumps(message, ensure_ascii=False).encode(errors="replace") + b"\n")
     while data:
         data = data[os.write(_STDOUT, data) :]

@@ -1,4 +1,4 @@
-"""Runs the server of one process: listeners, clients' connections, administration, sweeping."""
+"""Runs the server of one process: listeners, connections, administration and periodic tasks."""
 
 import asyncio
 import logging
@@ -67,14 +67,14 @@ async def serve(
 ) -> None:
     """Serves until it is cancelled.
 
-    `on_admin` is called with the operators' commands, then `ready` with the addresses, once
-    connections are accepted. `cookie_key` is shared by the servers that clients see as one.
-    `read_settings` reads the settings for a reload. A member of `workers` shares its addresses with
-    the others, and its supervisor answers the operators.
+    Once connections are accepted, `on_admin` is called with the operators' requests and then
+    `ready` with the addresses. `cookie_key` is the same in all processes of a server.
+    `read_settings` reads the settings for a reload. The processes of a group of `workers` listen on
+    the same addresses, and their supervisor serves the operators.
 
     Raises OSError when an address is in use, BadCertificate, and BadSetting.
     """
-    checked = authenticator or build_authenticator(settings.identity, workers.throttle)
+    authenticator = authenticator or build_authenticator(settings.identity, workers.throttle)
     async with (
         _audit_log(settings.operating) as audit,
         _history(settings.operating, workers) as history,
@@ -88,7 +88,7 @@ async def serve(
         journal = WriteJournal(settings.operating.writes_folder)
         state = ServerState(router, limits, group, copier, observer, workers, journal, change_sizes)
         limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
-        clients = _Clients(state, limiter, MeteredAuthenticator(checked, state.observer))
+        clients = _Clients(state, limiter, MeteredAuthenticator(authenticator, state.observer))
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         listeners = await Listeners.open(
             ConnectionFactory(
@@ -108,7 +108,7 @@ async def serve(
 
 @dataclass(frozen=True, slots=True)
 class _Clients:
-    """Serves each connection in a task of its own."""
+    """Starts a task for each connection."""
 
     state: ServerState
     limiter: ConnectionLimiter
@@ -122,7 +122,7 @@ class _Clients:
         self.state.group.create_task(self._serve_peer(peer))
 
     async def _serve(self, client: ClientConnection) -> None:
-        """Serves one client until it disconnects. Its errors concern no other client."""
+        """Serves one client until it disconnects. Errors end only this connection."""
         add_log_fields(connection=str(next(_connections)), address=client.peer)
         loop = asyncio.get_running_loop()
         login_timer = loop.call_later(self.state.limits.negotiation, client.abort_unless_logged_in)
@@ -137,7 +137,7 @@ class _Clients:
             self.limiter.leave(client)
 
     async def _serve_peer(self, peer: ClientConnection) -> None:
-        """Serves the calls that another worker forwards. Each of them names its user."""
+        """Serves the calls that another worker forwards. Each call has its user."""
         add_log_fields(connection=f"peer-{next(_connections)}")
         try:
             await HiveServer2Handler(self.state, peer).serve()
@@ -147,7 +147,7 @@ class _Clients:
 
 
 async def _sweep(state: ServerState, listeners: Listeners) -> None:
-    """Closes idle connections to clusters and looks for a new certificate, until cancelled."""
+    """Closes idle connections to clusters and loads a changed certificate, until cancelled."""
     while True:
         await asyncio.sleep(_SWEEP_INTERVAL)
         state.pool.sweep()
@@ -162,8 +162,9 @@ async def _administered(
     read_settings: Callable[[], Settings] | None,
     workers: WorkerGroup,
 ) -> AsyncIterator[Admin]:
-    """Registers the server, and serves operators or, in a worker, the other workers. In the end
-    closes all of this, the listeners, and the connections to clusters."""
+    """Registers the server in service discovery, and listens for operators or, in a worker, for the
+    other workers. At the end it closes these, the clients' listeners and the clusters' connections.
+    """
     state = clients.state
     registration = _registration(settings, listeners.addresses, workers)
     deregister = registration.stop if registration is not None else None
@@ -193,7 +194,7 @@ async def _administered(
 
 
 def _start_periodic_tasks(state: ServerState) -> None:
-    """Closes idle sessions and operations, and checks the clusters' health."""
+    """Starts the tasks that close idle sessions and operations and check the clusters' health."""
     state.group.create_task(_repeat(state.close_idle, lambda: state.limits.check_interval))
     if state.limits.health_interval:
         interval = lambda: state.limits.health_interval  # noqa: E731
@@ -209,11 +210,12 @@ async def _repeat(act: Callable[[], None], interval: Callable[[], float]) -> Non
 def _registration(
     settings: Settings, addresses: ListenAddresses, workers: WorkerGroup
 ) -> "Registration | None":
-    """The registration in ZooKeeper, which one of the server's processes has for all of them."""
+    """The registration in ZooKeeper; None without ZooKeeper, and in all workers but the first,
+    which registers the whole server."""
     zookeeper = settings.operating.zookeeper
     if zookeeper is None or workers.number != 0:
         return None
-    from proxy.discovery.zookeeper_client import Registration  # its library is a large one
+    from proxy.discovery.zookeeper_client import Registration  # kazoo is large
 
     entries = nodes(settings, addresses.binary, addresses.http, socket.getfqdn())
     return Registration(zookeeper, entries)
@@ -221,7 +223,7 @@ def _registration(
 
 @asynccontextmanager
 async def _audit_log(operating: Operating) -> AsyncIterator[Audit | None]:
-    """The audit log; all its entries are written when this ends."""
+    """The audit log, or None. Queued entries are written at the end."""
     if operating.audit_file is None:
         yield None
         return
@@ -234,7 +236,10 @@ async def _audit_log(operating: Operating) -> AsyncIterator[Audit | None]:
 
 @asynccontextmanager
 async def _telemetry(settings: Settings) -> AsyncIterator["Telemetry | None"]:
-    """What sends statements to OpenTelemetry and OpenLineage. Raises BadSetting."""
+    """The thread that sends statements to OpenTelemetry and OpenLineage, or None.
+
+    Raises BadSetting.
+    """
     if not settings.telemetry.traces and not settings.telemetry.lineage:
         yield None
         return
@@ -259,8 +264,8 @@ async def _telemetry(settings: Settings) -> AsyncIterator["Telemetry | None"]:
 async def _history(
     operating: Operating, workers: WorkerGroup
 ) -> AsyncIterator["HistoryRunner | None"]:
-    """The history; what waits for its database is written when this ends, within some seconds. One
-    worker deletes old statements."""
+    """The history, or None. Queued rows are written at the end, within some seconds. Only the first
+    worker deletes old rows."""
     if not operating.history_store:
         yield None
         return
