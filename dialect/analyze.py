@@ -233,9 +233,9 @@ def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     answer = _analyze(text, context)
     if context.missing:
         return Needs(frozenset(context.missing))
-    asked, session = tuple(context.asked.items()), tuple(context.asked_session.items())
+    looked_up, session = tuple(context.looked_up.items()), tuple(context.looked_up_session.items())
     with _LOCK, suppress(ValueError):  # one that is too long is not kept
-        _ANSWERS[key] = _Kept(answer, asked, session, len(text) + _length_of(namespace))
+        _ANSWERS[key] = _Kept(answer, looked_up, session, len(text) + _length_of(namespace))
     return answer
 
 

@@ -56,7 +56,7 @@ class StatementContext:
         rewritten = standard(list(tokens))
         tree = parse(rewritten, self.cursor.sql)
         try:
-            node = self.builder.whole(tree)
+            node = self.builder.statement_plan(tree)
         except NotUnderstood as error:
             node = self._by_outline(rewritten, error)
         self.roots.append(node)
@@ -65,7 +65,7 @@ class StatementContext:
     def _by_outline(self, tokens: list[Token], refused: NotUnderstood) -> Node:
         """The plan without expressions: the parser may have misread a name that is a keyword."""
         with suppress(NotUnderstood):
-            return self.builder.whole(outline(tokens))
+            return self.builder.statement_plan(outline(tokens))
         raise refused
 
     def mention(self, parts: list[str]) -> Node:
@@ -156,7 +156,7 @@ class StatementContext:
         """The answer, with the reads of all queries."""
         settings = pruning(self.analysis.namespace.variables)
         found = reads_of(
-            [*self.roots, *self.builder.beside], Pruning.NONE if self.builder.shared else settings
+            [*self.roots, *self.builder.detached], Pruning.NONE if self.builder.shared else settings
         )
         own = tuple(each for each in reads if each.table not in {read.table for read in found})
         return Known(

@@ -90,7 +90,7 @@ def _multi_insert(
             body = with_source(body, shared)
         if shared.args.get("with_") is not None:
             body = _under_with(body, shared.args["with_"])
-        context.roots.append(builder.whole(body))
+        context.roots.append(builder.statement_plan(body))
         _note_target(context, target, writes, paths)
     kind = "insert" if at is None else ("from_insert" if len(branches) == 1 else "multi_insert")
     return context.known(kind, writes=writes, paths_written=paths)
@@ -177,7 +177,7 @@ def _change_rows(context: StatementContext, at: int) -> Known:
     if where is not None:
         select.args["where"] = where
     select.args["with_"] = tree.args.get("with_")
-    context.roots.append(context.builder.whole(tree, select))
+    context.roots.append(context.builder.statement_plan(tree, select))
     return _changed(context, kind, ref)
 
 
@@ -236,7 +236,7 @@ def _merge_rows(context: StatementContext, at: int) -> Known:
         joins=[exp.Join(this=using, on=on, side="FULL", kind="OUTER")],
         with_=tree.args.get("with_"),
     )
-    context.roots.append(context.builder.whole(tree, select))
+    context.roots.append(context.builder.statement_plan(tree, select))
     info = context.look_up(ref)
     inserts = "INSERT" in (token.text.upper() for token in cursor.rest())
     dynamic = inserts and info is not None and bool(info.partition_keys)

@@ -16,15 +16,16 @@ from dialect.parsing.variables import case_sensitive, double_quoted_names
 from dialect.statement import Namespace
 
 TempObject = ViewText | tuple[str, ...]
-"""A session's view, or the paths of another temporary object of its own."""
+"""The query of a session's view, or the paths of another temporary object."""
 
 
 @dataclass(slots=True)
 class AnalysisContext:
-    """Looks names up in one namespace and remembers them: the answer depends on these.
+    """Looks up names in one namespace, and records the results: the analysis depends on them.
 
-    `missing` are tables that the catalog still has to load. `is_script`: a local variable or the
-    row of a loop may hide a variable of the session.
+    `missing` are tables that the catalog still has to load. `looked_up` and `looked_up_session`
+    have the result of every look-up. `is_script`: a local variable or the row of a loop may hide a
+    variable of the session.
     """
 
     namespace: Namespace
@@ -33,8 +34,8 @@ class AnalysisContext:
     temps: dict[str, None] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     missing: set[TableRef] = field(default_factory=set)
-    asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
-    asked_session: dict[str, TempObject | None] = field(default_factory=dict)
+    looked_up: dict[TableRef, TableInfo | None] = field(default_factory=dict)
+    looked_up_session: dict[str, TempObject | None] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     permanent: set[str] = field(default_factory=set)
     code: set[Code] = field(default_factory=set)
@@ -58,37 +59,37 @@ class AnalysisContext:
             self.code.add(Code.SCRIPT)
 
     def note_variables(self, tokens: Iterable[Token]) -> None:
-        """Counts the session variables as used that a text may name."""
+        """Records the session variables that a text may name as used."""
         known = self.namespace.session_variables
         if known:
             self.temps |= {variable_name(each): None for each in names_in(tokens) if each in known}
 
     @property
     def texts(self) -> Mapping[str, str | None]:
-        """The texts of the session variables; None: not known."""
+        """The texts of the session variables; None for one whose value is not known."""
         known = {} if self.is_script else self.namespace.session_variables
         return {name: variable.text for name, variable in known.items()}
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
-        """The table; None when there is none, or while the catalog still has to load it."""
-        if ref not in self.asked:
+        """The table; None if there is none, or if the catalog still has to load it (`missing`)."""
+        if ref not in self.looked_up:
             try:
-                self.asked[ref] = self.catalog.table(ref)
+                self.looked_up[ref] = self.catalog.table(ref)
             except NotLoaded:
                 self.missing.add(ref)
                 return None
-        return self.asked[ref]
+        return self.looked_up[ref]
 
     def session_object(self, name: str) -> TempObject | None:
-        """The session's temporary object of that name; None when it has none."""
-        found = session_object(self.namespace, name)
-        self.asked_session[name] = found
-        return found
+        """The session's temporary object of that name, or None."""
+        temporary = session_object(self.namespace, name)
+        self.looked_up_session[name] = temporary
+        return temporary
 
     def temporary(self, parts: Sequence[str]) -> str | None:
-        """The temporary object of that name, which counts as used from now on; or None.
+        """The name of the temporary object that the parts mean, recorded as used; or None.
 
-        Raises NotUnderstood for a global one that another session made: what it reads is not known.
+        Raises NotUnderstood for a global view of another session, whose query is not known.
         """
         name = temporary_name(parts)
         if name is None:
@@ -102,6 +103,6 @@ class AnalysisContext:
 
 
 def session_object(namespace: Namespace, name: str) -> TempObject | None:
-    """The session's temporary object of that name; None when it has none."""
+    """The session's temporary object of that name, or None."""
     view = namespace.temp_views.get(name)
     return namespace.temp_tables.get(name) if view is None else view

@@ -1,4 +1,5 @@
-"""Parts of a parsed SELECT: aliases, joins, semi joins, and the queries in its expressions."""
+"""Reads parts of a parsed SELECT: aliases, joins, semi joins, and the queries in its
+expressions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,30 @@ from dialect.lineage.plan import JoinKind
 
 
 def alias_columns(tree: exp.Expr) -> tuple[str, ...]:
+    """The columns of `AS t (a, b)`, in lower case."""
     alias = tree.args.get("alias")
     if not isinstance(alias, exp.TableAlias):
         return ()
     return tuple(column.name.lower() for column in alias.args.get("columns") or ())
 
 
+def is_bracketed_join(tree: exp.Subquery) -> bool:
+    """Whether the brackets hold a table or a join of tables, not a query."""
+    inner = tree.this
+    if isinstance(inner, exp.Subquery):
+        return bool(inner.args.get("joins"))
+    return isinstance(inner, exp.Table | exp.Lateral)
+
+
+def unwrapped(tree: exp.Expr) -> exp.Expr:
+    """The query without the brackets around it."""
+    while isinstance(tree, exp.Subquery) and tree.is_wrapper:
+        tree = tree.this
+    return tree
+
+
 def pivoted(tree: exp.Select) -> bool:
-    """Whether FROM ends in a PIVOT. It has other columns, so no condition goes below it."""
+    """Whether FROM has a PIVOT. Its columns are others, so no condition is pushed below it."""
     items = [tree.args["from_"].this] if tree.args.get("from_") else []
     for join in tree.args.get("joins") or ():
         items += [join, join.this]
@@ -26,15 +43,15 @@ def pivoted(tree: exp.Select) -> bool:
 
 
 def check_alias(table: exp.Table) -> None:
-    """Refuses `t (x, y)`, which Spark reads as a call of a table function."""
+    """Raises NotUnderstood for `t (x, y)`, which Spark reads as a call of a table function."""
     if alias_columns(table) and not table.alias:
         raise NotUnderstood(f"columns of {table.name} without an alias")
 
 
 def check_modifiers(table: exp.Table) -> None:
-    """Refuses a query in a table's version or sample. Raises NotUnderstood."""
-    beside = [table.args.get(name) for name in ("version", "when", "sample")]
-    for part in (*beside, *(table.args.get("pivots") or ())):
+    """Raises NotUnderstood for a query in a table's version, sample or PIVOT."""
+    modifiers = [table.args.get(name) for name in ("version", "when", "sample")]
+    for part in (*modifiers, *(table.args.get("pivots") or ())):
         if any(True for _ in outermost_queries(part)):
             raise NotUnderstood("a query beside a table's name")
 
@@ -44,7 +61,8 @@ def laterals(tree: exp.Expr) -> list[exp.Lateral]:
 
 
 def continues_set(inner: exp.Expr, outer: exp.SetOperation) -> bool:
-    """Whether the branches of a set operation inside another one are branches of the outer one."""
+    """Whether the branches of the set operation `inner` are branches of `outer`, which contains it:
+    `a UNION (b UNION c)` has three."""
     if type(inner) is not type(outer) or isinstance(outer, exp.Except) or modified(inner):
         return False
     return isinstance(outer, exp.Union) or inner.args.get("distinct") == outer.args.get("distinct")
@@ -55,6 +73,7 @@ def modified(tree: exp.Expr) -> bool:
 
 
 def join_kind(join: exp.Join) -> JoinKind:
+    """The kind of a parsed join. Raises NotUnderstood for one that Spark does not have."""
     side, kind, method = join.side, join.kind, join.method
     if method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT", "FULL"):
         raise NotUnderstood(f"{method or side} JOIN")
@@ -69,7 +88,7 @@ def join_kind(join: exp.Join) -> JoinKind:
 
 @dataclass(frozen=True, slots=True)
 class SemiJoin:
-    """A condition that only rows with (or without) a match in a sub-query satisfy."""
+    """A condition that only rows with a match in a sub-query satisfy; of kind ANTI: without."""
 
     kind: JoinKind
     query: exp.Expr
@@ -99,7 +118,7 @@ def semi_joins(tree: exp.Select) -> Iterator[SemiJoin]:
 
 
 def expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
-    """The outermost sub-queries of a SELECT's expressions, those of FROM left out."""
+    """The outermost sub-queries of a SELECT's expressions, without those of FROM."""
     for name, value in tree.args.items():
         if not value or name in ("with_", "from_", "hint"):
             continue
@@ -115,9 +134,9 @@ _NAMES = frozenset({exp.Identifier, exp.Star})
 
 
 def is_leaf(tree: exp.Expr) -> bool:
-    """Whether it has no query inside, as most of a statement.
+    """Whether the tree certainly contains no query; most parts of a statement do not.
 
-    The parser makes a column of `d.f(x) FILTER (WHERE ..)`, a call of a database's function.
+    A column may: the parser makes one of the call `d.f(x) FILTER (WHERE ..)`.
     """
     if type(tree) is exp.Column:
         return type(tree.this) in _NAMES
@@ -125,6 +144,7 @@ def is_leaf(tree: exp.Expr) -> bool:
 
 
 def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
+    """The queries in an expression, without those inside them. Raises NotUnderstood for a table."""
     waiting = [tree] if tree is not None else []
     while waiting:
         node = waiting.pop()
@@ -140,7 +160,7 @@ def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def tables_of(tree: exp.Expr) -> Iterator[exp.Table]:
-    """Every table in the tree, those of WITH left out: a CTE that is not used reads nothing."""
+    """The tables of the tree, without those of WITH: a CTE that is not used reads nothing."""
     waiting: list[exp.Expr] = [tree]
     while waiting:
         node = waiting.pop()
@@ -154,27 +174,29 @@ def tables_of(tree: exp.Expr) -> Iterator[exp.Table]:
 
 def uses_aliases(having: exp.Expr, select: exp.Select) -> bool:
     """Whether HAVING has a name that the SELECT list gives to another expression."""
-    given = {
+    aliases = {
         each.alias.lower()
         for each in select.expressions
         if isinstance(each, exp.Alias) and each.this.name.lower() != each.alias.lower()
     }
-    return bool(given) and any(
-        column.name.lower() in given for column in having.find_all(exp.Column)
+    return bool(aliases) and any(
+        column.name.lower() in aliases for column in having.find_all(exp.Column)
     )
 
 
 def aggregates(tree: exp.Expr) -> bool:
+    """Whether the expression is, or may be, an aggregate."""
     for node in tree.walk(prune=lambda each: isinstance(each, exp.Query | exp.Window)):
         if isinstance(node, exp.AggFunc):
             return True
         if isinstance(node, exp.Anonymous) and str(node.this).lower() not in NAMED:
-            # A function that is not known may be an aggregate of the user's own.
+            # An unknown function may be an aggregate that a user wrote.
             return True
     return False
 
 
 def nth_output(projections: Sequence[exp.Expr], number: str) -> exp.Expr | None:
+    """The expression to which `GROUP BY 2` refers, counted from 1; None if there is none."""
     at = int(number) - 1 if number.isdigit() else -1
     if not 0 <= at < len(projections):
         return None

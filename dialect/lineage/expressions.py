@@ -1,4 +1,4 @@
-"""Translates parsed expressions to terms. An expression that is not listed is ANYTHING."""
+"""Translates parsed expressions to terms. An expression not listed in `_HANDLERS` is ANYTHING."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -12,51 +12,52 @@ from dialect.pruning.terms import (
     ANYTHING,
     MAX_DEPTH,
     OPAQUE,
-    Call,
-    Column,
     Constant,
     Members,
+    Operation,
+    ScanColumn,
     Term,
-    call,
     kind_of,
+    operation,
 )
 from dialect.work import spend
 
-Names = Callable[[exp.Column], Term]
+ResolveColumn = Callable[[exp.Column], Term]
 
 _SMALL_TYPES = frozenset({"tinyint", "smallint"})
 _LONG_LIST = 16
 
 
 class Translator:
-    """Translates one SELECT's expressions; `names` resolves a column in its scope."""
+    """Translates one SELECT's expressions; `resolve` turns a column into the term that it stands
+    for."""
 
-    __slots__ = ("_depth", "_names")
+    __slots__ = ("_depth", "_resolve")
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
+    def __init__(self, resolve: ResolveColumn) -> None:
+        self._resolve = resolve
         self._depth = 0
 
     def term(self, tree: exp.Expr | None) -> Term:
         """The term of an expression."""
         handler = None if tree is None else _HANDLERS.get(type(tree))
-        if handler is None or tree is None or not _is_read(tree):
+        if handler is None or tree is None or not _all_parts_read(tree):
             return _unknown(tree)
         spend()
         self._depth += 1
         try:
-            found = ANYTHING if self._depth > MAX_DEPTH else handler(self, tree)
+            term = ANYTHING if self._depth > MAX_DEPTH else handler(self, tree)
         finally:
             self._depth -= 1
-        return _unknown(tree) if found == ANYTHING else found
+        return _unknown(tree) if term == ANYTHING else term
 
     def column(self, tree: exp.Expr) -> Term:
         if isinstance(tree, exp.Column) and is_leaf(tree):
-            return self._names(tree)
+            return self._resolve(tree)
         return ANYTHING
 
     def connected(self, tree: exp.Expr, kind: type[exp.Expr], name: str) -> Term:
-        """A chain of AND or OR, however long, without recursion along it."""
+        """The term of a chain of AND or OR. Chains may be long, so there is no recursion."""
         parts: list[Term] = []
         waiting: list[exp.Expr] = [tree]
         while waiting:
@@ -68,7 +69,7 @@ class Translator:
                 waiting.append(each.this)
             else:
                 parts.append(self.term(each))
-        return call(name, *parts)
+        return operation(name, *parts)
 
 
 def _unknown(tree: exp.Expr | None) -> Term:
@@ -85,7 +86,7 @@ def _unknown(tree: exp.Expr | None) -> Term:
 _OPAQUE = (exp.Query, exp.Rand, exp.Randn, exp.Uuid)
 
 
-def _literal(_self: Translator, tree: exp.Expr) -> Term:
+def _literal(_translator: Translator, tree: exp.Expr) -> Term:
     text = str(tree.this)
     if tree.args.get("is_string"):
         return ANYTHING if DOUBLED in text else Constant(text)
@@ -97,68 +98,71 @@ def _literal(_self: Translator, tree: exp.Expr) -> Term:
         return ANYTHING
 
 
-def _unpadded(left: Term, right: Term) -> Term:
-    """A literal beside a CHAR: trailing spaces do not count there."""
+def _without_padding(left: Term, right: Term) -> Term:
+    """`right`; a literal compared with a CHAR loses its trailing spaces, which do not count."""
     if isinstance(right, Constant) and _is_char(left):
         return Constant(right.value.rstrip(" ")) if isinstance(right.value, str) else right
     return right
 
 
 def _is_char(term: Term) -> bool:
-    if isinstance(term, Call) and term.name == "cast":
+    if isinstance(term, Operation) and term.name == "cast":
         kind = term.args[1]
         return isinstance(kind, Constant) and str(kind.value).startswith("char")
-    return isinstance(term, Column) and term.type.startswith("char")
+    return isinstance(term, ScanColumn) and term.type.startswith("char")
 
 
-def _compared(name: str) -> Callable[[Translator, exp.Expr], Term]:
-    def build(self: Translator, tree: exp.Expr) -> Term:
+def _comparison(name: str) -> Callable[[Translator, exp.Expr], Term]:
+    def build(translator: Translator, tree: exp.Expr) -> Term:
         if _binds_otherwise(tree, _CONDITIONS):
             return ANYTHING
-        left, right = self.term(tree.this), self.term(tree.args.get("expression"))
-        return call(name, _unpadded(right, left), _unpadded(left, right))
+        left, right = translator.term(tree.this), translator.term(tree.args.get("expression"))
+        return operation(name, _without_padding(right, left), _without_padding(left, right))
 
     return build
 
 
-def _equal(self: Translator, tree: exp.Expr) -> Term:
+def _equality(translator: Translator, tree: exp.Expr) -> Term:
     if _binds_otherwise(tree, _CONDITIONS):
         return ANYTHING
-    left, right = self.term(tree.this), self.term(tree.args.get("expression"))
-    if isinstance(left, Call) and left.name == "tuple":
-        return call("tuple_in", left, right)
-    return call("=", _unpadded(right, left), _unpadded(left, right))
+    left, right = translator.term(tree.this), translator.term(tree.args.get("expression"))
+    if isinstance(left, Operation) and left.name == "tuple":
+        return operation("tuple_in", left, right)
+    return operation("=", _without_padding(right, left), _without_padding(left, right))
 
 
 def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
-    def build(self: Translator, tree: exp.Expr) -> Term:
+    def build(translator: Translator, tree: exp.Expr) -> Term:
         if _binds_otherwise(tree, exp.DPipe):
             return ANYTHING
-        left, right = self.term(tree.this), self.term(tree.args.get("expression"))
+        left, right = translator.term(tree.this), translator.term(tree.args.get("expression"))
         if name in "+-" and isinstance(tree.args.get("expression"), exp.Interval):
-            return _days_later(left, tree.args["expression"], name)
-        # Small integers may overflow among themselves; with an INT beside them they do not.
+            return _add_days(left, tree.args["expression"], name)
+        # Two small integers may overflow. With an INT the engines compute in INT.
         for one, other in ((left, right), (right, left)):
             if _is_small(one) and not (
-                isinstance(other, Constant) or (isinstance(other, Column) and not _is_small(other))
+                isinstance(other, Constant)
+                or (isinstance(other, ScanColumn) and not _is_small(other))
             ):
                 return ANYTHING
-        return call(name, left, right)
+        return operation(name, left, right)
 
     return build
 
 
-def _days_later(left: Term, interval: exp.Expr, sign: str) -> Term:
-    """A date and INTERVAL n DAY; an interval beside anything else makes a timestamp."""
+def _add_days(left: Term, interval: exp.Expr, sign: str) -> Term:
+    """The term of a date plus or minus INTERVAL n DAY; other intervals give timestamps:
+    ANYTHING."""
     count, unit = interval.this, interval.args.get("unit")
     whole = isinstance(count, exp.Literal) and count.name.isdigit() and len(count.name) < 6
     if kind_of(left) != "date" or not whole or unit is None or unit.name.upper() != "DAY":
         return ANYTHING
-    return call("date_add", left, Constant(int(f"{sign}{count.name}")))
+    return operation("date_add", left, Constant(int(f"{sign}{count.name}")))
 
 
-# To the engines `a = b < c` is `(a = b) < c`, `a = b IS NULL` is `(a = b) IS NULL`, and || is as
-# tight as +; the parser sees it otherwise. Brackets leave no doubt.
+# The engines read `a = b < c` as `(a = b) < c` and `a = b IS NULL` as `(a = b) IS NULL`, and ||
+# binds as + does. sqlglot's parser differs, so such an operand without brackets makes the term
+# ANYTHING.
 _CONDITIONS = (exp.Predicate, exp.Not, exp.Escape)
 
 
@@ -166,103 +170,108 @@ def _binds_otherwise(tree: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr
     return isinstance(tree.this, kinds) or isinstance(tree.args.get("expression"), kinds)
 
 
-def _piped(self: Translator, tree: exp.Expr) -> Term:
+def _concatenation(translator: Translator, tree: exp.Expr) -> Term:
     if _binds_otherwise(tree, (exp.Add, exp.Sub)):
         return ANYTHING
-    return call("concat", self.term(tree.this), self.term(tree.args.get("expression")))
+    return operation(
+        "concat", translator.term(tree.this), translator.term(tree.args.get("expression"))
+    )
 
 
 def _is_small(term: Term) -> bool:
-    if isinstance(term, Column):
+    if isinstance(term, ScanColumn):
         return term.type in _SMALL_TYPES
-    if not isinstance(term, Call) or term.name != "cast":
+    if not isinstance(term, Operation) or term.name != "cast":
         return False
     kind = term.args[1]
     return isinstance(kind, Constant) and kind.value in _SMALL_TYPES
 
 
 def _unary(name: str) -> Callable[[Translator, exp.Expr], Term]:
-    def build(self: Translator, tree: exp.Expr) -> Term:
-        return call(name, self.term(tree.this))
+    def build(translator: Translator, tree: exp.Expr) -> Term:
+        return operation(name, translator.term(tree.this))
 
     return build
 
 
-def _inner(self: Translator, tree: exp.Expr) -> Term:
-    return self.term(tree.this)
+def _inner(translator: Translator, tree: exp.Expr) -> Term:
+    return translator.term(tree.this)
 
 
-def _between(self: Translator, tree: exp.Expr) -> Term:
+def _between(translator: Translator, tree: exp.Expr) -> Term:
     if tree.args.get("symmetric"):
         return ANYTHING
-    this = self.term(tree.this)
-    low, high = self.term(tree.args.get("low")), self.term(tree.args.get("high"))
-    low, high = _unpadded(this, low), _unpadded(this, high)
-    return call("and", call(">=", this, low), call("<=", this, high))
+    this = translator.term(tree.this)
+    low, high = translator.term(tree.args.get("low")), translator.term(tree.args.get("high"))
+    low, high = _without_padding(this, low), _without_padding(this, high)
+    return operation("and", operation(">=", this, low), operation("<=", this, high))
 
 
-def _in(self: Translator, tree: exp.Expr) -> Term:
+def _in(translator: Translator, tree: exp.Expr) -> Term:
     if tree.args.get("query") or tree.args.get("unnest") or tree.args.get("field"):
         return ANYTHING
-    this = self.term(tree.this)
-    members = [_unpadded(this, self.term(each)) for each in tree.expressions]
-    if isinstance(this, Call) and this.name == "tuple":
-        return call("tuple_in", this, *members)
+    this = translator.term(tree.this)
+    members = [_without_padding(this, translator.term(each)) for each in tree.expressions]
+    if isinstance(this, Operation) and this.name == "tuple":
+        return operation("tuple_in", this, *members)
     if not members:
         return ANYTHING
     constants = [each.value for each in members if isinstance(each, Constant)]
     if len(members) > _LONG_LIST and len(constants) == len(members):
         kinds = {type(each) for each in constants}
         if len(kinds) == 1 and kinds <= {str, int}:
-            return call("in", this, Members(frozenset(constants)))
-    return call("in", this, *members)
+            return operation("in", this, Members(frozenset(constants)))
+    return operation("in", this, *members)
 
 
-def _is(self: Translator, tree: exp.Expr) -> Term:
-    this, other = self.term(tree.this), tree.args.get("expression")
+def _is(translator: Translator, tree: exp.Expr) -> Term:
+    this, other = translator.term(tree.this), tree.args.get("expression")
     if isinstance(other, exp.Null):
-        return call("is_null", this)
+        return operation("is_null", this)
     if isinstance(other, exp.Boolean):
-        return call("is_true" if other.this else "is_false", this)
+        return operation("is_true" if other.this else "is_false", this)
     return ANYTHING
 
 
-def _null_safe_not(self: Translator, tree: exp.Expr) -> Term:
+def _null_safe_not(translator: Translator, tree: exp.Expr) -> Term:
     if _binds_otherwise(tree, _CONDITIONS):
         return ANYTHING
-    return call("not", call("<=>", self.term(tree.this), self.term(tree.args.get("expression"))))
+    return operation(
+        "not",
+        operation("<=>", translator.term(tree.this), translator.term(tree.args.get("expression"))),
+    )
 
 
 def _like(name: str) -> Callable[[Translator, exp.Expr], Term]:
-    def build(self: Translator, tree: exp.Expr) -> Term:
-        text, pattern = self.term(tree.this), tree.args.get("expression")
+    def build(translator: Translator, tree: exp.Expr) -> Term:
+        text, pattern = translator.term(tree.this), tree.args.get("expression")
         if isinstance(pattern, exp.Any | exp.All):
-            # Whether `NOT LIKE ANY` negates each or all is not the same for both engines.
+            # Hive and Spark differ in what `NOT LIKE ANY` negates.
             listed = pattern.this
             each = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
-            terms = [call(name, text, self.term(one)) for one in each]
-            found = call("or" if isinstance(pattern, exp.Any) else "and", *terms)
-            return ANYTHING if tree.args.get("negate") else found
-        found = call(name, text, self.term(pattern))
-        return call("not", found) if tree.args.get("negate") else found
+            terms = [operation(name, text, translator.term(one)) for one in each]
+            term = operation("or" if isinstance(pattern, exp.Any) else "and", *terms)
+            return ANYTHING if tree.args.get("negate") else term
+        term = operation(name, text, translator.term(pattern))
+        return operation("not", term) if tree.args.get("negate") else term
 
     return build
 
 
-def _null(_self: Translator, _tree: exp.Expr) -> Term:
+def _null(_translator: Translator, _tree: exp.Expr) -> Term:
     return Constant(None)
 
 
-def _boolean(_self: Translator, tree: exp.Expr) -> Term:
+def _boolean(_translator: Translator, tree: exp.Expr) -> Term:
     return Constant(bool(tree.this))
 
 
-def _and(self: Translator, tree: exp.Expr) -> Term:
-    return self.connected(tree, exp.And, "and")
+def _and(translator: Translator, tree: exp.Expr) -> Term:
+    return translator.connected(tree, exp.And, "and")
 
 
-def _or(self: Translator, tree: exp.Expr) -> Term:
-    return self.connected(tree, exp.Or, "or")
+def _or(translator: Translator, tree: exp.Expr) -> Term:
+    return translator.connected(tree, exp.Or, "or")
 
 
 _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
@@ -275,13 +284,13 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Or: _or,
     exp.Not: _unary("not"),
     exp.Neg: _unary("negate"),
-    exp.EQ: _equal,
-    exp.NEQ: _compared("<>"),
-    exp.LT: _compared("<"),
-    exp.LTE: _compared("<="),
-    exp.GT: _compared(">"),
-    exp.GTE: _compared(">="),
-    exp.NullSafeEQ: _compared("<=>"),
+    exp.EQ: _equality,
+    exp.NEQ: _comparison("<>"),
+    exp.LT: _comparison("<"),
+    exp.LTE: _comparison("<="),
+    exp.GT: _comparison(">"),
+    exp.GTE: _comparison(">="),
+    exp.NullSafeEQ: _comparison("<=>"),
     exp.NullSafeNEQ: _null_safe_not,
     exp.Between: _between,
     exp.In: _in,
@@ -295,7 +304,7 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Cast: calls.cast,
     exp.TryCast: calls.cast,
     exp.Concat: calls.concat,
-    exp.DPipe: _piped,
+    exp.DPipe: _concatenation,
     exp.ConcatWs: calls.concat_ws,
     exp.Substring: calls.substring,
     exp.Upper: _unary("upper"),
@@ -338,9 +347,9 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Struct: calls.tuple_of,
 }
 
-# The parts of each expression that its handler reads, or that mean nothing here. One with any
-# other part is ANYTHING: the parser may learn to say more than we know of.
-_PARTS: dict[type[exp.Expr], str] = {
+# The parts of each expression that its handler reads or may ignore. An expression with any other
+# part is ANYTHING: a later version of the parser may add parts that change the meaning.
+_READ_PARTS: dict[type[exp.Expr], str] = {
     exp.Column: "table db",
     exp.Literal: "is_string",
     exp.Between: "low high symmetric",
@@ -367,16 +376,16 @@ _PARTS: dict[type[exp.Expr], str] = {
     exp.IntDiv: "typed safe",
     exp.DateDiff: "unit",
 }
-_UNREAD = {
+_UNREAD_PARTS = {
     kind: tuple(
         kind.arg_types.keys()
         - {"this", "expression", "expressions"}
-        - set(_PARTS.get(kind, "").split())
+        - set(_READ_PARTS.get(kind, "").split())
     )
     for kind in _HANDLERS
 }
 
 
-def _is_read(tree: exp.Expr) -> bool:
-    unread = _UNREAD[type(tree)]
+def _all_parts_read(tree: exp.Expr) -> bool:
+    unread = _UNREAD_PARTS[type(tree)]
     return not unread or not any(tree.args.get(name) for name in unread)

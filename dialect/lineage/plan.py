@@ -1,7 +1,26 @@
-"""The plan of a query with resolved names: relations without their expressions.
+"""The plan of a query with resolved names: a tree of relations.
 
-A plan keeps sqlglot's expressions as they were parsed, each beside the scope that its names
-belong to; `resolve` turns them into terms only when there are partitions to prune.
+A node has a number, its `rid` (relation id). Every mention of a table is a scan with a rid of its
+own. A term names a column by the rid of its scan or set operation.
+
+Expressions stay as sqlglot parsed them, each with the scope in which its names are read. `resolve`
+turns them into terms only if there are partitions to prune.
+
+Example of a plan, where v is the view `SELECT a AS k FROM t`:
+
+    WITH c AS (SELECT * FROM v)
+    SELECT * FROM c JOIN u ON c.k = u.k WHERE EXISTS (SELECT 1 FROM w)
+
+    Block                          the SELECT; its scope has the names c and u
+      Join SEMI, of_condition      EXISTS
+        Join INNER                 JOIN .. ON c.k = u.k
+          Block                    the query of c
+            Renamed (k)            the view v, with the names of its columns
+              Block                the view's query
+                Scan t
+          Scan u
+        Block                      the sub-query
+          Scan w
 """
 
 from collections.abc import Iterator
@@ -25,7 +44,7 @@ class JoinKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Scan:
-    """A table in a plan. `info` is None when the catalog certainly has no such table."""
+    """One mention of a table. `info` is None if the catalog certainly has no such table."""
 
     rid: int
     ref: TableRef
@@ -42,7 +61,7 @@ class Leaf:
 
 @dataclass(slots=True, eq=False)
 class Lateral:
-    """A source with a generator's columns beside its own."""
+    """LATERAL VIEW: a source's columns, and those of a generator."""
 
     rid: int
     source: "Node"
@@ -50,7 +69,7 @@ class Lateral:
 
 @dataclass(slots=True, eq=False)
 class Join:
-    """Two sources; `on` is read in `scope`, `using` are shared columns."""
+    """A join of two sources. The names of `on` are read in `scope`; `using` are shared columns."""
 
     kind: JoinKind
     left: "Node"
@@ -58,17 +77,18 @@ class Join:
     scope: "Scope"
     on: exp.Expr | None = None
     using: tuple[str, ...] = ()
-    # `x IN (SELECT y ..)` as a semi join: expressions of the left that equal the right's columns
-    # by position.
+    # Of the semi join for `(a, b) IN (SELECT ..)`: the expressions a and b, which equal the columns
+    # of the right side by position.
     members: tuple[exp.Expr, ...] = ()
-    # A sub-query of a condition. Spark makes a join of it after it inferred over joins, and reads
-    # what was not left out by then.
+    # The right side is a sub-query of a condition. Spark makes a join of it only after it has
+    # inferred conditions over joins.
     of_condition: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """One SELECT. `source` is None without FROM; `subplans` are sub-queries read on their own."""
+    """One SELECT. `source` is None without FROM; `subplans` are the sub-queries of its expressions
+    that are no semi joins."""
 
     rid: int
     select: exp.Select
@@ -81,22 +101,23 @@ class Block:
 class SetOp:
     """UNION, INTERSECT or EXCEPT of branches, columns by position.
 
-    `asks_left_only`: Spark asks a condition on the rows of the first branch alone. It runs
-    INTERSECT and EXCEPT without ALL as joins, and reads the other branches whole.
+    `pushes_left_only`: Spark runs INTERSECT and EXCEPT without ALL as joins, and pushes a condition
+    into the first branch alone. With a `barrier`, and often a single branch, no condition passes:
+    there is a LIMIT, a sample or a PIVOT.
     """
 
     rid: int
     branches: list["Node"]
-    keeps_left_only: bool = False  # EXCEPT: what the right lacks
-    asks_left_only: bool = False
-    barrier: bool = False  # a LIMIT on the whole
+    keeps_left_only: bool = False  # EXCEPT: rows of the first branch that are not in the others
+    pushes_left_only: bool = False
+    barrier: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class Renamed:
-    """A source whose columns have new names: a view's, or those of an alias's list.
+    """A source with new names for its columns: those of a view, or of an alias's list.
 
-    The source's columns are found by their names in `originals`; without these by position.
+    A column is found in the source by its name in `originals`; if these are empty, by its position.
     """
 
     rid: int
@@ -109,29 +130,30 @@ Node = Scan | Leaf | Lateral | Join | Block | SetOp | Renamed
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
-    """A name in FROM. `database` is set when the name may be qualified by it."""
+class FromItem:
+    """A name in FROM. `database` is set if the name may be written `database.alias`."""
 
     alias: str
     node: Node
     database: str | None = None
-    generated: tuple[str, ...] | None = None  # a lateral view's columns, when they are named
+    # A lateral view's columns; empty if they have no names in the text.
+    generated: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The names that a SELECT's expressions may use; `parent` serves correlated sub-queries."""
+    """The names that a SELECT's expressions may use. `parent` is the scope of the outer query."""
 
-    entries: list[Entry] = field(default_factory=list)
+    items: list[FromItem] = field(default_factory=list)
     parent: "Scope | None" = None
-    # Columns merged by USING, each with the side that has its value (None: either).
+    # Columns merged by USING, each with the side from which its value comes (None: either).
     merged: dict[str, Node | None] = field(default_factory=dict)
 
 
 def scans(root: Node) -> Iterator[Scan]:
-    """Every mention of a table below `root`, FROM before sub-queries, left before right.
+    """The scans below `root`, FROM before sub-queries, left before right.
 
-    A part that several places share is walked once.
+    A plan that several nodes share is walked once.
     """
     waiting: list[Node] = [root]
     seen: set[int] = set()

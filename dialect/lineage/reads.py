@@ -1,4 +1,4 @@
-"""The reads of plans: one Read for each table, with the partitions that the conditions leave."""
+"""The reads of plans: one Read for each table, with a predicate for its partitions."""
 
 from collections.abc import Sequence, Set
 
@@ -9,18 +9,18 @@ from dialect.parsing.variables import Pruning
 from dialect.pruning.predicate import Conditions, any_of
 from dialect.pruning.terms import (
     ANYTHING,
-    Call,
-    Column,
+    Operation,
+    ScanColumn,
     Term,
-    call,
     columns_of,
     has_unknown,
     is_opaque,
+    operation,
     replace_columns,
 )
 from dialect.statement import ALL, PartitionPredicate, Read
 
-# With more scans than this inference takes too long.
+# In a plan with more scans, inference over joins would take too long.
 MAX_INFERRED = 64
 
 
@@ -33,8 +33,8 @@ def reads_of(roots: Sequence[Node], pruning: Pruning = Pruning.INFERRED) -> tupl
         if pruning is not Pruning.NONE and any(_partitioned(scan) for scan in scanned):
             inferring = len(scanned) <= MAX_INFERRED or pruning is not Pruning.INFERRED
             pruner = Pruner(pruning if inferring else Pruning.PUSHED)
-            pruner.conditions(root)
-            conditions = pruner.found
+            pruner.push_down(root)
+            conditions = pruner.by_scan
         for scan in scanned:
             terms = conditions.get(scan.rid, [])
             predicate = _predicate(scan, terms) if terms and _partitioned(scan) else ALL
@@ -47,45 +47,45 @@ def _partitioned(scan: Scan) -> bool:
 
 
 def _predicate(scan: Scan, terms: Sequence[Term]) -> PartitionPredicate:
-    """The conditions on the scan's partition keys."""
+    """The part of the scan's conditions that concerns its partition keys."""
     keys = {key.name.lower() for key in scan.info.partition_keys} if scan.info else set()
 
     own = []
     for term in terms:
         if is_opaque(term):
             continue
-        new = _of_keys(term, scan.rid, keys)
-        if new != ANYTHING and (not columns_of_any(term) or columns_of_any(new)):
-            own.append(new)
+        on_keys = _on_keys(term, scan.rid, keys)
+        if on_keys != ANYTHING and (not _has_columns(term) or _has_columns(on_keys)):
+            own.append(on_keys)
     return Conditions(tuple(dict.fromkeys(own))) if own else ALL
 
 
-def _of_keys(term: Term, rid: int, keys: Set[str]) -> Term:
-    """The part of a condition that concerns keys alone; as in Spark, only of AND, OR and NOT.
+def _on_keys(term: Term, rid: int, keys: Set[str]) -> Term:
+    """The part of a condition that concerns keys alone, or ANYTHING.
 
-    In a CASE, say, that has other columns too there is more to know; Spark reads the partitions.
+    As in Spark, only AND, OR and NOT are taken apart: of a CASE with other columns, say, no part
+    is used.
     """
-    if isinstance(term, Call) and term.name in ("and", "or"):
-        parts = [_of_keys(part, rid, keys) for part in term.args]
+    if isinstance(term, Operation) and term.name in ("and", "or"):
+        parts = [_on_keys(part, rid, keys) for part in term.args]
         if term.name == "or":
-            return ANYTHING if ANYTHING in parts else call("or", *parts)
+            return ANYTHING if ANYTHING in parts else operation("or", *parts)
         parts = [part for part in parts if part != ANYTHING]
-        return call("and", *parts) if parts else ANYTHING
-    if isinstance(term, Call) and term.name == "not" and isinstance(term.args[0], Call):
+        return operation("and", *parts) if parts else ANYTHING
+    if isinstance(term, Operation) and term.name == "not" and isinstance(term.args[0], Operation):
         inner = term.args[0]
         if inner.name in ("and", "or"):
-            turned = "or" if inner.name == "and" else "and"
-            parts = [call("not", part) for part in inner.args]
-            return _of_keys(call(turned, *parts), rid, keys)
+            dual = "or" if inner.name == "and" else "and"
+            parts = [operation("not", part) for part in inner.args]
+            return _on_keys(operation(dual, *parts), rid, keys)
         if inner.name == "not":
-            return _of_keys(inner.args[0], rid, keys)
+            return _on_keys(inner.args[0], rid, keys)
     if any(column.rid != rid or column.name not in keys for column in columns_of(term)):
         return ANYTHING
-    if has_unknown(term):  # it may be another column
+    if has_unknown(term):  # the unknown part may be another column
         return ANYTHING
-    return replace_columns(term, lambda column: Column(0, column.name, column.type))
+    return replace_columns(term, lambda column: ScanColumn(0, column.name, column.type))
 
 
-def columns_of_any(term: Term) -> bool:
-    """Whether the term has a column."""
+def _has_columns(term: Term) -> bool:
     return next(columns_of(term), None) is not None

@@ -1,4 +1,9 @@
-"""Resolves columns to terms, through sub-queries, views, unions and renames."""
+"""Resolves columns to terms, through sub-queries, views, unions and renames.
+
+In `SELECT x.d FROM (SELECT ds AS d FROM t) x` the column `x.d` becomes the column ds of the scan of
+t. In this module None means that a relation has no such column, and ANYTHING that it may have one
+whose term is not known.
+"""
 
 from sqlglot import exp
 
@@ -6,7 +11,7 @@ from conf.catalog.tables import TableInfo
 from dialect.lineage.expressions import Translator
 from dialect.lineage.plan import (
     Block,
-    Entry,
+    FromItem,
     Join,
     Lateral,
     Leaf,
@@ -16,11 +21,11 @@ from dialect.lineage.plan import (
     Scope,
     SetOp,
 )
-from dialect.pruning.terms import ANYTHING, Column, Term
+from dialect.pruning.terms import ANYTHING, ScanColumn, Term
 
 
 class Resolver:
-    """Resolves names of one statement's plans. Answers are remembered."""
+    """Resolves the names of one statement's plans, each once."""
 
     def __init__(self) -> None:
         self._outputs: dict[tuple[int, str], Term | None] = {}
@@ -28,68 +33,68 @@ class Resolver:
         self._scan_types: dict[int, dict[str, str]] = {}
 
     def term(self, tree: exp.Expr | None, scope: Scope) -> Term:
-        """An expression's term, its names read in `scope`."""
-        return Translator(lambda column: self._name(column, scope)).term(tree)
+        """The term of an expression whose names belong to `scope`."""
+        return Translator(lambda column: self._resolve(column, scope)).term(tree)
 
     # Names in a scope
 
-    def _name(self, column: exp.Column, scope: Scope) -> Term:
+    def _resolve(self, column: exp.Column, scope: Scope) -> Term:
         name = column.name.lower()
         table = column.table.lower()
         database = column.text("db").lower()
-        here: Scope | None = scope
-        while here is not None:
-            found = self._in_scope(here, name, table, database)
-            if found is not None:
-                return found
-            here = here.parent
+        current: Scope | None = scope
+        while current is not None:
+            term = self._in_scope(current, name, table, database)
+            if term is not None:
+                return term
+            current = current.parent
         return ANYTHING
 
     def _in_scope(self, scope: Scope, name: str, table: str, database: str) -> Term | None:
         if table:
-            matching = [each for each in scope.entries if _answers(each, table, database)]
+            matching = [each for each in scope.items if _matches(each, table, database)]
             if not matching:
                 return None
-            found = self._of_entry(matching[0], name)
-            return ANYTHING if found is None or len(matching) > 1 else found
+            term = self._item_column(matching[0], name)
+            return ANYTHING if term is None or len(matching) > 1 else term
         if name in scope.merged:
             side = scope.merged[name]
             return ANYTHING if side is None else (self.output(side, name) or ANYTHING)
-        sure, unsure = [], 0
-        for each in scope.entries:
-            found = self._of_entry(each, name)
-            if found is not None:
-                sure.append(found)
+        certain, possible = [], 0
+        for each in scope.items:
+            term = self._item_column(each, name)
+            if term is not None:
+                certain.append(term)
             elif self._may_have(each):
-                unsure += 1
-        if len(sure) == 1:
-            return sure[0]
-        return ANYTHING if sure or unsure else None
+                possible += 1
+        if len(certain) == 1:
+            return certain[0]
+        return ANYTHING if certain or possible else None
 
-    def _may_have(self, entry: Entry) -> bool:
-        """Whether some of its columns are unknown, so that it may have any name."""
-        if entry.generated is not None:
-            return not entry.generated
-        return self.columns(entry.node) is None
+    def _may_have(self, item: FromItem) -> bool:
+        """Whether the item may have a column of any name, because its columns are not known."""
+        if item.generated is not None:
+            return not item.generated
+        return self.columns(item.node) is None
 
-    def _of_entry(self, entry: Entry, name: str) -> Term | None:
-        if entry.generated is not None:
-            return ANYTHING if name in entry.generated else None
-        return self.output(entry.node, name)
+    def _item_column(self, item: FromItem, name: str) -> Term | None:
+        if item.generated is not None:
+            return ANYTHING if name in item.generated else None
+        return self.output(item.node, name)
 
     # Columns of a relation
 
     def output(self, node: Node, name: str) -> Term | None:
-        """The term of a relation's column; None when it has no such column or may have none."""
+        """The term of a relation's column; None if it has none of that name, or may have none."""
         key = (id(node), name)
         if key not in self._outputs:
-            self._outputs[key] = None  # a cycle has no such column
+            self._outputs[key] = None  # the result while the column is resolved by way of itself
             self._outputs[key] = self._output(node, name)
         return self._outputs[key]
 
     def _output(self, node: Node, name: str) -> Term | None:
         if isinstance(node, Scan):
-            return self._scanned(node, name)
+            return self._scan_column(node, name)
         if isinstance(node, Leaf):
             return ANYTHING if node.columns and name in node.columns else None
         if isinstance(node, Lateral):
@@ -97,20 +102,20 @@ class Resolver:
         if isinstance(node, Renamed):
             return self.output_at(node, node.names.index(name)) if name in node.names else None
         if isinstance(node, SetOp):
-            return self._of_set(node, name)
+            return self._set_column(node, name)
         if isinstance(node, Join):
             left, right = self.output(node.left, name), self.output(node.right, name)
             return left if right is None else (right if left is None else ANYTHING)
-        return self._selected(node, name)
+        return self._selected_column(node, name)
 
-    def _scanned(self, scan: Scan, name: str) -> Term | None:
+    def _scan_column(self, scan: Scan, name: str) -> Term | None:
         types = self._scan_types.get(scan.rid)
         if types is None:
             types = self._scan_types[scan.rid] = _types(scan.info)
         kind = types.get(name)
-        return None if kind is None else Column(scan.rid, name, kind)
+        return None if kind is None else ScanColumn(scan.rid, name, kind)
 
-    def _of_set(self, node: SetOp, name: str) -> Term | None:
+    def _set_column(self, node: SetOp, name: str) -> Term | None:
         if len(node.branches) == 1:
             return self.output(node.branches[0], name)
         names = self.columns(node.branches[0])
@@ -120,44 +125,46 @@ class Resolver:
             return ANYTHING if name in names else None
         at = names.index(name)
         first = self.output_at(node.branches[0], at)
-        kind = first.type if isinstance(first, Column) else ""
-        return Column(node.rid, str(at), kind)
+        kind = first.type if isinstance(first, ScanColumn) else ""
+        return ScanColumn(node.rid, str(at), kind)
 
-    def _selected(self, block: Block, name: str) -> Term | None:
+    def _selected_column(self, block: Block, name: str) -> Term | None:
         stars: list[exp.Expr] = []
-        found: list[exp.Expr] = []
+        projections: list[exp.Expr] = []
         for at, each in enumerate(block.select.expressions):
             if _is_pattern(each):
                 return ANYTHING
             if _is_star(each):
                 stars.append(each)
             elif name in _names_of(each, at):
-                found.append(each)
-        if found:
-            return self._projected(found[0], block) if len(found) == 1 else ANYTHING
-        answers = [
-            answer
+                projections.append(each)
+        if projections:
+            return self._projection(projections[0], block) if len(projections) == 1 else ANYTHING
+        terms = [
+            term
             for star in stars
-            for entry in _starred(star, block.scope)
-            if (answer := self._of_entry(entry, name)) is not None
+            for item in _star_items(star, block.scope)
+            if (term := self._item_column(item, name)) is not None
         ]
-        if not answers:
+        if not terms:
             return None
-        return answers[0] if len(answers) == 1 else ANYTHING
+        return terms[0] if len(terms) == 1 else ANYTHING
 
-    def _projected(self, tree: exp.Expr, block: Block) -> Term:
+    def _projection(self, tree: exp.Expr, block: Block) -> Term:
         if isinstance(tree, exp.Alias):
             tree = tree.this
         if isinstance(tree, exp.Aliases | exp.QueryTransform):
             return ANYTHING
-        # Without the outer query: a name unknown here may be an alias of this very list.
-        return self.term(tree, Scope(block.scope.entries, None, block.scope.merged))
+        # Without the outer scope: an unknown name may be an alias of the same SELECT list.
+        return self.term(tree, Scope(block.scope.items, None, block.scope.merged))
 
     def output_at(self, node: Node, at: int) -> Term:
-        """The term of a relation's column by position; ANYTHING when that is not certain."""
+        """The term of a relation's column by position; ANYTHING if it is not certain."""
         if isinstance(node, SetOp) and len(node.branches) > 1:
             first = self.output_at(node.branches[0], at)
-            return Column(node.rid, str(at), first.type if isinstance(first, Column) else "")
+            return ScanColumn(
+                node.rid, str(at), first.type if isinstance(first, ScanColumn) else ""
+            )
         if isinstance(node, SetOp):
             return self.output_at(node.branches[0], at)
         if isinstance(node, Renamed) and node.originals:
@@ -168,43 +175,43 @@ class Resolver:
         if isinstance(node, Renamed):
             return self.output_at(node.source, at)
         if isinstance(node, Block):
-            return self._selected_at(node, at)
+            return self._selected_column_at(node, at)
         names = self.columns(node)
         if names is None or at >= len(names) or names.count(names[at]) > 1:
             return ANYTHING
         return self.output(node, names[at]) or ANYTHING
 
-    def _selected_at(self, block: Block, at: int) -> Term:
-        here = 0
+    def _selected_column_at(self, block: Block, at: int) -> Term:
+        start = 0
         for number, each in enumerate(block.select.expressions):
             if _is_pattern(each):
                 return ANYTHING
             if not _is_star(each):
                 width = len(_names_of(each, number))
-                if here <= at < here + width:
-                    return self._projected(each, block) if width == 1 else ANYTHING
-                here += width
+                if start <= at < start + width:
+                    return self._projection(each, block) if width == 1 else ANYTHING
+                start += width
                 continue
-            for entry in _starred(each, block.scope):
-                names = self._entry_columns(entry)
+            for item in _star_items(each, block.scope):
+                names = self._item_columns(item)
                 if names is None or block.scope.merged:
                     return ANYTHING
-                if at < here + len(names):
-                    return self._of_entry(entry, names[at - here]) or ANYTHING
-                here += len(names)
+                if at < start + len(names):
+                    return self._item_column(item, names[at - start]) or ANYTHING
+                start += len(names)
         return ANYTHING
 
     # The columns' names
 
     def columns(self, node: Node) -> tuple[str, ...] | None:
-        """A relation's columns in order; None when they are not all known."""
+        """The names of a relation's columns in order; None if not all are known."""
         key = id(node)
         if key not in self._columns:
             self._columns[key] = None
-            self._columns[key] = self._listed(node)
+            self._columns[key] = self._list_columns(node)
         return self._columns[key]
 
-    def _listed(self, node: Node) -> tuple[str, ...] | None:
+    def _list_columns(self, node: Node) -> tuple[str, ...] | None:
         if isinstance(node, Scan):
             if node.info is None or not node.info.columns:
                 return None
@@ -232,21 +239,21 @@ class Resolver:
             if not _is_star(each):
                 names.extend(_names_of(each, at))
                 continue
-            for entry in _starred(each, block.scope):
-                more = self._entry_columns(entry)
-                if more is None or block.scope.merged:
+            for item in _star_items(each, block.scope):
+                item_names = self._item_columns(item)
+                if item_names is None or block.scope.merged:
                     return None
-                names.extend(more)
+                names.extend(item_names)
         return tuple(names)
 
-    def _entry_columns(self, entry: Entry) -> tuple[str, ...] | None:
-        if entry.generated is not None:
-            return entry.generated or None
-        return self.columns(entry.node)
+    def _item_columns(self, item: FromItem) -> tuple[str, ...] | None:
+        if item.generated is not None:
+            return item.generated or None
+        return self.columns(item.node)
 
 
-def _answers(entry: Entry, table: str, database: str) -> bool:
-    return entry.alias == table and (not database or entry.database == database)
+def _matches(item: FromItem, table: str, database: str) -> bool:
+    return item.alias == table and (not database or item.database == database)
 
 
 def _types(info: TableInfo | None) -> dict[str, str]:
@@ -264,7 +271,8 @@ def _is_star(tree: exp.Expr) -> bool:
 
 
 def _is_pattern(tree: exp.Expr) -> bool:
-    """`(ds|hr)?+.+` in backquotes: to Hive, every column that matches; and a changed star."""
+    """Whether it stands for the columns that match a pattern, as "`(ds|hr)?+.+`" does in Hive, or
+    is a star with EXCEPT, REPLACE or RENAME."""
     if isinstance(tree, exp.Star):
         return any(tree.args.values())
     if not isinstance(tree, exp.Column) or not isinstance(tree.this, exp.Identifier):
@@ -272,11 +280,11 @@ def _is_pattern(tree: exp.Expr) -> bool:
     return bool(tree.this.args.get("quoted")) and any(sign in tree.name for sign in "()*+?|[^$.\\")
 
 
-def _starred(star: exp.Expr, scope: Scope) -> list[Entry]:
-    """The relations that a star takes its columns from."""
+def _star_items(star: exp.Expr, scope: Scope) -> list[FromItem]:
+    """The FROM items whose columns a star stands for."""
     if isinstance(star, exp.Column) and star.table:
-        return [each for each in scope.entries if each.alias == star.table.lower()]
-    return scope.entries
+        return [each for each in scope.items if each.alias == star.table.lower()]
+    return scope.items
 
 
 def _names_of(tree: exp.Expr, at: int) -> tuple[str, ...]:

@@ -9,29 +9,31 @@ from dialect.parsing.function_calls import COMPUTED, calls_of
 from dialect.work import TooMuchWork, bounded
 
 _READING = frozenset({"FROM", "TABLE"})  # a text that reads a table has one of these words
-MOST_STEPS = 20_000  # of work for all texts together; a text beyond them counts as reading
+# Steps of work for all texts together. A text that is not analysed within them counts as reading.
+MOST_STEPS = 20_000
 
 
 def reading_functions(texts: Mapping[str, ViewText | None]) -> frozenset[str]:
-    """The functions, `db.name`, that may read a table, themselves or through others.
+    """The functions, `db.name`, that may read a table themselves or through functions they call.
 
-    In a text a name without a database may mean one of any. COMPUTED is among the results if there
-    is any: a name that is computed may be one of them.
+    In a text, a name without a database may mean a function of any database. If there is a result,
+    COMPUTED is among the results: a function whose name is computed may be one of them.
     """
     calls: dict[str, frozenset[str]] = {}
-    found: set[str] = set()
+    reading: set[str] = set()
     with bounded(MOST_STEPS):
         for name, text in texts.items():
-            called = _calls(None if text is None else text.sql)
-            if called is None:
-                found |= {name, COMPUTED}
+            callees = _calls(None if text is None else text.sql)
+            if callees is None:
+                reading |= {name, COMPUTED}
             else:
-                calls[name] = called
+                calls[name] = callees
     while (
-        more := {name for name, called in calls.items() if called & set(map(_bare, found))} - found
+        added := {name for name, callees in calls.items() if callees & set(map(_bare, reading))}
+        - reading
     ):
-        found |= more
-    return frozenset(found)
+        reading |= added
+    return frozenset(reading)
 
 
 def _bare(name: str) -> str:

@@ -9,29 +9,29 @@ from dialect.lexing.tokens import certain
 
 
 @dataclass(frozen=True, slots=True)
-class OfTable:
+class TableArgument:
     """The function reads the table that its first argument names."""
 
     parts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class OfPath:
+class PathArgument:
     """The function reads files."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Hinted:
+class HintedTable:
     """Hive's `t('property'='value')`: a table of the current database with hints."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class OfNothing:
-    """The function makes rows of its arguments."""
+class NoSource:
+    """The function reads no table and no file."""
 
 
 _READING = frozenset(
@@ -46,22 +46,25 @@ _GENERATORS = frozenset(
 )
 
 
-def named_by(call: exp.Func) -> OfTable | OfPath | Hinted | OfNothing:
-    """The table or files that a table function reads. Raises NotUnderstood for an unknown one."""
+def source_of(call: exp.Func) -> TableArgument | PathArgument | HintedTable | NoSource:
+    """The table or files that a table function reads. Raises NotUnderstood if that is not
+    certain."""
     name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
     arguments = call.expressions
     first = arguments[0] if arguments else None
     literal = first.this if isinstance(first, exp.Literal) and first.is_string else None
     if name in _READING and literal:
         certain(literal)
-        return OfPath(literal) if "/" in literal else OfTable(literal.lower().split("."))
+        return (
+            PathArgument(literal) if "/" in literal else TableArgument(literal.lower().split("."))
+        )
     if name in _GENERATORS:
-        return OfNothing()
+        return NoSource()
     if isinstance(call, exp.Anonymous) and arguments and all(map(_is_property, arguments)):
-        return Hinted(name)
+        return HintedTable(name)
     if name in _READING or _has_text(call):
         raise NotUnderstood(f"the table function {name}")
-    return OfNothing()  # without a text it cannot name a table or a file
+    return NoSource()  # only a string literal can name a table or a file
 
 
 def _has_text(call: exp.Func) -> bool:

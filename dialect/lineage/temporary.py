@@ -1,5 +1,5 @@
-"""Names of a session's temporary objects: `v`, or `global_temp.v` of one that all sessions of its
-server see, or `system.session.x` of a variable. In lower case, without quotes."""
+"""Names of a session's temporary objects, in lower case without quotes: `v`, `global_temp.v` for a
+view that all sessions of its server see, and `system.session.x` for the variable x."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def is_global(name: str) -> bool:
 
 
 def variable_name(name: str) -> str:
-    """The name of the session variable `name` among temporary objects."""
+    """The name of the session variable `name` as a temporary object's."""
     return _VARIABLES + name
 
 
@@ -23,12 +23,12 @@ def is_variable(name: str) -> bool:
 
 
 def bare_variable(name: str) -> str:
-    """The name of a session variable that `variable_name` wrote."""
+    """The inverse of `variable_name`."""
     return name.removeprefix(_VARIABLES)
 
 
 def temporary_name(parts: Sequence[str]) -> str | None:
-    """The name of a temporary object as one text; None where the parts cannot mean one."""
+    """The parts of a name joined, as a temporary object's name; None if they cannot mean one."""
     if len(parts) == 2 and parts[0] == GLOBAL_TEMP:
         return ".".join(parts)
     if len(parts) != 1 or is_global(parts[0]) or is_variable(parts[0]):
@@ -37,7 +37,7 @@ def temporary_name(parts: Sequence[str]) -> str | None:
 
 
 def name_parts(name: str) -> list[str]:
-    """The parts that `temporary_name` joined."""
+    """The inverse of `temporary_name`."""
     if is_variable(name):
         return [bare_variable(name)]
     return name.split(".", 1) if is_global(name) else [name]
@@ -50,8 +50,8 @@ def replacing(name: str, query: str) -> str:
 
 
 def dropping(name: str) -> tuple[str, ...]:
-    """The statements after which there is no temporary object of that name, whether there was one
-    or not. DROP VIEW alone would drop a permanent view where there is no temporary one."""
+    """The statements that drop the temporary object of that name, if there is one. DROP VIEW alone
+    would drop a permanent view if there is no temporary one."""
     if is_variable(name):
         return (f"DROP TEMPORARY VARIABLE IF EXISTS {quoted(bare_variable(name))}",)
     return replacing(name, "SELECT 1"), f"DROP VIEW {quoted(*name_parts(name))}"

@@ -1,4 +1,4 @@
-"""Stored views: their queries, parsed once, and their columns."""
+"""Parses the queries of stored views, each text once."""
 
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -13,13 +13,13 @@ from dialect.parsing.identifier_clause import with_names
 from dialect.parsing.language import parse
 from dialect.rewrites.hive_rewrites import standard
 
-# Characters of text kept parsed; a tree takes some dozens of bytes for each.
+# Characters of text in the cache. A tree takes some dozens of bytes for each.
 _KEPT = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredQuery:
-    """A stored view's query: its tree, which is never changed, and what its text calls."""
+    """A stored view's query: its tree, which nobody changes, and the functions that it calls."""
 
     tree: exp.Expr
     calls: Calls
@@ -35,6 +35,6 @@ def query_of(sql: str, double_quoted_names: bool = False) -> StoredQuery:
 
 
 def with_keys(view: ViewText, info: TableInfo) -> ViewText:
-    """The text with the names of the view's partition columns too: they are its query's last."""
+    """The view with its partition columns among `columns`: they are the last of its query."""
     keys = [key.name for key in info.partition_keys if key.name not in view.columns]
     return replace(view, columns=(*view.columns, *keys)) if view.columns and keys else view

@@ -4,18 +4,28 @@ A condition's result is a set of outcomes (TRUE, FALSE, NULL) as bits: rows can 
 where TRUE is not among them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import lru_cache
 
 from dialect.pruning.functions import FUNCTIONS
-from dialect.pruning.terms import Anything, Call, Column, Constant, Members, Term, Value, kind_of
+from dialect.pruning.terms import (
+    Anything,
+    Constant,
+    Members,
+    Operation,
+    ScanColumn,
+    Term,
+    Value,
+    kind_of,
+    rids_of,
+)
 from dialect.pruning.values import MAYBE, Guess, Maybe, compare, convert, is_number_like
 
 T, F, N = 1, 2, 4
 ANY = T | F | N
 
-Bind = Callable[[Column], Guess]
+Bind = Callable[[ScanColumn], Guess]
 
 _AND = [[0] * 8 for _ in range(8)]
 _NOT = [0] * 8
@@ -31,11 +41,23 @@ for _a in range(8):
 
 def truth(term: Term, bind: Bind) -> int:
     """The outcomes that the condition may have."""
-    if isinstance(term, Call):
+    if isinstance(term, Operation):
         handler = _CONDITIONS.get(term.name)
         if handler is not None:
             return handler(term.args, bind)
     return _outcome(value(term, bind))
+
+
+def rejects_nulls(terms: Iterable[Term], rids: frozenset[int]) -> bool:
+    """Whether a condition rejects each row in which all columns of these relations are NULL. Only
+    conditions without other columns count, as in Spark."""
+
+    def bind(column: ScanColumn) -> Guess:
+        return None if column.rid in rids else MAYBE
+
+    return any(
+        (own := rids_of(term)) and own <= rids and not truth(term, bind) & T for term in terms
+    )
 
 
 def _outcome(guess: Guess) -> int:
@@ -48,7 +70,7 @@ def _outcome(guess: Guess) -> int:
 
 def value(term: Term, bind: Bind) -> Guess:
     """The value, or MAYBE."""
-    if isinstance(term, Column):
+    if isinstance(term, ScanColumn):
         return bind(term)
     if isinstance(term, Constant):
         return term.value
@@ -226,10 +248,10 @@ def _equal_values(left: Guess, right: Guess) -> int:
 def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
     """`(a, b) IN ((1, 2), ..)`, where only some of the columns may be known."""
     result = F
-    needle = args[0].args if isinstance(args[0], Call) else ()
+    needle = args[0].args if isinstance(args[0], Operation) else ()
     members: list[Sequence[Guess]] = []
     for arg in args[1:]:
-        if not isinstance(arg, Call) or len(arg.args) != len(needle):
+        if not isinstance(arg, Operation) or len(arg.args) != len(needle):
             return ANY
         members.append([value(each, bind) for each in arg.args])
     mixed = [_are_mixed(each) for each in zip(*members, strict=True)]
@@ -328,7 +350,7 @@ def _today(_args: Sequence[Term], bind: Bind) -> Guess:
 
 
 # Bound by who evaluates; a term may ask for it by the operation `current_date`.
-TODAY = Column(-1, "current_date", "date")
+TODAY = ScanColumn(-1, "current_date", "date")
 
 _SPECIAL: dict[str, Callable[[Sequence[Term], Bind], Guess]] = {
     "case": _case,

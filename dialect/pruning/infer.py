@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from dialect.pruning.terms import (
-    Call,
-    Column,
     Constant,
     Members,
+    Operation,
+    ScanColumn,
     Term,
-    call,
     columns_of,
+    operation,
     replace_columns,
 )
 from dialect.pruning.values import family, is_number_like
@@ -38,21 +38,21 @@ def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
             if new is None or new in found:
                 break
             found[new] = None
-    return [call(_INFERRED, new) for new in found]
+    return [operation(_INFERRED, new) for new in found]
 
 
 def is_inferred(term: Term) -> bool:
-    return isinstance(term, Call) and term.name == _INFERRED
+    return isinstance(term, Operation) and term.name == _INFERRED
 
 
 def as_written(term: Term) -> Term:
     """The condition without the mark that it is inferred."""
-    return term.args[0] if isinstance(term, Call) and term.name == _INFERRED else term
+    return term.args[0] if isinstance(term, Operation) and term.name == _INFERRED else term
 
 
 def _equals_within(
-    rids: frozenset[int], equals: Mapping[Column, set[Column]]
-) -> dict[Column, list[Column]]:
+    rids: frozenset[int], equals: Mapping[ScanColumn, set[ScanColumn]]
+) -> dict[ScanColumn, list[ScanColumn]]:
     """The columns of `rids`, in their order, that equal each other column."""
     found = {
         column: sorted(
@@ -65,13 +65,13 @@ def _equals_within(
 
 
 def _carried(
-    term: Term, rids: frozenset[int], equals: Mapping[Column, Sequence[Column]], at: int
+    term: Term, rids: frozenset[int], equals: Mapping[ScanColumn, Sequence[ScanColumn]], at: int
 ) -> Term | None:
     """The condition in columns of `rids`: the one at this place of those that equal a column."""
     changed = False
     allowed = True
 
-    def to_this_side(column: Column) -> Term:
+    def to_this_side(column: ScanColumn) -> Term:
         nonlocal changed, allowed
         spend()
         if column.rid in rids:
@@ -91,7 +91,7 @@ def _carried(
     return new if changed and allowed else None
 
 
-def _same_meaning(column: Column, other: Column, term: Term) -> bool:
+def _same_meaning(column: ScanColumn, other: ScanColumn, term: Term) -> bool:
     """Whether equal values of the two columns satisfy the condition alike."""
     padded = column.type.startswith("char") or other.type.startswith("char")
     if padded and column.type != other.type:
@@ -112,9 +112,9 @@ def _same_meaning(column: Column, other: Column, term: Term) -> bool:
 
 def _is_comparison(term: Term) -> bool:
     """A column compared with constants, without functions."""
-    if not isinstance(term, Call) or term.name not in ("=", "<", "<=", ">", ">=", "in"):
+    if not isinstance(term, Operation) or term.name not in ("=", "<", "<=", ">", ">=", "in"):
         return False
-    return all(isinstance(arg, Column | Constant | Members) for arg in term.args)
+    return all(isinstance(arg, ScanColumn | Constant | Members) for arg in term.args)
 
 
 def _constants(term: Term) -> Iterable[object]:
@@ -125,17 +125,17 @@ def _constants(term: Term) -> Iterable[object]:
             yield each.value
         elif isinstance(each, Members):
             yield from each.values
-        elif isinstance(each, Call):
+        elif isinstance(each, Operation):
             waiting.extend(each.args)
 
 
-def _equal_columns(terms: Iterable[Term]) -> dict[Column, set[Column]]:
+def _equal_columns(terms: Iterable[Term]) -> dict[ScanColumn, set[ScanColumn]]:
     """By column, all that equal it, by any chain of equalities, and itself."""
-    groups: dict[Column, set[Column]] = {}
+    groups: dict[ScanColumn, set[ScanColumn]] = {}
     for term in terms:
-        if _is_equality(term) and isinstance(term, Call):
+        if _is_equality(term) and isinstance(term, Operation):
             left, right = term.args
-            if isinstance(left, Column) and isinstance(right, Column):
+            if isinstance(left, ScanColumn) and isinstance(right, ScanColumn):
                 merged = groups.get(left, {left}) | groups.get(right, {right})
                 spend(1 + len(merged) // 32)
                 for column in merged:
@@ -145,8 +145,8 @@ def _equal_columns(terms: Iterable[Term]) -> dict[Column, set[Column]]:
 
 def _is_equality(term: Term) -> bool:
     return (
-        isinstance(term, Call)
+        isinstance(term, Operation)
         and term.name == "="
-        and isinstance(term.args[0], Column)
-        and isinstance(term.args[1], Column)
+        and isinstance(term.args[0], ScanColumn)
+        and isinstance(term.args[1], ScanColumn)
     )

@@ -13,7 +13,15 @@ from itertools import product
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.pruning.evaluate import TODAY, Bind, T, truth
 from dialect.pruning.selections import remembered
-from dialect.pruning.terms import Call, Column, Constant, Members, Term, columns_of, conjuncts
+from dialect.pruning.terms import (
+    Constant,
+    Members,
+    Operation,
+    ScanColumn,
+    Term,
+    columns_of,
+    conjuncts,
+)
 from dialect.pruning.values import DEFAULT_PARTITION, INTEGERS, MAYBE, Guess, family, stored
 from dialect.statement import ALL, PartitionPredicate
 
@@ -79,7 +87,7 @@ class Work:
     left: int = MAX_WORK
 
     def allows(self, term: Term, count: int, each: int = 0) -> bool:
-        cost = count * ((term.size if isinstance(term, Call) else 1) + each)
+        cost = count * ((term.size if isinstance(term, Operation) else 1) + each)
         if cost > self.left:
             return False
         self.left -= cost
@@ -98,7 +106,7 @@ def _asks_today(term: Term) -> bool:
     waiting = [term]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Call):
+        if isinstance(each, Operation):
             if each.name == "current_date":
                 return True
             waiting.extend(each.args)
@@ -111,7 +119,7 @@ def _positions(term: Term, keys: Sequence[PartitionKey]) -> list[int]:
 
 
 def _bound(values: dict[str, Guess], day: date | None) -> Bind:
-    def bind(column: Column) -> Guess:
+    def bind(column: ScanColumn) -> Guess:
         if column is TODAY:
             return MAYBE if day is None else day
         return values.get(column.name, MAYBE)
@@ -167,10 +175,10 @@ _COMPARISONS: dict[str, Callable[[str, str], bool]] = {
 
 def _plain_comparison(term: Term, kind: str) -> Callable[[str], bool] | None:
     """Compares a text key with a text directly, without terms: there are many days."""
-    if kind != "string" or not isinstance(term, Call) or term.name not in _COMPARISONS:
+    if kind != "string" or not isinstance(term, Operation) or term.name not in _COMPARISONS:
         return None
     left, right = term.args
-    if not (isinstance(left, Column) and isinstance(right, Constant)):
+    if not (isinstance(left, ScanColumn) and isinstance(right, Constant)):
         return None
     limit, compare = right.value, _COMPARISONS[term.name]
     if not isinstance(limit, str):
@@ -201,7 +209,7 @@ def _filtered(
     partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None, work: Work
 ) -> range | list[int]:
     """The rows that may satisfy a condition on several keys."""
-    if len(rows) > _FEW and isinstance(term, Call) and term.name == "or":
+    if len(rows) > _FEW and isinstance(term, Operation) and term.name == "or":
         found: set[int] = set()
         for arm in term.args:
             found.update(Conditions(tuple(conjuncts(arm))).rows(partitions, day, work))
@@ -237,7 +245,7 @@ def _meanings(text: str, kind: str) -> tuple[Guess, ...]:
 
 def _required(term: Term, key: str) -> frozenset[str] | None:
     """The texts that a text key must be among; None when that is not known."""
-    if not isinstance(term, Call):
+    if not isinstance(term, Operation):
         return None
     if term.name == "or":
         choices = [_required(arg, key) for arg in term.args]
@@ -258,7 +266,7 @@ def _required(term: Term, key: str) -> frozenset[str] | None:
 
 
 def _texts(column: Term, members: Sequence[Term], key: str) -> frozenset[str] | None:
-    if not isinstance(column, Column) or column.name != key or family(column.type) != "text":
+    if not isinstance(column, ScanColumn) or column.name != key or family(column.type) != "text":
         return None
     texts: list[str] = []
     for each in members:

@@ -4,7 +4,7 @@ A term is canonical: a column of a sub-query is the term that it stands for. Wha
 understood is ANYTHING, which may have any value and may be NULL.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,7 +18,7 @@ Value = None | bool | int | float | Decimal | str | date | datetime | tuple["Val
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ScanColumn:
     """A column of one mention of a table (or, by position, of a union). `type` may be empty."""
 
     rid: int
@@ -39,7 +39,7 @@ class Anything:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Operation:
     """An operation by its lower-case name. `rids` are the scans that its columns belong to."""
 
     name: str
@@ -56,7 +56,7 @@ class Members:
     values: frozenset[Value]
 
 
-Term = Column | Constant | Anything | Call | Members
+Term = ScanColumn | Constant | Anything | Operation | Members
 
 ANYTHING = Anything()
 OPAQUE = Anything(opaque=True)
@@ -64,34 +64,34 @@ TRUE = Constant(True)
 _NONE: frozenset[int] = frozenset()
 
 
-def call(name: str, *args: Term) -> Term:
+def operation(name: str, *args: Term) -> Term:
     """The operation, or ANYTHING when it would be too big or too deep."""
     size, depth = 1, 0
     rids = _NONE
     for arg in args:
-        if isinstance(arg, Call):
+        if isinstance(arg, Operation):
             size += arg.size
             depth = max(depth, arg.depth)
             rids = rids | arg.rids if rids else arg.rids
         else:
             size += 1
-            if isinstance(arg, Column):
+            if isinstance(arg, ScanColumn):
                 rids = rids | {arg.rid}
     if size > MAX_SIZE or depth >= MAX_DEPTH:
         return ANYTHING
-    return Call(name, args, rids, size, depth + 1)
+    return Operation(name, args, rids, size, depth + 1)
 
 
 def kind_of(term: Term) -> str:
     """The kind of a term's value: its type's name without parameters; empty when unknown."""
-    if isinstance(term, Column):
+    if isinstance(term, ScanColumn):
         kind = term.type.partition("(")[0]
         return "string" if kind in ("varchar", "char") else _WHOLE.get(kind, kind)
     if isinstance(term, Constant):
         return _KINDS.get(type(term.value), "")
-    if isinstance(term, Call) and term.name == "cast" and isinstance(term.args[1], Constant):
-        return kind_of(Column(0, "", str(term.args[1].value)))
-    return _RESULTS.get(term.name, "") if isinstance(term, Call) else ""
+    if isinstance(term, Operation) and term.name == "cast" and isinstance(term.args[1], Constant):
+        return kind_of(ScanColumn(0, "", str(term.args[1].value)))
+    return _RESULTS.get(term.name, "") if isinstance(term, Operation) else ""
 
 
 _WHOLE = dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "int")
@@ -123,9 +123,9 @@ _RESULTS = {
 
 def rids_of(term: Term) -> frozenset[int]:
     """The scans that a term's columns belong to."""
-    if isinstance(term, Call):
+    if isinstance(term, Operation):
         return term.rids
-    return frozenset({term.rid}) if isinstance(term, Column) else _NONE
+    return frozenset({term.rid}) if isinstance(term, ScanColumn) else _NONE
 
 
 def has_unknown(term: Term) -> bool:
@@ -144,31 +144,31 @@ def _unknown_parts(term: Term) -> Iterator[Anything]:
         each = waiting.pop()
         if isinstance(each, Anything):
             yield each
-        elif isinstance(each, Call):
+        elif isinstance(each, Operation):
             waiting.extend(each.args)
 
 
-def columns_of(term: Term) -> Iterator[Column]:
+def columns_of(term: Term) -> Iterator[ScanColumn]:
     """Every mention of a column."""
     waiting: list[Term] = [term]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Column):
+        if isinstance(each, ScanColumn):
             yield each
-        elif isinstance(each, Call) and each.rids:
+        elif isinstance(each, Operation) and each.rids:
             waiting.extend(each.args)
 
 
-def replace_columns(term: Term, change: Callable[[Column], Term]) -> Term:
+def replace_columns(term: Term, change: Callable[[ScanColumn], Term]) -> Term:
     """The term with its columns changed; the same object where nothing changes."""
-    if isinstance(term, Column):
+    if isinstance(term, ScanColumn):
         return change(term)
-    if not isinstance(term, Call) or not term.rids:
+    if not isinstance(term, Operation) or not term.rids:
         return term
     args = tuple(replace_columns(arg, change) for arg in term.args)
     if all(new is old for new, old in zip(args, term.args, strict=True)):
         return term
-    return call(term.name, *args)
+    return operation(term.name, *args)
 
 
 def conjuncts(term: Term) -> Iterator[Term]:
@@ -176,7 +176,17 @@ def conjuncts(term: Term) -> Iterator[Term]:
     waiting = [term]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Call) and each.name == "and":
+        if isinstance(each, Operation) and each.name == "and":
             waiting.extend(reversed(each.args))
         else:
             yield each
+
+
+def relevant_to(terms: Iterable[Term], rids: frozenset[int]) -> list[Term]:
+    """The conditions that have a column of these relations, and the constant ones."""
+    return [term for term in terms if not (own := rids_of(term)) or own & rids]
+
+
+def on_columns_of(terms: Iterable[Term], rids: frozenset[int]) -> list[Term]:
+    """The conditions that have no column of other relations."""
+    return [term for term in terms if rids_of(term) <= rids]

@@ -14,7 +14,7 @@ from dialect.lexing.token_cursor import (
     table_ref,
 )
 from dialect.lexing.tokens import begins_query, word_of
-from dialect.lineage.plan import Block, Entry, Scan, Scope
+from dialect.lineage.plan import Block, FromItem, Scan, Scope
 from dialect.lineage.reads import reads_of
 from dialect.lineage.temporary import GLOBAL_TEMP, is_global, name_parts, replacing, temporary_name
 from dialect.parsing.language import parse
@@ -180,7 +180,7 @@ def _partition_condition(
     if not isinstance(tree, exp.Select):
         return ALL
     scan = Scan(1, ref, info)
-    block = Block(2, tree, Scope([Entry(ref.name, scan)]), scan)
+    block = Block(2, tree, Scope([FromItem(ref.name, scan)]), scan)
     return reads_of([block])[0].partitions
 
 
