@@ -66,7 +66,7 @@ class Read:
     partitions: PartitionPredicate = ALL
 
 
-class Action(Enum):
+class WriteAction(Enum):
     """The effect of a write on its table."""
 
     INSERT = "insert"  # data changes: INSERT, OVERWRITE, LOAD, MERGE, UPDATE, DELETE, TRUNCATE
@@ -85,7 +85,7 @@ class Write:
     """
 
     table: TableRef
-    action: Action
+    action: WriteAction
     exists: bool
     partitions: PartitionPredicate = ALL
     named: tuple[tuple[tuple[str, str], ...], ...] = ()

@@ -18,13 +18,13 @@ from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
 from dialect.lineage.temporary import is_variable
 from dialect.statement import (
-    Action,
     CreateTempView,
     DropTemp,
     Known,
     RenameTemp,
     UncacheTable,
     Unknown,
+    WriteAction,
 )
 from router.access.restrictions import UNRESTRICTED, Restrictions
 from router.needs import Input, inputs
@@ -172,7 +172,7 @@ def _is_idle(statement: Known) -> bool:
     if statement.explain or statement.reads or statement.paths_read:
         return False
     if statement.writes:
-        return all(write.action is Action.VIEW for write in statement.writes)
+        return all(write.action is WriteAction.VIEW for write in statement.writes)
     return isinstance(statement.effect, CreateTempView | DropTemp | RenameTemp | UncacheTable)
 
 

@@ -10,7 +10,6 @@ from conf.settings.settings import Coverage
 from dialect.statement import (
     ALL,
     NONE,
-    Action,
     AddResource,
     AssignVariables,
     CreateTempFunction,
@@ -24,6 +23,7 @@ from dialect.statement import (
     SetVariable,
     Unknown,
     Write,
+    WriteAction,
 )
 from router.obstacles import NAMED, Kind, Obstacle
 from router.request import Facts, Request
@@ -134,13 +134,13 @@ def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, Output
     primaries: dict[ClusterName, Output] = {}
     for write in statement.writes:
         known = facts[write.table] if write.exists else None
-        if known is None or write.action is Action.VIEW:
+        if known is None or write.action is WriteAction.VIEW:
             continue
         touched = None if known.partitions is None else _touched(write, known.partitions)
         if touched is None:
             primaries.setdefault(known.replicas.primary, Output(write.table))
             continue
-        if write.dynamic or not touched or write.action is Action.DROP:
+        if write.dynamic or not touched or write.action is WriteAction.DROP:
             primaries.setdefault(known.replicas.primary, Output(write.table))
         for replicas in touched:
             primaries.setdefault(replicas.primary, Output(write.table, partition=True))
@@ -149,7 +149,7 @@ def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, Output
 
 def _touched(write: Write, placed: PlacedPartitions) -> tuple[Replicas, ...] | None:
     """Replicas of the existing partitions that a write may change; None: the table as such."""
-    if write.partitions is ALL and write.action is Action.ALTER:
+    if write.partitions is ALL and write.action is WriteAction.ALTER:
         return None
     return _replicas_of(write.partitions.select(placed.partitions), placed)
 

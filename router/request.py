@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
-from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Unknown
+from dialect.statement import ALL, NONE, Known, PartitionPredicate, Unknown, WriteAction
 from router.costs import Costs
 
 # A table that certainly does not exist has None; a table that is not a key was never looked up.
@@ -76,6 +76,6 @@ def wanted_partitions(
             every = coverage is Coverage.TABLE and read.partitions is not NONE
             wanted.setdefault(read.table, []).append(ALL if every else read.partitions)
         for write in statement.writes:
-            if write.exists and write.action is not Action.VIEW:
+            if write.exists and write.action is not WriteAction.VIEW:
                 wanted.setdefault(write.table, []).append(write.partitions)
     return wanted

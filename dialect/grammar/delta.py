@@ -6,7 +6,7 @@ from conf.names import TableRef
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor, table_ref
-from dialect.statement import ALL, Action, Known, Read
+from dialect.statement import ALL, Known, Read, WriteAction
 
 
 def described_log(context: StatementContext) -> Known | None:
@@ -49,7 +49,7 @@ def _maintenance(context: StatementContext) -> Known:
         raise NotUnderstood(f"a query in {verb}")
     if context.is_view(ref):
         raise NotUnderstood(f"{verb} of a view")
-    write = context.write(ref, Action.INSERT)
+    write = context.write(ref, WriteAction.INSERT)
     return context.known("maintenance", writes=[write], reads=[Read(ref, ALL)])
 
 

@@ -21,7 +21,15 @@ from dialect.parsing.variables import Pruning, pruning, stores_plans
 from dialect.pruning.predicate import Matching
 from dialect.pruning.values import canonical
 from dialect.rewrites.hive_rewrites import standard
-from dialect.statement import ALL, Action, Known, PartitionPredicate, Read, SessionEffect, Write
+from dialect.statement import (
+    ALL,
+    Known,
+    PartitionPredicate,
+    Read,
+    SessionEffect,
+    Write,
+    WriteAction,
+)
 
 
 @dataclass(slots=True)
@@ -111,7 +119,7 @@ class StatementContext:
     def write(
         self,
         ref: TableRef,
-        action: Action,
+        action: WriteAction,
         spec: Spec | None = None,
         *,
         partitions: PartitionPredicate = ALL,

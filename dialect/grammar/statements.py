@@ -18,7 +18,7 @@ from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor, table_ref
 from dialect.parsing.language import parse
 from dialect.rewrites.hive_rewrites import standard
-from dialect.statement import ALL, Action, Known, Read, Write
+from dialect.statement import ALL, Known, Read, Write, WriteAction
 
 _SELECT_ALL = (Token(TokenType.SELECT, "SELECT"), Token(TokenType.STAR, "*"))
 
@@ -141,7 +141,7 @@ def _note_target(
     keys = () if info is None else info.partition_keys
     if spec is None and keys:
         spec = tuple((key.name, None) for key in keys)
-    writes.append(context.write(table, Action.INSERT, spec, can_add=True))
+    writes.append(context.write(table, WriteAction.INSERT, spec, can_add=True))
 
 
 def _update(context: StatementContext) -> Known:
@@ -205,7 +205,7 @@ def _changed(context: StatementContext, kind: str, ref: TableRef) -> Known:
     touched = ALL if read is None else read.partitions
     if read is None:
         raise NotUnderstood(f"the target of {kind.upper()}")
-    write = context.write(read.table, Action.INSERT, partitions=touched)
+    write = context.write(read.table, WriteAction.INSERT, partitions=touched)
     return context.known(kind, writes=[write])
 
 
@@ -242,7 +242,7 @@ def _merge_rows(context: StatementContext, at: int) -> Known:
     dynamic = inserts and info is not None and bool(info.partition_keys)
     return context.known(
         "merge",
-        writes=[Write(ref, Action.INSERT, info is not None, ALL, dynamic=dynamic)],
+        writes=[Write(ref, WriteAction.INSERT, info is not None, ALL, dynamic=dynamic)],
         reads=[Read(ref)],
     )
 

@@ -14,7 +14,7 @@ from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor, database_name, partition_spec, table_ref
 from dialect.lexing.tokens import is_name, word_of
 from dialect.parsing.keyword_names import follows_query
-from dialect.statement import NONE, Action, Known, Read
+from dialect.statement import NONE, Known, Read, WriteAction
 
 
 def _analyze(context: StatementContext) -> Known:
@@ -26,7 +26,7 @@ def _analyze(context: StatementContext) -> Known:
     parts = cursor.names()
     ref = context.table_of(parts)
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
-    write = context.write(ref, Action.ALTER, spec)
+    write = context.write(ref, WriteAction.ALTER, spec)
     if context.is_view(ref):
         context.mention(parts)  # Spark counts the rows of a cached view
         return context.known("analyze", writes=[write])
@@ -163,7 +163,7 @@ def _comment(context: StatementContext) -> Known:
     cursor.expect("COMMENT", "ON")
     if cursor.take("TABLE"):
         ref = context.table_name()
-        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
+        return context.known("alter", writes=[context.write(ref, WriteAction.ALTER)])
     if cursor.take_any("DATABASE", "SCHEMA", "NAMESPACE"):
         return context.known("ddl_other", database_written=cursor.names()[-1])
     raise NotUnderstood(f"COMMENT ON {cursor.word()}")

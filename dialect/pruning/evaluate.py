@@ -1,7 +1,8 @@
-"""Three-valued evaluation of terms where some columns are known and the others may be anything.
+"""Evaluates terms if only some columns have a known value.
 
-A condition's result is a set of outcomes (TRUE, FALSE, NULL) as bits: rows can be left out only
-where TRUE is not among them.
+The result for a condition is a set of outcomes out of TRUE, FALSE and NULL, as the bits T, F and N.
+A partition may be left out only if T is not among them. The result for another term is a value or
+MAYBE.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +41,7 @@ for _a in range(8):
 
 
 def truth(term: Term, bind: Bind) -> int:
-    """The outcomes that the condition may have."""
+    """The outcomes that the condition may have, as bits. `bind` has the values of columns."""
     if isinstance(term, Operation):
         handler = _CONDITIONS.get(term.name)
         if handler is not None:
@@ -69,7 +70,7 @@ def _outcome(guess: Guess) -> int:
 
 
 def value(term: Term, bind: Bind) -> Guess:
-    """The value, or MAYBE."""
+    """The term's value, or MAYBE."""
     if isinstance(term, ScanColumn):
         return bind(term)
     if isinstance(term, Constant):
@@ -144,7 +145,7 @@ def _null_safe(args: Sequence[Term], bind: Bind) -> int:
     if isinstance(left, Maybe) or isinstance(right, Maybe):
         return T | F
     if left is None or right is None:
-        # A string beside a NULL of another type is converted, to NULL it may be.
+        # A string compared with a NULL of another type is converted, perhaps to NULL.
         other = args[0] if left is None else args[1]
         mixed = isinstance(left, str) or isinstance(right, str)
         return T | F if mixed and kind_of(other) not in ("string", "null") else F
@@ -181,8 +182,8 @@ def _in(args: Sequence[Term], bind: Bind) -> int:
 
 
 def _are_mixed(members: Sequence[Guess]) -> bool:
-    """Whether a list has values that are no texts. In ANSI mode, the default of Spark 4, Spark
-    compares its texts as these other values, too: 11 is in (' 11', 1)."""
+    """Whether a list has values that are no texts. In ANSI mode, the default of Spark 4, Spark then
+    converts the list's texts: 11 is in (' 11', 1)."""
     return not all(each is None or isinstance(each, str) for each in members)
 
 
@@ -194,7 +195,7 @@ def _equal_in_list(needle: Guess, member: Guess, mixed: bool) -> int:
 
 
 def _among(needle: Value, members: Members) -> int:
-    """Membership in a long list of constants of one kind, without trying each."""
+    """The outcomes of `needle IN` a long list, without a comparison with each member."""
     if needle in members.values:
         return T
     kind = type(next(iter(members.values)))
@@ -209,7 +210,7 @@ def _among(needle: Value, members: Members) -> int:
 
 
 def _text_among(needle: str, members: Members) -> int:
-    """A string among whole numbers: compared as numbers, or as strings (`_equal_values`)."""
+    """A string in a list of integers: compared as numbers or as strings (see `_equal_values`)."""
     number = convert(needle, "int")
     if isinstance(number, int):
         found = number in members.values
@@ -219,7 +220,8 @@ def _text_among(needle: str, members: Members) -> int:
 
 @lru_cache(maxsize=64)
 def _spellings(members: Members) -> tuple[bool, bool]:
-    """Whether strings of the list are numbers in another spelling, and whether some are none."""
+    """Whether some strings of the list are numbers written in an unusual way (`01`), and whether
+    some are no numbers."""
     numbers = [text for text in members.values if is_number_like(str(text))]
     odd = any(str(convert(text, "bigint")) != text for text in numbers)
     return odd, len(numbers) < len(members.values)
@@ -246,7 +248,7 @@ def _equal_values(left: Guess, right: Guess) -> int:
 
 
 def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
-    """`(a, b) IN ((1, 2), ..)`, where only some of the columns may be known."""
+    """The outcomes of `(a, b) IN ((1, 2), ..)`, of which only some columns may be known."""
     result = F
     needle = args[0].args if isinstance(args[0], Operation) else ()
     members: list[Sequence[Guess]] = []
@@ -269,7 +271,8 @@ def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
 
 
 def _equal_members(left: Guess, right: Guess, mixed: bool) -> int:
-    """To Spark NULL equals NULL inside a tuple, and nothing else; to Hive neither is known."""
+    """The outcomes of an equality inside a tuple. In Spark NULL equals NULL there and nothing else;
+    in Hive the result is NULL."""
     if isinstance(left, Maybe) or isinstance(right, Maybe):
         return ANY
     if left is None or right is None:
@@ -306,7 +309,7 @@ _CONDITIONS: dict[str, Callable[[Sequence[Term], Bind], int]] = {
 }
 
 
-# Values that need more than their arguments' values
+# Operations that are no functions of their arguments' values
 
 
 def _case(args: Sequence[Term], bind: Bind) -> Guess:
@@ -349,7 +352,7 @@ def _today(_args: Sequence[Term], bind: Bind) -> Guess:
     return bind(TODAY)
 
 
-# Bound by who evaluates; a term may ask for it by the operation `current_date`.
+# The column by which `Bind` returns the value of `current_date`.
 TODAY = ScanColumn(-1, "current_date", "date")
 
 _SPECIAL: dict[str, Callable[[Sequence[Term], Bind], Guess]] = {

@@ -1,6 +1,6 @@
-"""Functions of known values that give the same result in Hive and in Spark.
+"""Functions of known values, as far as Hive and Spark return the same result.
 
-Each takes its arguments' values and gives a value or MAYBE; an exception means MAYBE.
+Each takes the values of its arguments and returns a value, or MAYBE. An exception means MAYBE.
 """
 
 import re
@@ -14,10 +14,10 @@ from dialect.pruning.values import MAYBE, Guess, convert
 
 Arguments = Sequence[Value]
 _SAFE_RANGE = 1 << 31
-# Longer texts, and replacements, are not worked on: they might grow without end.
+# Longer texts and replacements give MAYBE: nested functions could make texts of any size.
 _MAX_TEXT = 20_000
-_MAX_PUT = 100
-# Patterns that Java and Python read alike.
+_MAX_REPLACEMENT = 100
+# Patterns that mean the same in Java and in Python.
 _PLAIN_PATTERN = re.compile(
     r"(?:[\w .*+?^$|/:,-]|\((?!\?)|\)|\\[dws.\-/]|\[\^?[\w.:/-]+\]|\{\d{1,2}\})*\Z", re.ASCII
 )
@@ -27,7 +27,7 @@ _MAX_PATTERN = 1_000
 
 
 def _strict(function: Callable[..., Guess]) -> Callable[[Arguments], Guess]:
-    """NULL in, NULL out."""
+    """The function with the result NULL if an argument is NULL."""
 
     def guarded(args: Arguments) -> Guess:
         if any(arg is None for arg in args):
@@ -77,7 +77,7 @@ def _substring(text: Value, start: Value, length: Value = None) -> Guess:
     if not isinstance(at, int):
         return MAYBE
     if at < 0 and -at > len(source):
-        return MAYBE  # Hive gives the empty string, Spark counts on
+        return MAYBE  # Hive returns an empty string, Spark the part that begins at the text's start
     begin = at - 1 if at > 0 else (len(source) + at if at < 0 else 0)
     if length is None:
         return source[begin:]
@@ -111,11 +111,11 @@ def _divide(left: Value, right: Value) -> Guess:
     if other == 0:
         return None
     quotient = float(one) / float(other)
-    # Whole quotients are exact in every type that an engine may choose.
+    # An integral quotient is exact in every type that an engine may choose.
     return quotient if quotient.is_integer() else MAYBE
 
 
-# The least numbers of each size: they have no opposite there.
+# The least number of each integer type. Its negation overflows.
 _LEAST = frozenset(-(1 << bits) for bits in (7, 15, 31, 63))
 
 
@@ -147,14 +147,15 @@ def _absolute(value: Value) -> Guess:
 
 
 def _like(text: Value, pattern: Value) -> Guess:
-    """Between its `%` a pattern has pieces of fixed length: each is looked for once."""
+    """The result of LIKE, without backtracking: the pieces between `%` have a fixed length, so the
+    first match of each is the right one."""
     source, wanted = _text(text), _text(pattern)
     if len(wanted) > _MAX_PATTERN:
         return MAYBE
     pieces = _pieces(wanted)
     if pieces is None:
         return MAYBE
-    first, *others = pieces  # a list of its own: `pieces` is kept
+    first, *others = pieces  # `others` is a copy: `pieces` is in the cache
     if not others:
         return len(source) == len(first) and _stands_at(source, 0, first)
     if not _stands_at(source, 0, first):
@@ -172,7 +173,8 @@ def _like(text: Value, pattern: Value) -> Guess:
 
 @lru_cache(maxsize=256)
 def _pieces(pattern: str) -> list[list[str]] | None:
-    """What stands between the `%`, an empty string for `_`; None for an escape of anything else."""
+    """The characters between the `%` of a pattern, with an empty string for `_`. None if a
+    character is escaped that need not be."""
     pieces: list[list[str]] = [[]]
     at = 0
     while at < len(pattern):
@@ -200,7 +202,7 @@ def _rlike(text: Value, pattern: Value) -> Guess:
     source, wanted = _text(text), _text(pattern)
     if max(len(source), len(wanted)) > _MAX_MATCHED or not source.isprintable():
         return MAYBE
-    # No room for patterns that backtrack without end.
+    # Patterns that may backtrack exponentially are not evaluated.
     if len(_REPEATS.findall(wanted)) > 3 or re.search(r"\)[*+?{]", wanted):
         return MAYBE
     if not _PLAIN_PATTERN.match(wanted):
@@ -234,11 +236,13 @@ def _right(text: Value, count: Value) -> Guess:
 
 
 def _replace(text: Value, old: Value, new: Value) -> Guess:
-    put = _text(new)
-    return _text(text).replace(_text(old), put) if old != "" and len(put) <= _MAX_PUT else MAYBE
+    replacement = _text(new)
+    if old == "" or len(replacement) > _MAX_REPLACEMENT:
+        return MAYBE
+    return _text(text).replace(_text(old), replacement)
 
 
-# Patterns that stand for themselves, and replacements that do.
+# Patterns without special characters.
 _LITERAL = re.compile(r"[\w :/,-]+\Z", re.ASCII)
 
 
@@ -273,7 +277,7 @@ def _pad(left: bool) -> Callable[[Value, Value, Value], Guess]:
 
 
 def _date_format(day: Value, pattern: Value) -> Guess:
-    """Only patterns made of yyyy, MM and dd."""
+    """The result of date_format for patterns of yyyy, MM and dd; MAYBE for others."""
     wanted = _text(pattern)
     if re.sub(r"yyyy|MM|dd|[-/_. ]", "", wanted):
         return MAYBE

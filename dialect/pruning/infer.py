@@ -22,23 +22,23 @@ _MOST = 8  # columns of one side that equal another one
 def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
     """Conditions on columns of `rids` alone, inferred from conditions on columns that equal them.
 
-    Spark takes nothing from a part of a condition here, and infers once: what is inferred is not
-    inferred from again, and is marked (`as_written`).
+    As in Spark, a condition is used as a whole, and inferred conditions are not inferred from
+    again: they are marked, and `as_written` removes the mark.
     """
     equals = _equals_within(rids, _equal_columns(terms))
     if not equals:
         return []
-    found: dict[Term, None] = {}
+    result: dict[Term, None] = {}
     for term in terms:
         if _is_equality(term) or is_inferred(term):
             continue
         most = max((len(equals.get(each, ())) for each in columns_of(term)), default=0)
         for at in range(min(most, _MOST)):
             new = _carried(term, rids, equals, at)
-            if new is None or new in found:
+            if new is None or new in result:
                 break
-            found[new] = None
-    return [operation(_INFERRED, new) for new in found]
+            result[new] = None
+    return [operation(_INFERRED, new) for new in result]
 
 
 def is_inferred(term: Term) -> bool:
@@ -46,28 +46,29 @@ def is_inferred(term: Term) -> bool:
 
 
 def as_written(term: Term) -> Term:
-    """The condition without the mark that it is inferred."""
+    """The condition without the mark of an inferred one."""
     return term.args[0] if isinstance(term, Operation) and term.name == _INFERRED else term
 
 
 def _equals_within(
     rids: frozenset[int], equals: Mapping[ScanColumn, set[ScanColumn]]
 ) -> dict[ScanColumn, list[ScanColumn]]:
-    """The columns of `rids`, in their order, that equal each other column."""
-    found = {
+    """For each column of other relations, the columns of `rids` that equal it, in a fixed order."""
+    result = {
         column: sorted(
             (each for each in group if each.rid in rids), key=lambda each: (each.rid, each.name)
         )
         for column, group in equals.items()
         if column.rid not in rids
     }
-    return {column: own for column, own in found.items() if own}
+    return {column: own for column, own in result.items() if own}
 
 
 def _carried(
     term: Term, rids: frozenset[int], equals: Mapping[ScanColumn, Sequence[ScanColumn]], at: int
 ) -> Term | None:
-    """The condition in columns of `rids`: the one at this place of those that equal a column."""
+    """The condition written in columns of `rids`: each other column is replaced by the one at index
+    `at` of its equals. None if a column has no equal, or one with another meaning."""
     changed = False
     allowed = True
 
@@ -92,7 +93,7 @@ def _carried(
 
 
 def _same_meaning(column: ScanColumn, other: ScanColumn, term: Term) -> bool:
-    """Whether equal values of the two columns satisfy the condition alike."""
+    """Whether the condition has the same result for equal values of the two columns."""
     padded = column.type.startswith("char") or other.type.startswith("char")
     if padded and column.type != other.type:
         return False
@@ -101,8 +102,8 @@ def _same_meaning(column: ScanColumn, other: ScanColumn, term: Term) -> bool:
         return True
     if not kinds <= {"", "text", "integer"}:
         return False
-    # Types differ, or one is not known. Text that is no number is equal only to itself; a
-    # comparison with whole numbers is one of numbers on both sides.
+    # The types differ, or one is not known. A text that is no number equals only itself, and a
+    # comparison with integers compares numbers on both sides.
     values = list(_constants(term))
     texts = all(isinstance(each, str) and not is_number_like(each) for each in values)
     if texts and "integer" not in kinds:
@@ -130,7 +131,7 @@ def _constants(term: Term) -> Iterable[object]:
 
 
 def _equal_columns(terms: Iterable[Term]) -> dict[ScanColumn, set[ScanColumn]]:
-    """By column, all that equal it, by any chain of equalities, and itself."""
+    """For each column, the columns that equal it by any chain of equalities, and itself."""
     groups: dict[ScanColumn, set[ScanColumn]] = {}
     for term in terms:
         if _is_equality(term) and isinstance(term, Operation):

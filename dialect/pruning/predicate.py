@@ -1,7 +1,8 @@
-"""Conditions on partition keys, answered for a million partitions in milliseconds.
+"""Selects the partitions that may satisfy conditions on partition keys.
 
-A condition on one key is tried once per distinct value; one on several is first tried key by
-key, the others left open, and then on the partitions that remain.
+A condition on one key is evaluated once for each distinct value, so that a million partitions take
+milliseconds. A condition on several keys is first evaluated for the values of one key at a time,
+with MAYBE for the others, and then for each partition that remains.
 """
 
 import operator
@@ -12,7 +13,7 @@ from itertools import product
 
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.pruning.evaluate import TODAY, Bind, T, truth
-from dialect.pruning.selections import remembered
+from dialect.pruning.selections import cached_rows
 from dialect.pruning.terms import (
     Constant,
     Members,
@@ -28,66 +29,72 @@ from dialect.statement import ALL, PartitionPredicate
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions that must all be possible. A key is a Column by its lower-case name."""
+    """The partitions for which all conditions may be true. A key is a ScanColumn with its name in
+    lower case."""
 
     terms: tuple[Term, ...]
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
         days = _days(self.terms)
-        return remembered(self, partitions, days, lambda: self._select(partitions, days))
+        return cached_rows(self, partitions, days, lambda: self._select(partitions, days))
 
     def _select(self, partitions: PartitionSet, days: Sequence[date | None]) -> range | list[int]:
         rows: set[int] | None = None
         for day in days:
-            found = self.rows(partitions, day, Work())
+            found = self.rows(partitions, day, WorkBudget())
             if len(found) == len(partitions):
                 return range(len(partitions))
             rows = set(found) if rows is None else rows | set(found)
         return sorted(rows or ())
 
-    def rows(self, partitions: PartitionSet, day: date | None, work: "Work") -> range | list[int]:
-        """The rows that remain on that day, as far as the work allows."""
+    def rows(
+        self, partitions: PartitionSet, day: date | None, budget: "WorkBudget"
+    ) -> range | list[int]:
+        """The rows that may satisfy the conditions if today is `day`. Rows for which the budget
+        does not suffice are among them."""
         allowed: list[set[str] | None] = [None] * len(partitions.keys)
         several: list[Term] = []
         for term in self.terms:
-            keys = _positions(term, partitions.keys)
-            if not keys and not truth(term, _bound({}, day)) & T:
+            keys = _key_positions(term, partitions.keys)
+            if not keys and not truth(term, _binding({}, day)) & T:
                 return []
             for key in keys:
-                _narrow(partitions, key, term, day, allowed, work)
+                _narrow_key(partitions, key, term, day, allowed, budget)
             if len(keys) > 1:
                 several.append(term)
         rows = _rows(partitions, allowed)
         for term in several:
-            rows = _filtered(partitions, rows, term, day, work)
+            rows = _filtered(partitions, rows, term, day, budget)
         return rows
 
     def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
         return tuple(
-            self._texts_of(key.name.lower()) if key.type == "string" else None for key in keys
+            self._required_of(key.name.lower()) if key.type == "string" else None for key in keys
         )
 
-    def _texts_of(self, key: str) -> frozenset[str] | None:
+    def _required_of(self, key: str) -> frozenset[str] | None:
         found: frozenset[str] | None = None
         for term in self.terms:
-            own = _required(term, key)
+            own = _required_texts(term, key)
             if own is not None:
                 found = own if found is None else found & own
         return found
 
 
-# Parts of conditions that are worked out in one selection: some seconds. What is not tried
-# leaves nothing out.
+# Parts of conditions that one selection evaluates: some seconds. A condition for which the budget
+# does not suffice leaves nothing out.
 MAX_WORK = 1_500_000
-_A_ROW = 10  # what a row costs beside
+_COST_OF_ROW = 10  # parts of conditions that take as long as reading a row
 
 
 @dataclass(slots=True)
-class Work:
+class WorkBudget:
     left: int = MAX_WORK
 
-    def allows(self, term: Term, count: int, each: int = 0) -> bool:
-        cost = count * ((term.size if isinstance(term, Operation) else 1) + each)
+    def allows(self, term: Term, count: int, extra: int = 0) -> bool:
+        """Spends the cost of `count` evaluations, each with `extra` parts more; False if too much
+        would be spent."""
+        cost = count * ((term.size if isinstance(term, Operation) else 1) + extra)
         if cost > self.left:
             return False
         self.left -= cost
@@ -95,14 +102,14 @@ class Work:
 
 
 def _days(terms: Iterable[Term]) -> Sequence[date | None]:
-    """The dates that `current_date` may be where the statement runs: every zone's today."""
-    if not any(_asks_today(term) for term in terms):
+    """The dates that `current_date` may be in any time zone; (None,) if no condition uses it."""
+    if not any(_uses_current_date(term) for term in terms):
         return (None,)
     today = datetime.now(UTC).date()
     return tuple(today + timedelta(days=shift) for shift in (-1, 0, 1))
 
 
-def _asks_today(term: Term) -> bool:
+def _uses_current_date(term: Term) -> bool:
     waiting = [term]
     while waiting:
         each = waiting.pop()
@@ -113,12 +120,12 @@ def _asks_today(term: Term) -> bool:
     return False
 
 
-def _positions(term: Term, keys: Sequence[PartitionKey]) -> list[int]:
+def _key_positions(term: Term, keys: Sequence[PartitionKey]) -> list[int]:
     names = {column.name for column in columns_of(term)}
     return [at for at, key in enumerate(keys) if key.name.lower() in names]
 
 
-def _bound(values: dict[str, Guess], day: date | None) -> Bind:
+def _binding(values: dict[str, Guess], day: date | None) -> Bind:
     def bind(column: ScanColumn) -> Guess:
         if column is TODAY:
             return MAYBE if day is None else day
@@ -127,19 +134,19 @@ def _bound(values: dict[str, Guess], day: date | None) -> Bind:
     return bind
 
 
-def _narrow(
+def _narrow_key(
     partitions: PartitionSet,
     key: int,
     term: Term,
     day: date | None,
     allowed: list[set[str] | None],
-    work: Work,
+    budget: WorkBudget,
 ) -> None:
-    """Leave out the values of one key that make the condition impossible."""
+    """Removes from `allowed` the values of one key for which the condition cannot be true."""
     name, kind = partitions.keys[key].name.lower(), partitions.keys[key].type
     before = allowed[key]
     candidates: Collection[str] = partitions.distinct(key) if before is None else before
-    texts = _required(term, name) if family(kind) == "text" else None
+    texts = _required_texts(term, name) if family(kind) == "text" else None
     if texts is not None:
         candidates = [
             text
@@ -150,15 +157,15 @@ def _narrow(
     if plain is not None:
         allowed[key] = {text for text in candidates if plain(text)}
         return
-    if not work.allows(term, len(candidates)):
+    if not budget.allows(term, len(candidates)):
         if texts is not None:
             allowed[key] = set(candidates)
         return
     values: dict[str, Guess] = {}
-    bind = _bound(values, day)
+    bind = _binding(values, day)
     kept = set()
     for text in candidates:
-        for guess in _meanings(text, kind):
+        for guess in _possible_values(text, kind):
             values[name] = guess
             if truth(term, bind) & T:
                 kept.add(text)
@@ -174,7 +181,7 @@ _COMPARISONS: dict[str, Callable[[str, str], bool]] = {
 
 
 def _plain_comparison(term: Term, kind: str) -> Callable[[str], bool] | None:
-    """Compares a text key with a text directly, without terms: there are many days."""
+    """A quick test for a comparison of a STRING key with a literal: such keys have many values."""
     if kind != "string" or not isinstance(term, Operation) or term.name not in _COMPARISONS:
         return None
     left, right = term.args
@@ -201,22 +208,26 @@ def _rows(partitions: PartitionSet, allowed: list[set[str] | None]) -> range | l
     return range(len(partitions)) if rows is None else sorted(rows)
 
 
-# Up to so many partitions are tried one by one; of more, a disjunction is taken apart.
-_FEW = 1_000
+# Of more partitions than this, each operand of an OR selects its own.
+_MOST_TRIED_SINGLY = 1_000
 
 
 def _filtered(
-    partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None, work: Work
+    partitions: PartitionSet,
+    rows: range | list[int],
+    term: Term,
+    day: date | None,
+    budget: WorkBudget,
 ) -> range | list[int]:
     """The rows that may satisfy a condition on several keys."""
-    if len(rows) > _FEW and isinstance(term, Operation) and term.name == "or":
+    if len(rows) > _MOST_TRIED_SINGLY and isinstance(term, Operation) and term.name == "or":
         found: set[int] = set()
         for arm in term.args:
-            found.update(Conditions(tuple(conjuncts(arm))).rows(partitions, day, work))
+            found.update(Conditions(tuple(conjuncts(arm))).rows(partitions, day, budget))
             if len(found) == len(partitions):
                 return rows
         return [row for row in rows if row in found]
-    if not work.allows(term, len(rows), each=_A_ROW):
+    if not budget.allows(term, len(rows), extra=_COST_OF_ROW):
         return rows
     return [row for row in rows if _row_passes(partitions, row, [term], day)]
 
@@ -226,34 +237,35 @@ def _row_passes(
 ) -> bool:
     names = [key.name.lower() for key in partitions.keys]
     meanings = [
-        _meanings(text, key.type)
+        _possible_values(text, key.type)
         for key, text in zip(partitions.keys, partitions.row(row), strict=True)
     ]
     for choice in product(*meanings):
-        bind = _bound(dict(zip(names, choice, strict=True)), day)
+        bind = _binding(dict(zip(names, choice, strict=True)), day)
         if all(truth(term, bind) & T for term in terms):
             return True
     return False
 
 
-def _meanings(text: str, kind: str) -> tuple[Guess, ...]:
-    """What a key's text may mean. Hive matches a string key's default partition by its name."""
+def _possible_values(text: str, kind: str) -> tuple[Guess, ...]:
+    """The values that a key's text may have: to Hive, the default partition of a string key is
+    also its own name."""
     if text == DEFAULT_PARTITION and family(kind) == "text":
         return (None, text)
     return (stored(text, kind),)
 
 
-def _required(term: Term, key: str) -> frozenset[str] | None:
-    """The texts that a text key must be among; None when that is not known."""
+def _required_texts(term: Term, key: str) -> frozenset[str] | None:
+    """The texts among which the term requires a text key to be; None if they are not known."""
     if not isinstance(term, Operation):
         return None
     if term.name == "or":
-        choices = [_required(arg, key) for arg in term.args]
+        choices = [_required_texts(arg, key) for arg in term.args]
         if any(choice is None for choice in choices):
             return None
         return frozenset().union(*(choice for choice in choices if choice is not None))
     if term.name == "and":
-        found = [own for arg in term.args if (own := _required(arg, key)) is not None]
+        found = [own for arg in term.args if (own := _required_texts(arg, key)) is not None]
         return frozenset.intersection(*found) if found else None
     if term.name == "=" and len(term.args) == 2:
         left, right = term.args
@@ -301,20 +313,20 @@ class Matching:
     def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
         written = dict(self.spec)
         if not written.keys() <= {key.name.lower() for key in keys}:
-            return (None,) * len(keys)  # as `select` sees it: the statement will fail
+            return (None,) * len(keys)  # as in `select`: a name is no key, and the statement fails
         names = (key.name.lower() if key.type == "string" else "" for key in keys)
         return tuple(frozenset({written[name]}) if name in written else None for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The partitions that any of several scans of a table needs."""
+    """The partitions that any of several predicates selects."""
 
     choices: tuple[PartitionPredicate, ...]
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
-        days = tuple(_days(term) for term in _terms(self.choices))
-        return remembered(self, partitions, days, lambda: self._select(partitions))
+        days = tuple(_days(term) for term in _terms_of_choices(self.choices))
+        return cached_rows(self, partitions, days, lambda: self._select(partitions))
 
     def _select(self, partitions: PartitionSet) -> range | list[int]:
         rows: set[int] = set()
@@ -334,12 +346,12 @@ def _union(choices: Sequence[frozenset[str] | None]) -> frozenset[str] | None:
     return frozenset().union(*known) if len(known) == len(choices) else None
 
 
-def _terms(choices: Iterable[PartitionPredicate]) -> Iterable[tuple[Term, ...]]:
+def _terms_of_choices(choices: Iterable[PartitionPredicate]) -> Iterable[tuple[Term, ...]]:
     return (choice.terms for choice in choices if isinstance(choice, Conditions))
 
 
 def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:
-    """One predicate for all scans of a table."""
+    """The predicate for a table that is scanned with each of these predicates."""
     choices = tuple(dict.fromkeys(predicates))
     if not choices or ALL in choices:
         return ALL
@@ -347,7 +359,8 @@ def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:
 
 
 def same_value(key: PartitionKey, text: str, written: str) -> bool:
-    """Whether a written partition value means a stored one; numbers may be spelt differently."""
+    """Whether a value written in a statement means the stored `text` of a key. Numbers, dates and
+    timestamps may be written in several ways."""
     if text == written:
         return True
     kind = key.type.partition("(")[0]

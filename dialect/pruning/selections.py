@@ -1,7 +1,7 @@
-"""A cache of the partitions that predicates select: computing them may take seconds.
+"""A cache of the partitions that predicates select. Selecting them may take seconds.
 
-A statement's partitions are asked for several times on its way. The first time may be in a thread,
-so that the event loop has them at hand.
+A statement's partitions are needed several times. The first selection may run in a thread; then the
+event loop finds the result here.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,15 +13,15 @@ from cachetools import LRUCache
 
 from conf.partitions import PartitionSet
 
-FEW = 1_000  # partitions; of fewer it is worked out again
-_KEPT = 4_000_000  # row numbers
+MIN_PARTITIONS = 1_000  # selections of fewer partitions are not cached
+_MAX_ROWS = 4_000_000  # row numbers in the cache
 
 Rows = range | list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    predicate: object  # is kept, so that its identity is not another one's
+    predicate: object  # a reference, so that no other object gets its id
     partitions: "ref[PartitionSet]"
     rows: Rows
 
@@ -30,23 +30,24 @@ def _size(selected: _Selected) -> int:
     return 100 + (len(selected.rows) if isinstance(selected.rows, list) else 0)
 
 
-_SELECTED: LRUCache[Hashable, _Selected] = LRUCache(_KEPT, _size)
+_SELECTED: LRUCache[Hashable, _Selected] = LRUCache(_MAX_ROWS, _size)
 _LOCK = Lock()
 
 
-def remembered(
-    predicate: object, partitions: PartitionSet, days: Hashable, work: Callable[[], Rows]
+def cached_rows(
+    predicate: object, partitions: PartitionSet, days: Hashable, compute: Callable[[], Rows]
 ) -> Rows:
-    """The result of `work`, computed once for a predicate, a set of partitions and a day."""
-    if len(partitions) < FEW:
-        return work()
+    """The result of `compute`, from the cache if there is one for this predicate, these partitions
+    and days."""
+    if len(partitions) < MIN_PARTITIONS:
+        return compute()
     key = (id(predicate), id(partitions), days)
     with _LOCK:
-        known = _SELECTED.get(key)
-    if known is not None and known.predicate is predicate and known.partitions() is partitions:
-        return known.rows
-    rows = work()
-    if len(rows) < _KEPT // 2:
+        cached = _SELECTED.get(key)
+    if cached is not None and cached.predicate is predicate and cached.partitions() is partitions:
+        return cached.rows
+    rows = compute()
+    if len(rows) < _MAX_ROWS // 2:
         with _LOCK:
             _SELECTED[key] = _Selected(predicate, ref(partitions), rows)
     return rows

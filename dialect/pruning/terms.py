@@ -1,7 +1,7 @@
-"""Expressions over columns of scans, for pruning. Independent of sqlglot.
+"""Terms: expressions over columns of scans, for pruning. Independent of sqlglot.
 
-A term is canonical: a column of a sub-query is the term that it stands for. What is not
-understood is ANYTHING, which may have any value and may be NULL.
+In a term, columns of sub-queries and views are replaced by the terms that they stand for. A part
+that is not understood is ANYTHING: it may have any value, and may be NULL.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
-# Bigger terms become ANYTHING: they cost time and prune little. So do deeper ones, which walks
-# over terms could not follow.
+# Bigger terms become ANYTHING: they cost time and prune little. So do deeper ones, because some
+# functions walk over terms by recursion.
 MAX_SIZE = 25_000
 MAX_DEPTH = 200
 
@@ -19,7 +19,7 @@ Value = None | bool | int | float | Decimal | str | date | datetime | tuple["Val
 
 @dataclass(frozen=True, slots=True)
 class ScanColumn:
-    """A column of one mention of a table (or, by position, of a union). `type` may be empty."""
+    """A column of a scan, or, by its position, of a set operation. `type` is empty if unknown."""
 
     rid: int
     name: str
@@ -33,14 +33,16 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """An unknown value. Spark selects no partitions by a condition with an `opaque` part."""
+    """An unknown value. It is `opaque` if it is a sub-query's or random: Spark selects no
+    partitions by a condition that has such a part."""
 
     opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation by its lower-case name. `rids` are the scans that its columns belong to."""
+    """An operator or function by its name in lower case. `rids` are the relations of its
+    columns."""
 
     name: str
     args: "tuple[Term, ...]"
@@ -51,7 +53,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """A long list of constants of one kind, without NULL."""
+    """The members of a long IN list: constants of one kind, without NULL."""
 
     values: frozenset[Value]
 
@@ -65,7 +67,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 def operation(name: str, *args: Term) -> Term:
-    """The operation, or ANYTHING when it would be too big or too deep."""
+    """The operation, or ANYTHING if it would be too big or too deep."""
     size, depth = 1, 0
     rids = _NONE
     for arg in args:
@@ -83,7 +85,8 @@ def operation(name: str, *args: Term) -> Term:
 
 
 def kind_of(term: Term) -> str:
-    """The kind of a term's value: its type's name without parameters; empty when unknown."""
+    """The kind of a term's value: a type's name without parameters; empty if unknown. All integers
+    are `int`, all texts `string`."""
     if isinstance(term, ScanColumn):
         kind = term.type.partition("(")[0]
         return "string" if kind in ("varchar", "char") else _WHOLE.get(kind, kind)
@@ -122,19 +125,19 @@ _RESULTS = {
 
 
 def rids_of(term: Term) -> frozenset[int]:
-    """The scans that a term's columns belong to."""
+    """The relations to which a term's columns belong."""
     if isinstance(term, Operation):
         return term.rids
     return frozenset({term.rid}) if isinstance(term, ScanColumn) else _NONE
 
 
 def has_unknown(term: Term) -> bool:
-    """Whether a part of the term is not known."""
+    """Whether a part of the term is unknown."""
     return next(_unknown_parts(term), None) is not None
 
 
 def is_opaque(term: Term) -> bool:
-    """Whether a part of the term is a sub-query, or random."""
+    """Whether a part of the term is a sub-query or random."""
     return any(each.opaque for each in _unknown_parts(term))
 
 
@@ -149,7 +152,7 @@ def _unknown_parts(term: Term) -> Iterator[Anything]:
 
 
 def columns_of(term: Term) -> Iterator[ScanColumn]:
-    """Every mention of a column."""
+    """The term's columns, each as often as it occurs."""
     waiting: list[Term] = [term]
     while waiting:
         each = waiting.pop()
@@ -160,7 +163,7 @@ def columns_of(term: Term) -> Iterator[ScanColumn]:
 
 
 def replace_columns(term: Term, change: Callable[[ScanColumn], Term]) -> Term:
-    """The term with its columns changed; the same object where nothing changes."""
+    """The term with `change` applied to each column; the same object if nothing changes."""
     if isinstance(term, ScanColumn):
         return change(term)
     if not isinstance(term, Operation) or not term.rids:
@@ -172,7 +175,7 @@ def replace_columns(term: Term, change: Callable[[ScanColumn], Term]) -> Term:
 
 
 def conjuncts(term: Term) -> Iterator[Term]:
-    """The conditions that must all hold."""
+    """The operands of a chain of AND; of another term, itself."""
     waiting = [term]
     while waiting:
         each = waiting.pop()

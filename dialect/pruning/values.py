@@ -1,6 +1,6 @@
-"""Values of partition keys and constants: how the engines read, compare and convert them.
+"""Reads, compares and converts values of partition keys and constants as Hive and Spark do.
 
-Where Hive and Spark may differ, or a conversion is not plain, the result is MAYBE: any value.
+The result is MAYBE, any value, if the engines may differ or a conversion is not certain.
 """
 
 import re
@@ -25,16 +25,16 @@ _RANGES = {
 }
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?\d{1,18}\.\d{1,18}\Z", re.ASCII)
-# What the engines trim before they convert: blanks and control characters.
+# Blanks and control characters, which the engines trim before they convert a text.
 _BLANK = r"[\x00-\x20\x7f]*"
-# What some engine may read as a number.
+# Texts that some engine may read as a number.
 _NUMBER_LIKE = re.compile(
     rf"{_BLANK}[+-]?((\d+\.?\d*|\.\d*)(e[+-]?\d+)?(bd|[dfl])?|nan|inf|infinity){_BLANK}\Z",
     re.ASCII | re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?\Z", re.ASCII)
-# What some engine may read as a date; Spark knows some by name, with a zone or without.
+# Texts that some engine may read as a date; Spark has names for some, which a zone may follow.
 _DATE_LIKE = re.compile(
     rf"{_BLANK}([+-]?\d{{1,7}}(-\d{{1,2}}(-\d{{1,2}}([T ].*)?)?)?{_BLANK}\Z"
     r"|epoch|now|today|tomorrow|yesterday)",
@@ -44,7 +44,7 @@ _SAFE_INT = 1 << 31
 
 
 class Maybe(Enum):
-    """The type of MAYBE, an unknown value."""
+    """The type of MAYBE, which stands for any value."""
 
     MAYBE = "maybe"
 
@@ -54,7 +54,7 @@ Guess = Value | Maybe
 
 
 def family(type_name: str) -> str:
-    """The kind of a type: text, integer, or the type itself without its parameters."""
+    """The family of a type: text, integer, or the type itself without its parameters."""
     base = type_name.partition("(")[0].strip().lower()
     if base in ("string", "varchar", "char"):
         return "text"
@@ -62,7 +62,7 @@ def family(type_name: str) -> str:
 
 
 def stored(text: str, type_name: str) -> Guess:
-    """The value of a partition key from the metastore's text for it."""
+    """The value of a partition key, from its text in the metastore."""
     if text == DEFAULT_PARTITION:
         return None
     kind = family(type_name)
@@ -74,7 +74,7 @@ def stored(text: str, type_name: str) -> Guess:
 
 
 def _number(text: str) -> Guess:
-    """A floating key: exact only where the number is a whole one."""
+    """The value of a FLOAT or DOUBLE key. Only integers are exact."""
     try:
         number = float(text)
     except ValueError:
@@ -83,7 +83,7 @@ def _number(text: str) -> Guess:
 
 
 def canonical(text: str, type_name: str) -> str:
-    """A partition value as the metastore keeps it: `03` of an INT key is `3`."""
+    """A partition value as the metastore stores it: `03` of an INT key becomes `3`."""
     kind = family(type_name)
     if kind == "integer" and _INTEGER.match(text):
         return str(int(text))
@@ -99,7 +99,7 @@ _BOOLEANS = {
 
 
 def convert(value: Value, type_name: str) -> Guess:
-    """The result of CAST, or MAYBE where it is not certain."""
+    """The result of CAST, or MAYBE if it is not certain."""
     if value is None:
         return None
     kind = family(type_name)
@@ -126,7 +126,7 @@ def _to_text(value: Value, type_name: str) -> Guess:
     text = value if isinstance(value, str) else str(value)
     length = re.search(r"\((\d+)\)", type_name)
     if length and len(text) > int(length.group(1)):
-        return MAYBE  # Hive cuts it, Spark does not
+        return MAYBE  # Hive truncates the text, Spark does not
     return MAYBE if type_name.startswith("char") and text.endswith(" ") else text
 
 
@@ -205,7 +205,7 @@ def _to_boolean(value: Value) -> Guess:
 
 
 def compare(left: Value, right: Value) -> int | Maybe | None:
-    """-1, 0 or 1; None for NULL; MAYBE where the engines' answer is not certain."""
+    """-1, 0 or 1; None for NULL; MAYBE if the engines' result is not certain."""
     if left is None or right is None:
         return None
     if isinstance(left, str) and isinstance(right, str):
@@ -215,8 +215,8 @@ def compare(left: Value, right: Value) -> int | Maybe | None:
     if isinstance(left, str):
         return _compare_text(left, right)
     if isinstance(right, str):
-        turned = _compare_text(right, left)
-        return -turned if isinstance(turned, int) else turned
+        converted = _compare_text(right, left)
+        return -converted if isinstance(converted, int) else converted
     return _compare_alike(left, right)
 
 
@@ -239,17 +239,17 @@ def _compare_alike(left: Value, right: Value) -> int | Maybe:
 
 
 def _compare_numbers(left: int | float | Decimal, right: int | float | Decimal) -> int | Maybe:
-    # A decimal against a double is compared as doubles.
+    # A decimal and a double are compared as doubles.
     if isinstance(left, float) != isinstance(right, float):
         left, right = float(left), float(right)
     return (left > right) - (left < right)
 
 
 def _compare_text(text: str, other: Value) -> int | Maybe | None:
-    """A string against a value of another kind: the string is converted."""
+    """Compares a string, converted, with a value of another kind."""
     if isinstance(other, bool):
-        turned = _to_boolean(text)
-        return MAYBE if isinstance(turned, Maybe) else _compare_alike(turned, other)
+        converted = _to_boolean(text)
+        return MAYBE if isinstance(converted, Maybe) else _compare_alike(converted, other)
     if isinstance(other, int | float | Decimal):
         return _compare_number_text(text, other)
     guess = _to_timestamp(text) if isinstance(other, datetime) else _to_date(text)

@@ -9,7 +9,7 @@ from conf.catalog.tables import NotLoaded, TableKind
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.settings.settings import LostReads, Settings, Writes
 from dialect.parsing.fingerprint import quick_template
-from dialect.statement import Action, Known, Read, Unknown, Write
+from dialect.statement import Known, Read, Unknown, Write, WriteAction
 from proxy.errors import AnalysisUnstable
 from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
@@ -195,10 +195,12 @@ class StatementRouter:
         tables = [info.ref for info in infos if info.kind is not TableKind.VIEW]
         if statement.kind == "analyze":
             reads = tuple(Read(table) for table in tables)
-            writes = tuple(Write(table, Action.ALTER, exists=True) for table in tables)
+            writes = tuple(Write(table, WriteAction.ALTER, exists=True) for table in tables)
             return replace(statement, reads=reads, writes=writes)
-        views = [Write(info.ref, Action.VIEW, True) for info in infos if info.ref not in tables]
-        drops = [Write(table, Action.DROP, exists=True) for table in tables]
+        views = [
+            Write(info.ref, WriteAction.VIEW, True) for info in infos if info.ref not in tables
+        ]
+        drops = [Write(table, WriteAction.DROP, exists=True) for table in tables]
         return replace(statement, writes=(*views, *drops))
 
     def write_targets(self, writes: Iterable[Write]) -> list[TableRef | PartitionRef]:
@@ -208,7 +210,7 @@ class StatementRouter:
         """
         targets: list[TableRef | PartitionRef] = []
         for write in writes:
-            if write.action is Action.VIEW:
+            if write.action is WriteAction.VIEW:
                 continue
             keys = self._text_keys(write.table)
             specs = [_ordered(spec, keys) for spec in write.named] if keys else []

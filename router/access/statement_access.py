@@ -12,13 +12,13 @@ from conf.settings.security.restrictions import Code
 from dialect.catalog_commands import DescribeDatabase, ShowDatabases, ShowTables, ShowViews
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import (
-    Action,
     CreateTempTable,
     Known,
     ResetVariables,
     SetVariable,
     Unknown,
     Write,
+    WriteAction,
 )
 from router.access.restrictions import Restrictions, is_described, needs_all
 from router.access.user_access import Denial, UserAccess
@@ -157,15 +157,15 @@ def _rights(statement: Known, write: Write) -> tuple[Right, ...]:
     """To alter a table, a user needs the right to read all of it: the table or its columns may get
     names to which no rule applies."""
     match write.action:
-        case Action.VIEW if statement.kind == "drop":
+        case WriteAction.VIEW if statement.kind == "drop":
             return (Right.DROP,)
-        case Action.CREATE:
+        case WriteAction.CREATE:
             return (Right.CREATE,)
-        case Action.VIEW if not write.exists:
+        case WriteAction.VIEW if not write.exists:
             return (Right.CREATE,)
-        case Action.DROP:
+        case WriteAction.DROP:
             return (Right.DROP,)
-        case Action.ALTER | Action.VIEW:
+        case WriteAction.ALTER | WriteAction.VIEW:
             return (Right.ALTER, Right.SELECT)
     if statement.kind in _REPLACING:
         return (Right.CREATE, Right.DROP)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from conf.catalog.tables import ViewText
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
-from dialect.statement import Action, Known, Read, Unknown, Write
+from dialect.statement import Known, Read, Unknown, Write, WriteAction
 from router.decision import Decision, Refuse, RunIn
 from router.request import Request
 from router.route import route
@@ -31,7 +31,7 @@ def select(*names: str) -> Known:
 
 
 def insert(target: str, *names: str, exists: bool = True) -> Known:
-    action = Action.INSERT if exists else Action.CREATE
+    action = WriteAction.INSERT if exists else WriteAction.CREATE
     return Known(
         "insert", tuple(Read(ref(name)) for name in names), (Write(ref(target), action, exists),)
     )

@@ -14,7 +14,6 @@ from conf.settings.settings import Coverage
 from dialect.statement import (
     ALL,
     NONE,
-    Action,
     CacheTable,
     CreateTempTable,
     CreateTempView,
@@ -26,6 +25,7 @@ from dialect.statement import (
     UncacheTable,
     Unknown,
     Write,
+    WriteAction,
 )
 from router.access.restrictions import Restriction, Restrictions, RuleText
 from router.claim import (
@@ -134,7 +134,7 @@ def test_a_table_that_does_not_exist_may_not_be_read() -> None:
 
 def test_writes_name_the_partitions_that_are_marked() -> None:
     monday = (("day", "mon"),)
-    insert = Known("insert", writes=(Write(W, Action.INSERT, True, named=(monday,)),))
+    insert = Known("insert", writes=(Write(W, WriteAction.INSERT, True, named=(monday,)),))
     named = document(insert, {}, targets=[PartitionRef(W, monday)], marks=["m1"])
     assert named == {"writes": {"d.w": {"in": [["mon"]]}}, "marks": ["m1"]}
     assert document(insert, {}, targets=[W]) == {"writes": {"d.w": {}}}
@@ -170,9 +170,14 @@ VIEW = CreateTempView("v", ViewText("SELECT 1", "d"))
         (Known("create_view", effect=VIEW, defined=(Read(T),)), True),
         (Known("alter", effect=RenameTemp("v", "w")), True),
         (Known("cache", effect=UncacheTable("v")), True),
-        (Known("create_view", writes=(Write(V, Action.VIEW, True),)), True),
-        (Known("drop", writes=(Write(V, Action.VIEW, True), Write(W, Action.DROP, True))), False),
-        (Known("insert", writes=(Write(W, Action.INSERT, True),)), False),
+        (Known("create_view", writes=(Write(V, WriteAction.VIEW, True),)), True),
+        (
+            Known(
+                "drop", writes=(Write(V, WriteAction.VIEW, True), Write(W, WriteAction.DROP, True))
+            ),
+            False,
+        ),
+        (Known("insert", writes=(Write(W, WriteAction.INSERT, True),)), False),
         (Known("cache", effect=CreateTempTable("v", cached=VIEW.view)), False),
         (Known("cache", reads=(Read(T),), effect=CacheTable("d.t")), False),
         (Known("create_view", effect=VIEW, explain=True), False),

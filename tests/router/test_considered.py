@@ -7,7 +7,7 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
-from dialect.statement import ALL, NONE, Action, Known, Read, Unknown, Write
+from dialect.statement import ALL, NONE, Known, Read, Unknown, Write, WriteAction
 from router.decision import Decision, Refuse, RunIn
 from router.obstacles import Considered, Kind, Obstacle, words
 from router.request import Bound, Request
@@ -32,7 +32,7 @@ from tests.router.cases import (
 T11, T12, T21, T31 = (ref(name) for name in ("t11", "t12", "t21", "t31"))
 STATEMENTS = int(os.environ.get("CAUSEWAY_DECISIONS", "2000"))
 WRITES_BOTH = Known(
-    "multi_insert", (), (Write(T12, Action.INSERT, True), Write(T21, Action.INSERT, True))
+    "multi_insert", (), (Write(T12, WriteAction.INSERT, True), Write(T21, WriteAction.INSERT, True))
 )
 X = Bound(C1, "x is there")
 
@@ -112,8 +112,10 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
             ],
         ),
         (
-            decide(Known("load", (), (Write(T11, Action.INSERT, True),), paths_read=("/data/c2",)),
-                   filesystems=FILESYSTEMS),
+            decide(
+                Known("load", (), (Write(T11, WriteAction.INSERT, True),), paths_read=("/data/c2",)),
+                filesystems=FILESYSTEMS,
+            ),
             [passed(C1, "DC-R4", (Kind.PATH, None, None, (), C2))],
         ),
         (decide(select("t11"), bounds=(X,)), [chosen(C1, "session")]),
@@ -242,7 +244,7 @@ def _random(chance: random.Random) -> tuple[Request, dict[TableRef, TableFacts]]
         Read(chance.choice(names), chance.choice((ALL, ALL, NONE, days)))
         for _ in range(chance.randrange(1, 4))
     )
-    writes = (Write(chance.choice(names), Action.INSERT, chance.random() < 0.5),)
+    writes = (Write(chance.choice(names), WriteAction.INSERT, chance.random() < 0.5),)
     statement = Known(
         "select",
         reads,

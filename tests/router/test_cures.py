@@ -7,7 +7,7 @@ import pytest
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from dialect.grammar.cluster_statements import CopyTable, parse
-from dialect.statement import Action, Known, Read, Write
+from dialect.statement import Known, Read, Write, WriteAction
 from router.cures import CopyNeeded, bytes_lacking, copies_needed, cure
 from router.decision import Refuse, RunIn
 from router.needs import inputs
@@ -63,7 +63,7 @@ def test_without_statistics_no_bytes_are_named() -> None:
 
 
 def test_a_write_is_cured_only_in_its_primary() -> None:
-    insert = Known("insert", (Read(VISITS),), (Write(USERS, Action.INSERT, True),))
+    insert = Known("insert", (Read(VISITS),), (Write(USERS, WriteAction.INSERT, True),))
     assert "ALTER TABLE sample.visits COPY west TO east" in hint(facts(9, visits=10**15), insert)
 
 
@@ -198,8 +198,8 @@ def test_nothing_is_copied_to_a_cluster_that_is_down() -> None:
     "statement",
     [
         replace(JOIN, explain=True),
-        Known("ctas", JOIN.reads, (Write(TableRef("sample", "new"), Action.CREATE, False),)),
-        Known("insert", JOIN.reads, (Write(USERS, Action.INSERT, True),)),
+        Known("ctas", JOIN.reads, (Write(TableRef("sample", "new"), WriteAction.CREATE, False),)),
+        Known("insert", JOIN.reads, (Write(USERS, WriteAction.INSERT, True),)),
     ],
 )
 def test_nothing_is_copied_for_other_statements(statement: Known) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from conf.settings.settings import Coverage
-from dialect.statement import ALL, Action, Known, Read, Write
+from dialect.statement import ALL, Known, Read, Write, WriteAction
 from router.decision import Refuse
 from tests.router.cases import AWAY, BOTH, C2, HOME, Where, decide, outcome, partitioned, ref, table
 
@@ -33,14 +33,14 @@ def test_the_refusal_names_each_cluster_with_the_first_missing_partitions_and_a_
 @pytest.mark.parametrize(
     ("write", "expected"),
     [
-        (Write(ref("p"), Action.INSERT, True, Where("1"), ((("ds", "1"),),)), "C1"),
-        (Write(ref("p"), Action.INSERT, True, Where("3"), ((("ds", "3"),),)), "C2"),
-        (Write(ref("p"), Action.INSERT, True, Where("9"), ((("ds", "9"),),)), "C1"),
-        (Write(ref("p"), Action.INSERT, True, Where("3"), (), dynamic=True), "CW102"),
-        (Write(ref("p"), Action.INSERT, True, ALL), "CW102"),
-        (Write(ref("p"), Action.DROP, True, ALL), "CW102"),
-        (Write(ref("p"), Action.ALTER, True, ALL), "C1"),
-        (Write(ref("p"), Action.ALTER, True, Where("3"), ((("ds", "3"),),)), "C2"),
+        (Write(ref("p"), WriteAction.INSERT, True, Where("1"), ((("ds", "1"),),)), "C1"),
+        (Write(ref("p"), WriteAction.INSERT, True, Where("3"), ((("ds", "3"),),)), "C2"),
+        (Write(ref("p"), WriteAction.INSERT, True, Where("9"), ((("ds", "9"),),)), "C1"),
+        (Write(ref("p"), WriteAction.INSERT, True, Where("3"), (), dynamic=True), "CW102"),
+        (Write(ref("p"), WriteAction.INSERT, True, ALL), "CW102"),
+        (Write(ref("p"), WriteAction.DROP, True, ALL), "CW102"),
+        (Write(ref("p"), WriteAction.ALTER, True, ALL), "C1"),
+        (Write(ref("p"), WriteAction.ALTER, True, Where("3"), ((("ds", "3"),),)), "C2"),
     ],
 )
 def test_a_partition_is_written_in_its_own_primary(write: Write, expected: str) -> None:

@@ -8,7 +8,6 @@ import pytest
 from conf.partitions import TableFacts
 from dialect.statement import (
     NONE,
-    Action,
     AddResource,
     ChangeFunction,
     CreateTempFunction,
@@ -21,6 +20,7 @@ from dialect.statement import (
     SetVariable,
     Unknown,
     Write,
+    WriteAction,
 )
 from router.decision import Refuse
 from router.request import Bound, tables_needed
@@ -79,7 +79,7 @@ DEFAULT_ONLY = (  # it makes or changes what stays in one cluster, or reads its 
     Known("ddl_other", database_written="new"),
     Known("drop"),
     Known("create_table"),
-    Known("create_view", writes=(Write(ref("v"), Action.VIEW, exists=False),)),
+    Known("create_view", writes=(Write(ref("v"), WriteAction.VIEW, exists=False),)),
     insert("n", exists=False),
     Known("cache", effect=CreateTempTable("t", cached=VIEW)),
     Known("ddl_other", database_written="d", effect=ChangeFunction("d", "f")),
@@ -106,7 +106,8 @@ def row(rule, statement, expected, facts=SCENARIO_B, **request):
     [
         row("DC-R2", insert("t11", "t11"), "CW103", pinned=C2),
         row("DC-R3", _both := Known("multi_insert", (Read(ref("t11")),), (
-            Write(ref("t12"), Action.INSERT, True), Write(ref("t21"), Action.INSERT, True),
+            Write(ref("t12"), WriteAction.INSERT, True),
+            Write(ref("t21"), WriteAction.INSERT, True),
         )), "CW102"),
         row("DC-R3", _both, "CW102", pinned=C1),
         row("DC-R3", _both, "CW102", {
@@ -150,7 +151,7 @@ def row(rule, statement, expected, facts=SCENARIO_B, **request):
         row("missing table", select("none"), "C1", {"none": None}),
         row("metadata", Known("metadata_read", (Read(ref("t11"), NONE),)), "C3", pinned=C3),
         row("metadata", Known("metadata_read", (Read(ref("t21"), NONE),)), "C2"),
-        row("view", Known("drop", (), (Write(ref("v"), Action.VIEW, True),)), "C1",
+        row("view", Known("drop", (), (Write(ref("v"), WriteAction.VIEW, True),)), "C1",
             {"v": table(C2)}),
         row("bound", select("t11"), "C2", bounds=(Bound(C2, "temporary table x is there"),)),
         row("bound", select("t12"), "CW106", bounds=(Bound(C2, "temporary table x is there"),)),
@@ -195,7 +196,7 @@ def test_a_path_in_a_clusters_file_system_is_read_there(path: str, expected: str
 
 def test_a_path_elsewhere_than_the_output_is_refused() -> None:
     statement = Known(
-        "load", (), (Write(ref("t11"), Action.INSERT, True),), paths_read=("file:/data/c2/x",)
+        "load", (), (Write(ref("t11"), WriteAction.INSERT, True),), paths_read=("file:/data/c2/x",)
     )
     assert outcome(decide(statement, filesystems=FILESYSTEMS)) == "CW104"
 
@@ -203,7 +204,7 @@ def test_a_path_elsewhere_than_the_output_is_refused() -> None:
 def test_a_host_in_other_words_is_not_shared_storage() -> None:
     """A write of C2's table from a folder of C1, however its host is spelled."""
     for path in ("hdfs://C1/x", "hdfs://c1.:8020/x", "webhdfs://u@c1.example/x", "hdfs://c1:9/x"):
-        write = Write(ref("t21"), Action.INSERT, True)
+        write = Write(ref("t21"), WriteAction.INSERT, True)
         statement = Known("load", (), (write,), paths_read=(path,))
         assert outcome(decide(statement, filesystems=FILESYSTEMS)) == "CW104", path
 

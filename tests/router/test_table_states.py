@@ -2,7 +2,7 @@
 
 from conf.partitions import Replicas
 from conf.settings.settings import Coverage
-from dialect.statement import NONE, Action, Known, Read, Unknown, Write
+from dialect.statement import NONE, Known, Read, Unknown, Write, WriteAction
 from router.table_states import Presence, TableState, table_states
 from tests.router.cases import BOTH, C1, C2, C3, HOME, Where, partitioned, ref, table
 
@@ -42,7 +42,7 @@ def test_only_the_partitions_that_the_statement_uses_count() -> None:
     assert states(read)[1] == TableState(ref("p"), C2, Presence.STALE, 2, 0, 1, 1, 0, ("ds=3",))
     assert states(Read(ref("p"), Where("4")))[1].state is Presence.FRESH
     assert states(read, coverage=Coverage.TABLE)[1].partitions == 4
-    write = Write(ref("p"), Action.INSERT, True, Where("1"))
+    write = Write(ref("p"), WriteAction.INSERT, True, Where("1"))
     assert states(read, writes=(write,))[1].partitions == 3
 
 

@@ -22,12 +22,12 @@ from dialect.pruning.predicate import any_of
 from dialect.statement import (
     ALL,
     NONE,
-    Action,
     CreateTempView,
     Known,
     PartitionPredicate,
     Read,
     RenameTemp,
+    WriteAction,
 )
 
 DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
@@ -48,7 +48,7 @@ def alter(context: StatementContext) -> Known:
         ref = context.table_name()
         if cursor.take("REBUILD"):
             raise NotUnderstood("REBUILD, which reads what the view was made of")
-        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
+        return context.known("alter", writes=[context.write(ref, WriteAction.ALTER)])
     if cursor.take("VIEW"):
         return _alter_view(context)
     if cursor.take("TABLE"):
@@ -67,13 +67,13 @@ def _alter_view(context: StatementContext) -> Known:
     if temporary is not None:
         return _alter_temporary(context, temporary)
     ref = table_ref(parts, context.database)
-    writes = [context.write(ref, Action.VIEW)]
+    writes = [context.write(ref, WriteAction.VIEW)]
     if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.sees("("):
         context.rest_is_query()
         return context.known("create_view", writes=writes, defines=True)
     if cursor.take("RENAME", "TO"):
         target = table_ref(cursor.names(), ref.db)
-        writes.append(context.write(target, Action.VIEW))
+        writes.append(context.write(target, WriteAction.VIEW))
     return context.known("alter", writes=writes)
 
 
@@ -118,11 +118,11 @@ def _alter_table(context: StatementContext) -> Known:
         spec = partition_spec(cursor)
     if spec is None and cursor.take("RENAME", "TO"):
         target = table_ref(cursor.names(), ref.db)
-        writes = [context.write(ref, Action.ALTER), context.write(target, Action.CREATE)]
+        writes = [context.write(ref, WriteAction.ALTER), context.write(target, WriteAction.CREATE)]
         return context.known("alter", writes=writes)
     is_field = cursor.word(1) == "PARTITION" and cursor.word(2) == "FIELD"  # of Iceberg
     if is_field:
-        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
+        return context.known("alter", writes=[context.write(ref, WriteAction.ALTER)])
     if cursor.sees("ADD", "PARTITION") or cursor.sees("ADD", "IF", "NOT", "EXISTS"):
         return _add_partitions(context, ref)
     if cursor.sees("EXCHANGE", "PARTITION"):
@@ -131,10 +131,12 @@ def _alter_table(context: StatementContext) -> Known:
         return _drop_partitions(context, ref)
     check_no_query(cursor)
     words_partition = cursor.sees("PARTITION")
-    action = Action.INSERT if cursor.word() in ("CONCATENATE", "COMPACT") else Action.ALTER
+    action = (
+        WriteAction.INSERT if cursor.word() in ("CONCATENATE", "COMPACT") else WriteAction.ALTER
+    )
     write = context.write(ref, action, spec)
     if context.is_view(ref):
-        write = context.write(ref, Action.VIEW)
+        write = context.write(ref, WriteAction.VIEW)
     paths = _locations(cursor)
     if spec is None and not words_partition:
         return context.known("alter", writes=[write], paths_written=paths)
@@ -160,7 +162,7 @@ def _drop_partitions(context: StatementContext, ref: TableRef) -> Known:
     while cursor.take("PARTITION"):
         choices.append(_partition_condition(context, ref, cursor.group()))
         cursor.take(",")
-    write = context.write(ref, Action.ALTER, partitions=any_of(choices))
+    write = context.write(ref, WriteAction.ALTER, partitions=any_of(choices))
     return context.known("alter_partition", writes=[write], reads=[Read(ref, NONE)])
 
 
@@ -195,7 +197,7 @@ def _add_partitions(context: StatementContext, ref: TableRef) -> Known:
         if cursor.take("LOCATION"):
             paths.append(cursor.text())
         cursor.take(",")
-    write = context.write(ref, Action.ALTER, tuple(named[0]) if len(named) == 1 else None)
+    write = context.write(ref, WriteAction.ALTER, tuple(named[0]) if len(named) == 1 else None)
     write = type(write)(
         write.table, write.action, write.exists, write.partitions, tuple(named), dynamic=False
     )
@@ -208,7 +210,7 @@ def _exchange(context: StatementContext, ref: TableRef) -> Known:
     spec = partition_spec(cursor)
     cursor.expect("WITH", "TABLE")
     other = context.table_name()
-    writes = [context.write(each, Action.INSERT, spec, can_add=True) for each in (ref, other)]
+    writes = [context.write(each, WriteAction.INSERT, spec, can_add=True) for each in (ref, other)]
     return context.known("alter_partition", writes=writes, reads=[Read(other, NONE)])
 
 

@@ -24,7 +24,6 @@ from dialect.parsing.keyword_names import follows_query
 from dialect.parsing.language import is_known_function
 from dialect.statement import (
     NONE,
-    Action,
     ChangeFunction,
     CreateTempFunction,
     CreateTempTable,
@@ -33,6 +32,7 @@ from dialect.statement import (
     DropTempFunction,
     Known,
     Read,
+    WriteAction,
 )
 
 
@@ -95,7 +95,7 @@ def _create_table(context: StatementContext, temporary: bool, replace: bool) -> 
     location = _table_clauses(cursor)
     paths = [location] if location else []
     replaced = replace and context.look_up(ref) is not None
-    action = Action.INSERT if replaced else Action.CREATE
+    action = WriteAction.INSERT if replaced else WriteAction.CREATE
     writes = [] if temporary else [context.write(ref, action)]
     effect = CreateTempTable(parts[-1]) if temporary else None
     if cursor.done:
@@ -122,7 +122,7 @@ def _create_like(
         reads = [Read(described, NONE)]
     location = _table_clauses(cursor)
     effect = CreateTempTable(ref.name) if temporary else None
-    write = context.write(ref, Action.CREATE)
+    write = context.write(ref, WriteAction.CREATE)
     writes = [] if temporary or (if_not_exists and write.exists) else [write]
     paths = [location] if location else []
     return context.known(
@@ -230,11 +230,13 @@ def _create_view(
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
         context.rest_is_query()
-        return context.known("create_view", writes=[context.write(ref, Action.VIEW)], defines=True)
+        return context.known(
+            "create_view", writes=[context.write(ref, WriteAction.VIEW)], defines=True
+        )
     context.rest_is_query()
     if materialized:
-        return context.known("create_mview", writes=[context.write(ref, Action.CREATE)])
-    write = context.write(ref, Action.VIEW)
+        return context.known("create_mview", writes=[context.write(ref, WriteAction.CREATE)])
+    write = context.write(ref, WriteAction.VIEW)
     return context.known("create_view", writes=[write], defines=True)
 
 
@@ -291,9 +293,9 @@ def _drop(context: StatementContext) -> Known:
     cursor.at += 1
     cursor.take("IF", "EXISTS")
     if kind == "TABLE" or (kind == "VIEW" and materialized):
-        return _drop_table(context, Action.DROP)
+        return _drop_table(context, WriteAction.DROP)
     if kind == "VIEW":
-        return _drop_table(context, Action.VIEW)
+        return _drop_table(context, WriteAction.VIEW)
     if kind in DATABASE:
         database = database_name(cursor)
         return context.known("drop", database_written=database, cascade=cursor.take("CASCADE"))
@@ -313,7 +315,7 @@ def _drop(context: StatementContext) -> Known:
     raise NotUnderstood(f"DROP {kind}")
 
 
-def _drop_table(context: StatementContext, action: Action) -> Known:
+def _drop_table(context: StatementContext, action: WriteAction) -> Known:
     parts = context.cursor.names()
     temporary = context.temporary(parts)
     if temporary is not None:
@@ -331,7 +333,7 @@ def _truncate(context: StatementContext) -> Known:
     cursor.take("TABLE")
     ref = context.table_name()
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
-    write = context.write(ref, Action.INSERT, spec)
+    write = context.write(ref, WriteAction.INSERT, spec)
     reads = [Read(ref, write.partitions)] if cursor.sees("COLUMNS") else []
     return context.known("truncate", writes=[write], reads=reads)
 
@@ -346,7 +348,7 @@ def _load(context: StatementContext) -> Known:
     cursor.expect("INTO", "TABLE")
     ref = context.table_name()
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
-    write = context.write(ref, Action.INSERT, spec, can_add=True)
+    write = context.write(ref, WriteAction.INSERT, spec, can_add=True)
     return context.known("load", writes=[write], paths_read=[] if local else [path])
 
 
@@ -357,7 +359,7 @@ def _export(context: StatementContext) -> Known:
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
     cursor.expect("TO")
     path = cursor.text()
-    predicate = context.write(ref, Action.INSERT, spec).partitions
+    predicate = context.write(ref, WriteAction.INSERT, spec).partitions
     return context.known("export", reads=[Read(ref, predicate)], paths_written=[path])
 
 
@@ -372,7 +374,7 @@ def _import(context: StatementContext) -> Known:
     cursor.expect("FROM")
     path = cursor.text()
     exists = context.look_up(ref) is not None
-    action = Action.INSERT if exists else Action.CREATE
+    action = WriteAction.INSERT if exists else WriteAction.CREATE
     write = context.write(ref, action, spec, can_add=True)
     return context.known("import", writes=[write], paths_read=[path])
 
@@ -383,7 +385,7 @@ def _msck(context: StatementContext) -> Known:
     cursor.take("REPAIR")
     cursor.expect("TABLE")
     ref = context.table_name()
-    return context.known("msck", writes=[context.write(ref, Action.ALTER)])
+    return context.known("msck", writes=[context.write(ref, WriteAction.ALTER)])
 
 
 VERBS: dict[str, Callable[[StatementContext], Known]] = {

@@ -27,11 +27,11 @@ from dialect.statement import (
     ALL,
     NONE,
     SCRIPT,
-    Action,
     AssignVariables,
     Known,
     PartitionPredicate,
     Read,
+    WriteAction,
 )
 
 _SELECT = Token(TokenType.SELECT, "SELECT")
@@ -88,7 +88,7 @@ def _check(
     first = word_of(tokens[0]) if tokens else ""
     if known.effect is not None and not _assigns_locals(known, variables, analysis):
         raise NotUnderstood(f"{first} in a script, which changes the session")
-    if any(write.action is Action.VIEW for write in known.writes):
+    if any(write.action is WriteAction.VIEW for write in known.writes):
         raise NotUnderstood(f"{first} of a view in a script")
     if known.kind not in _KINDS or known.database_written is not None:
         raise NotUnderstood(f"{first} of this kind in a script")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, PartitionRef, TableRef
-from dialect.statement import Action, ChangeFunction, Known, ResetVariables, Unknown, Write
+from dialect.statement import ChangeFunction, Known, ResetVariables, Unknown, Write, WriteAction
 from proxy.errors import ClusterLost, Rejected, SessionGone
 from proxy.protocol.replies import Status
 from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
@@ -56,11 +56,11 @@ class Attempt:
     @property
     def created(self) -> tuple[TableRef, ...]:
         """The new tables. A script may have dropped one and made another of its name."""
-        again = (Action.CREATE, Action.DROP) if self.is_script else ()
+        again = (WriteAction.CREATE, WriteAction.DROP) if self.is_script else ()
         made = (
             each.table
             for each in self.writes
-            if each.action is not Action.VIEW and (not each.exists or each.action in again)
+            if each.action is not WriteAction.VIEW and (not each.exists or each.action in again)
         )
         return tuple(dict.fromkeys(made))
 

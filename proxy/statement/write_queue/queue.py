@@ -15,7 +15,7 @@ from typing import Protocol
 
 from conf.catalog.tables import TableInfo
 from conf.names import TableRef
-from dialect.statement import Action, Known, Unknown
+from dialect.statement import Known, Unknown, WriteAction
 from proxy.errors import TableBusy
 
 WAITING = 1000  # statements that may wait for one table
@@ -32,7 +32,7 @@ def tables_in_turn(
     """
     if isinstance(statement, Unknown) or statement.explain:
         return frozenset()
-    tables = {each.table for each in statement.writes if each.action is Action.INSERT}
+    tables = {each.table for each in statement.writes if each.action is WriteAction.INSERT}
     return frozenset(table for table in tables if _is_staged_in_table(describe(table)))
 
 

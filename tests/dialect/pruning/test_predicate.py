@@ -266,10 +266,10 @@ def _query(chance: random.Random, depth: int) -> tuple[str, set[str]]:
 def test_work_is_bounded_and_what_is_not_tried_stays(
     condition: str, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predicate, "Work", lambda: predicate_work(0))
+    monkeypatch.setattr(predicate, "WorkBudget", lambda: work_budget(0))
     answer = analyze(f"SELECT * FROM t WHERE {condition}", Namespace("d"), _Catalog())
     assert isinstance(answer, Known)
     assert len(answer.reads[0].partitions.select(PARTITIONS)) == left
 
 
-predicate_work = predicate.Work
+work_budget = predicate.WorkBudget

@@ -1,10 +1,10 @@
-"""What a predicate chose of many partitions is worked out once."""
+"""The rows that a predicate selects of many partitions are computed once."""
 
 from conf.partitions import PartitionKey, PartitionSet
-from dialect.pruning.selections import FEW, remembered
+from dialect.pruning.selections import MIN_PARTITIONS, cached_rows
 
 DS = PartitionKey("ds", "string")
-MANY = PartitionSet([DS], [(str(number),) for number in range(FEW)])
+MANY = PartitionSet([DS], [(str(number),) for number in range(MIN_PARTITIONS)])
 
 
 class Work:
@@ -16,25 +16,25 @@ class Work:
         return range(self.done)
 
 
-def test_the_same_predicate_and_partitions_are_worked_out_once() -> None:
+def test_rows_of_one_predicate_and_set_of_partitions_are_computed_once() -> None:
     work, predicate = Work(), object()
-    first = remembered(predicate, MANY, (), work)
-    assert remembered(predicate, MANY, (), work) == first
+    first = cached_rows(predicate, MANY, (), work)
+    assert cached_rows(predicate, MANY, (), work) == first
     assert work.done == 1
 
 
 def test_another_predicate_other_partitions_and_another_day_are_not() -> None:
     work, predicate = Work(), object()
-    other = PartitionSet([DS], [(str(number),) for number in range(FEW)])
-    remembered(predicate, MANY, ("monday",), work)
-    remembered(predicate, MANY, ("tuesday",), work)
-    remembered(object(), MANY, ("monday",), work)
-    remembered(predicate, other, ("monday",), work)
+    other = PartitionSet([DS], [(str(number),) for number in range(MIN_PARTITIONS)])
+    cached_rows(predicate, MANY, ("monday",), work)
+    cached_rows(predicate, MANY, ("tuesday",), work)
+    cached_rows(object(), MANY, ("monday",), work)
+    cached_rows(predicate, other, ("monday",), work)
     assert work.done == 4
 
 
-def test_few_partitions_are_not_remembered() -> None:
+def test_rows_of_few_partitions_are_not_cached() -> None:
     work, predicate, few = Work(), object(), PartitionSet([DS], [("1",)])
-    remembered(predicate, few, (), work)
-    remembered(predicate, few, (), work)
+    cached_rows(predicate, few, (), work)
+    cached_rows(predicate, few, (), work)
     assert work.done == 2

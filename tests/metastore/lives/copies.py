@@ -8,7 +8,7 @@ from hypothesis.stateful import precondition, rule
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy
 from conf.write_ids import new_id
-from dialect.statement import Action
+from dialect.statement import WriteAction
 from metastore.errors import ChangedMeanwhile
 from tests.metastore.lives.model import DAYS, PARTED, Copying, clusters, copied, objects, seldom
 from tests.metastore.lives.writes import Writes
@@ -55,7 +55,7 @@ class Copies(Writes):
     def die_while_writing(self, day: str) -> None:
         """A proxy leaves its mark of one partition."""
         if PARTED in self.memory.tables:
-            write_id = self.begin(PARTED, frozenset([day]), Action.INSERT, None)
+            write_id = self.begin(PARTED, frozenset([day]), WriteAction.INSERT, None)
             self.writes.pop(write_id or "", None)
 
     @precondition(lambda self: self.copies)

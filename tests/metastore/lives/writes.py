@@ -7,7 +7,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from conf.names import ClusterName, TableRef
 from conf.write_ids import new_id
-from dialect.statement import ALL, Action, Known, Write
+from dialect.statement import ALL, Known, Write, WriteAction
 from metastore.client.types import Partition, Table
 from metastore.placement.assign import end_writes
 from metastore.view.spark_writes.spark_writes import SparkWrite
@@ -31,7 +31,7 @@ class Writes(Model):
         self,
         table: TableRef,
         days: frozenset[str] | None,
-        action: Action,
+        action: WriteAction,
         pinned: ClusterName | None,
     ) -> str | None:
         """Routes a write and marks it; None when it is refused."""
@@ -59,7 +59,7 @@ class Writes(Model):
     def begin_write(self, table: TableRef, day: str | None, pinned: ClusterName | None) -> None:
         if table in self.memory.tables:
             days = frozenset([day]) if table == PARTED and day is not None else None
-            self.begin(table, days, Action.INSERT, pinned)
+            self.begin(table, days, WriteAction.INSERT, pinned)
 
     @precondition(lambda self: self.writes)
     @rule(data=st.data())
@@ -101,7 +101,7 @@ class Writes(Model):
     def write_at_once(self, table: TableRef, day: str | None, data: st.DataObject) -> None:
         if table in self.memory.tables:
             days = frozenset([day]) if table == PARTED and day is not None else None
-            write_id = self.begin(table, days, Action.INSERT, None)
+            write_id = self.begin(table, days, WriteAction.INSERT, None)
             assert write_id is not None
             self.write_into(self.writes[write_id], data)
             self.end(write_id)
@@ -157,7 +157,7 @@ class Writes(Model):
     def create(self, table: TableRef, pinned: ClusterName | None, uniform: bool) -> None:
         if table in self.memory.tables:
             return
-        statement = Known("create", writes=(Write(table, Action.CREATE, False),))
+        statement = Known("create", writes=(Write(table, WriteAction.CREATE, False),))
         decision = self.decide(statement, pinned)
         assert isinstance(decision, RunIn)
         assert decision.cluster == (pinned or CLUSTERS[0])
@@ -167,7 +167,7 @@ class Writes(Model):
     def drop(self, table: TableRef, pinned: ClusterName | None, now: bool) -> None:
         if table not in self.memory.tables or not now:
             return
-        write_id = self.begin(table, None, Action.DROP, pinned)
+        write_id = self.begin(table, None, WriteAction.DROP, pinned)
         if write_id is not None:
             del self.memory.tables[table]
             del self.memory.partitions[table]
@@ -177,7 +177,7 @@ class Writes(Model):
     def drop_partition(self, day: str, now: bool) -> None:
         if not self.exists(PARTED, day) or not now:
             return
-        write_id = self.begin(PARTED, frozenset([day]), Action.ALTER, None)
+        write_id = self.begin(PARTED, frozenset([day]), WriteAction.ALTER, None)
         if write_id is not None:
             del self.memory.partitions[PARTED][f"ds={day}"]
             self.end(write_id)

@@ -5,7 +5,7 @@ from typing import Self
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.topology import Cluster, Endpoint, Topology
-from dialect.statement import ALL, Action, Known, Read, Unknown, Write
+from dialect.statement import ALL, Known, Read, Unknown, Write, WriteAction
 from proxy.protocol.types import OperationState
 from proxy.session.session import SessionState
 from proxy.statement.machine.commands import Become, Command
@@ -21,8 +21,8 @@ TOPOLOGY = Topology(
 )
 TABLE = TableRef("default", "t")
 READ = Known("select", (Read(TABLE, ALL),))
-WRITE = Known("insert", writes=(Write(TABLE, Action.INSERT, exists=True),))
-CREATE = Known("ctas", writes=(Write(TABLE, Action.CREATE, exists=False),))
+WRITE = Known("insert", writes=(Write(TABLE, WriteAction.INSERT, exists=True),))
+CREATE = Known("ctas", writes=(Write(TABLE, WriteAction.CREATE, exists=False),))
 UNKNOWN = Unknown("it is odd")
 FREE: frozenset[TableRef] = frozenset()
 RUNNING = Become(OperationState.RUNNING)

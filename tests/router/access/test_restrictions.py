@@ -3,7 +3,7 @@
 from typing import Any
 
 from conf.names import TableRef
-from dialect.statement import ALL, NONE, Action, Known, NoPartitions, Read, Write
+from dialect.statement import ALL, NONE, Known, NoPartitions, Read, Write, WriteAction
 from router.access.restrictions import Restriction, Restrictions, RuleText, restrictions_of
 from router.decision import RunIn
 from tests.router.access.rules import access_of, deny
@@ -36,7 +36,7 @@ def test_filters_masks_and_denied_columns() -> None:
 
 
 def test_a_table_that_is_written_alone_is_not_read() -> None:
-    write = Write(T, Action.INSERT, True)
+    write = Write(T, WriteAction.INSERT, True)
     assert _of(Known("insert", (Read(U),), (write,)), FILTER).unread == (T,)
     both = _of(Known("insert", (Read(T),), (write,)), FILTER)
     assert (set(both.tables), both.unread) == ({T}, ())

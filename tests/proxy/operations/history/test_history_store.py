@@ -20,7 +20,7 @@ from database.history.schema import TABLES
 from database.history.search import Search
 from database.history.work import Row
 from dialect.pruning.predicate import Matching
-from dialect.statement import Action, Known, Read, Write
+from dialect.statement import Known, Read, Write, WriteAction
 from proxy.operations.history.row import amounts_of, row_of
 from proxy.operations.history.table_use import TableUse, tables_used
 from proxy.protocol.types import OperationState
@@ -110,8 +110,8 @@ def test_partitions_are_counted_and_named(url: str) -> None:
         "insert",
         reads=(Read(table, Matching((("ds", "d7"),))),),
         writes=(
-            Write(other, Action.INSERT, exists=True, named=((("ds", "a b"),),)),
-            Write(other, Action.INSERT, exists=True, named=((("ds", "c"),),)),
+            Write(other, WriteAction.INSERT, exists=True, named=((("ds", "a b"),),)),
+            Write(other, WriteAction.INSERT, exists=True, named=((("ds", "c"),),)),
         ),
     )
     store = HistoryStore(url)

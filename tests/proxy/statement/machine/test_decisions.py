@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialect.statement import Action, Known, Write
+from dialect.statement import Known, Write, WriteAction
 from metastore.errors import MetastoreDown
 from proxy.errors import Failure
 from proxy.protocol.replies import Status
@@ -147,6 +147,6 @@ def test_a_table_that_a_script_made_has_its_primary_though_the_script_failed() -
 
 
 def test_a_table_that_a_script_drops_may_be_a_new_one_afterwards() -> None:
-    dropping = Known("script", writes=(Write(TABLE, Action.DROP, exists=True),))
+    dropping = Known("script", writes=(Write(TABLE, WriteAction.DROP, exists=True),))
     book = running(dropping) >> FINISHED << cmd.CloseWrite(TOKEN) << WROTE
     assert (book << cmd.ClaimTables((TABLE,), EAST)).machine.step is Step.CLAIMING

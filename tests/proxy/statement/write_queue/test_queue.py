@@ -6,7 +6,7 @@ import pytest
 
 from conf.catalog.tables import TableInfo, TableKind
 from conf.names import TableRef
-from dialect.statement import Action, Known, Unknown, Write
+from dialect.statement import Known, Unknown, Write, WriteAction
 from proxy.errors import TableBusy
 from proxy.statement.write_queue.queue import WriteQueue, tables_in_turn
 
@@ -108,7 +108,7 @@ INFOS = {
 }
 
 
-def insert(table: TableRef, action: Action = Action.INSERT) -> Write:
+def insert(table: TableRef, action: WriteAction = WriteAction.INSERT) -> Write:
     return Write(table, action, exists=True)
 
 
@@ -121,10 +121,10 @@ def insert(table: TableRef, action: Action = Action.INSERT) -> Write:
         (Known("insert", writes=(insert(HIVE),)), {HIVE}),
         (Known("insert", writes=(insert(TEXT),)), set()),
         (Known("multi_insert", writes=(insert(T), insert(N), insert(H))), {T, N}),
-        (Known("ctas", writes=(Write(N, Action.CREATE, exists=False),)), set()),
-        (Known("alter", writes=(insert(T, Action.ALTER),)), set()),
-        (Known("drop", writes=(insert(T, Action.DROP),)), set()),
-        (Known("create_view", writes=(insert(V, Action.VIEW),)), set()),
+        (Known("ctas", writes=(Write(N, WriteAction.CREATE, exists=False),)), set()),
+        (Known("alter", writes=(insert(T, WriteAction.ALTER),)), set()),
+        (Known("drop", writes=(insert(T, WriteAction.DROP),)), set()),
+        (Known("create_view", writes=(insert(V, WriteAction.VIEW),)), set()),
         (Unknown("odd"), set()),
     ],
 )
