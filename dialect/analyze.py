@@ -21,8 +21,8 @@ from dialect.lineage.analysis_context import AnalysisContext, TempObject, sessio
 from dialect.lineage.build import Builder
 from dialect.lineage.temporary import name_parts, variable_name
 from dialect.parsing.function_calls import calls_of
-from dialect.parsing.identifier_clause import with_names
-from dialect.parsing.language import let_go
+from dialect.parsing.identifier_clause import replace_identifier_clauses
+from dialect.parsing.language import drop_long_statement
 from dialect.parsing.variables import (
     Pruning,
     case_sensitive,
@@ -188,7 +188,7 @@ def too_long(sql: str) -> Unknown | None:
     return None
 
 
-def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unknown | None:
+def cached_answer(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unknown | None:
     """The cached answer to the statement, if it is still valid. Takes no work."""
     if "${" in sql:
         return None
@@ -283,7 +283,7 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
             known = script(tokens, text, context, statement)
         else:
             try:
-                cursor = TokenCursor(with_names(tokens, text, context.texts), text)
+                cursor = TokenCursor(replace_identifier_clauses(tokens, text, context.texts), text)
             except SparkRefuses:
                 return Known("refused")
             explain = _explained(cursor)
@@ -304,7 +304,7 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
         logging.getLogger(__name__).exception("the analysis failed")
         return Unknown(FAILED, _may_write(tokens))
     finally:
-        let_go(text)
+        drop_long_statement(text)
     return replace(
         known,
         explain=explain,

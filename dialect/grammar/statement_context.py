@@ -20,7 +20,7 @@ from dialect.parsing.outline import outline
 from dialect.parsing.variables import Pruning, pruning, stores_plans
 from dialect.pruning.predicate import Matching
 from dialect.pruning.values import canonical
-from dialect.rewrites.hive_rewrites import standard
+from dialect.rewrites.hive_rewrites import normalize
 from dialect.statement import (
     ALL,
     Known,
@@ -61,7 +61,7 @@ class StatementContext:
 
     def query(self, tokens: Sequence[Token]) -> Node:
         """The plan of a query; its tables count as read."""
-        rewritten = standard(list(tokens))
+        rewritten = normalize(list(tokens))
         tree = parse(rewritten, self.cursor.sql)
         try:
             node = self.builder.statement_plan(tree)

@@ -17,7 +17,7 @@ from dialect.grammar.session.execute_immediate import execute_immediate
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor, table_ref
 from dialect.parsing.language import parse
-from dialect.rewrites.hive_rewrites import standard
+from dialect.rewrites.hive_rewrites import normalize
 from dialect.statement import ALL, Known, Read, Write, WriteAction
 
 _SELECT_ALL = (Token(TokenType.SELECT, "SELECT"), Token(TokenType.STAR, "*"))
@@ -73,7 +73,7 @@ def _multi_insert(
     shared_tokens = (
         [*prefix, *_SELECT_ALL] if at is None else [*prefix[:at], *_SELECT_ALL, *prefix[at:]]
     )
-    shared = parse(standard(shared_tokens), sql)
+    shared = parse(normalize(shared_tokens), sql)
     beside = {"expressions", "from_", "joins", "laterals", "with_", "kind", "hint"}
     if not isinstance(shared, exp.Select) or any(
         value for name, value in shared.args.items() if name not in beside
@@ -85,7 +85,7 @@ def _multi_insert(
     for branch in branches:
         cursor = type(context.cursor)(branch, sql)
         target = insert_target(cursor)
-        body = parse(standard(cursor.rest()), sql)
+        body = parse(normalize(cursor.rest()), sql)
         if at is not None:
             body = with_source(body, shared)
         if shared.args.get("with_") is not None:
@@ -165,7 +165,7 @@ def _change_rows(context: StatementContext, at: int) -> Known:
             raise NotUnderstood("DELETE without FROM")
         name_at += 1
     tokens = list(cursor.tokens[cursor.at :])
-    tree = parse(standard(tokens), cursor.sql)
+    tree = parse(normalize(tokens), cursor.sql)
     usual = isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table)
     if not usual or tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
         raise NotUnderstood(f"this form of {kind.upper()}")
@@ -219,7 +219,7 @@ def _merge_rows(context: StatementContext, at: int) -> Known:
     texts = [token.text.upper() for token in cursor.tokens[cursor.at :]]
     if any(pair in (("AS", "USING"), ("USING", "USING")) for pair in pairwise(texts)):
         raise NotUnderstood("MERGE with a table or an alias called using")
-    tree = parse(standard(list(cursor.tokens[cursor.at :])), cursor.sql)
+    tree = parse(normalize(list(cursor.tokens[cursor.at :])), cursor.sql)
     using, on = tree.args.get("using"), tree.args.get("on")
     if not (
         isinstance(tree, exp.Merge) and isinstance(using, exp.Expr) and isinstance(on, exp.Expr)

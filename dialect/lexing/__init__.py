@@ -1,1 +1,1 @@
-"""A text as Spark reads it: lexemes, tokens, and what versions read differently."""
+"""Reads a text as Spark does: lexemes, tokens, and what Spark's versions read differently."""

@@ -1,12 +1,12 @@
-"""Spark's lexer: the words of a statement as SqlBaseLexer.g4 of Spark 3.5 reads them.
+"""Spark's lexer: splits a statement into lexemes by the rules of Spark 3.5's SqlBaseLexer.g4.
 
-The rules that differ from other SQLs, all taken from that grammar:
-- bracketed comments nest, but `/*+` opens no comment, neither at the top nor inside another one;
-- `--` comments go on over a line's end that follows a backslash;
-- a quote that is never closed is a sign of its own, and the text behind it is read on;
-- the longest match wins: `*/` is one sign, `1.5e3x` is three words, `1e5x` is one name;
-- a name is made of ASCII letters, digits and `_` (and of the two letters whose upper case is
-  ASCII: U+0131 and U+017F). Blanks are space, tab, line feed and carriage return.
+These rules differ from other SQL dialects:
+- Bracketed comments nest, but `/*+` opens no comment, also inside another one.
+- A backslash at the end of the line continues a `--` comment on the next line.
+- A quote that is never closed is a lexeme of its own, and the text after it is read as usual.
+- The longest match wins: `*/` is one sign, `1.5e3x` is three lexemes, `1e5x` is one name.
+- A name consists of ASCII letters, digits, `_`, and the two letters whose upper case is ASCII
+  (U+0131 and U+017F). Blanks are space, tab, line feed and carriage return.
 """
 
 import re
@@ -17,8 +17,8 @@ from typing import NamedTuple
 from dialect.errors import NotUnderstood
 
 
-class Kind(Enum):
-    """What a lexeme is."""
+class LexemeKind(Enum):
+    """The kinds of lexemes."""
 
     WORD = "a keyword or a name"
     QUOTED_NAME = "a name in backquotes"
@@ -29,13 +29,13 @@ class Kind(Enum):
     HINT = "the opening of a hint"
     HINT_END = "the end of a hint"
     UNCLOSED = "a bracketed comment without an end"
-    UNRECOGNIZED = "a character that begins no word"
+    UNRECOGNIZED = "a character that begins no lexeme"
 
 
 class Lexeme(NamedTuple):
-    """One word of a statement: characters `start` to `end`, the latter not included."""
+    """A part of a statement: its characters from `start` to `end`, `end` not included."""
 
-    kind: Kind
+    kind: LexemeKind
     start: int
     end: int
 
@@ -58,30 +58,30 @@ _RULES = rf"""
 """
 _LEXEME = re.compile(_RULES, re.VERBOSE | re.DOTALL)
 _KINDS = {
-    "word": Kind.WORD,
-    "quoted": Kind.QUOTED_NAME,
-    "string": Kind.STRING,
-    "raw": Kind.RAW_STRING,
-    "number": Kind.NUMBER,
-    "sign": Kind.SIGN,
-    "hint": Kind.HINT,
-    "end": Kind.HINT_END,
-    "other": Kind.UNRECOGNIZED,
+    "word": LexemeKind.WORD,
+    "quoted": LexemeKind.QUOTED_NAME,
+    "string": LexemeKind.STRING,
+    "raw": LexemeKind.RAW_STRING,
+    "number": LexemeKind.NUMBER,
+    "sign": LexemeKind.SIGN,
+    "hint": LexemeKind.HINT,
+    "end": LexemeKind.HINT_END,
+    "other": LexemeKind.UNRECOGNIZED,
 }
 _WHOLE_NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]+)?(?:[bB][dD]|[fFdD])?|[0-9]+[lLsSyY\u017f]")
 _COMMENT_SIGN = re.compile(r"/\*(?!\+)|\*/")
 _QUOTES = "'\"`"
-# Each quote that is not closed is looked for to the end of the text.
+# For each unclosed quote the lexer searches the rest of the text, so their number is limited.
 _MAX_UNCLOSED = 100
 
 
 def lexemes(sql: str) -> Iterator[Lexeme]:
-    """The words of a statement in order, without blanks and comments. Raises NotUnderstood."""
+    """The lexemes of a statement in order, without blanks and comments. Raises NotUnderstood."""
     at, size, unclosed = 0, len(sql), 0
     match = _LEXEME.match
     while at < size:
         found = match(sql, at)
-        if found is None:  # cannot be: the last rule matches any character
+        if found is None:  # never: the last rule matches any character
             raise NotUnderstood("a character that is not text")
         start, at, rule = at, found.end(), found.lastgroup
         if rule == "blank":
@@ -89,14 +89,18 @@ def lexemes(sql: str) -> Iterator[Lexeme]:
         if rule == "comment":
             end = _comment_end(sql, at)
             if end is None:
-                yield Lexeme(Kind.UNCLOSED, start, size)
+                yield Lexeme(LexemeKind.UNCLOSED, start, size)
                 return
             at = end
             continue
         kind = _KINDS[rule or "other"]
-        if kind is Kind.WORD and sql[start] <= "9" and _WHOLE_NUMBER.fullmatch(sql, start, at):
-            kind = Kind.NUMBER
-        elif kind is Kind.UNRECOGNIZED and sql[start] in _QUOTES:
+        if (
+            kind is LexemeKind.WORD
+            and sql[start] <= "9"
+            and _WHOLE_NUMBER.fullmatch(sql, start, at)
+        ):
+            kind = LexemeKind.NUMBER
+        elif kind is LexemeKind.UNRECOGNIZED and sql[start] in _QUOTES:
             unclosed += 1
             if unclosed > _MAX_UNCLOSED:
                 raise NotUnderstood("many quotes that are not closed")
@@ -104,7 +108,7 @@ def lexemes(sql: str) -> Iterator[Lexeme]:
 
 
 def _comment_end(sql: str, at: int) -> int | None:
-    """The position behind the comment that opened before `at`; None when it never ends."""
+    """The position after the comment that opened before `at`; None if it is never closed."""
     depth = 1
     for sign in _COMMENT_SIGN.finditer(sql, at):
         depth += 1 if sign.group() == "/*" else -1
@@ -115,15 +119,16 @@ def _comment_end(sql: str, at: int) -> int | None:
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
-_ESCAPED |= {"%": "\\%", "_": "\\_"}  # as patterns of LIKE want them
+_ESCAPED |= {"%": "\\%", "_": "\\_"}  # LIKE reads the backslash as its own escape
 
 
 def unescaped(text: str) -> str:
-    """The value of a string's text between its quotes, as Spark's `unescapeSQLString` has it."""
+    """The value of the text between a string's quotes, as Spark's `unescapeSQLString` returns
+    it."""
     if "\\" not in text:
         return text
     value = _ESCAPE.sub(_unescape, text)
-    if any(0xD800 <= ord(char) <= 0xDFFF for char in value):  # halves of a character join
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in value):  # join surrogate pairs
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return value
 

@@ -1,6 +1,6 @@
-"""Words that Spark 4 reads otherwise than Spark 3.5.
+"""Refuses words that Spark 4 reads differently from Spark 3.5.
 
-A statement may run in clusters of either version, so what is not the same in both is refused.
+A statement may run in clusters of either version.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from dialect.errors import NotUnderstood
 from dialect.lexing.tokens import is_name, word_of
 
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("})
-# Statements of which Spark reads the text, not the words; but SET VARIABLE has expressions.
+# Spark does not parse the rest of these statements, except of SET VARIABLE, which has expressions.
 _RAW = frozenset({"SET", "RESET", "ADD", "LIST"})
 _VARIABLES = ("VAR", "VARIABLE")
 _BEFORE_RELATIONS = frozenset({"FROM", "JOIN", "USING", "LATERAL"})
-# Where a comma is none of FROM.
+# A comma after one of these does not separate relations of FROM.
 _OTHER_LISTS = frozenset(
     {"SELECT", "WHERE", "HAVING", "GROUP BY", "ORDER BY", "SORT BY", "CLUSTER BY"}
     | {"DISTRIBUTE BY", "PARTITION BY", "VALUES", "SET", "DISTINCT"}
@@ -23,7 +23,7 @@ _OTHER_LISTS = frozenset(
 
 
 def check_versions(tokens: Sequence[Token], sql: str) -> None:
-    """Raises NotUnderstood where the versions of Spark read other tables in the statement."""
+    """Raises NotUnderstood if Spark 3.5 and Spark 4 may read different tables in the statement."""
     text = sql.upper()
     words = [word for word in _CHECKS if word in text]
     if (
@@ -35,7 +35,7 @@ def check_versions(tokens: Sequence[Token], sql: str) -> None:
     for at, token in enumerate(tokens):
         word = word_of(token)
         if word in words and _CHECKS[word](tokens, at):
-            raise NotUnderstood(f"{word}, which Spark 3 and Spark 4 read otherwise")
+            raise NotUnderstood(f"{word}, which Spark 3 and Spark 4 read differently")
 
 
 def _is_streamed(tokens: Sequence[Token], at: int) -> bool:
@@ -58,8 +58,8 @@ def _is_relation(tokens: Sequence[Token], at: int) -> bool:
     if before != ",":
         return before in _BEFORE_RELATIONS
     depth = 0
-    for here in range(at - 1, -1, -1):
-        word = _word(tokens, here)
+    for position in range(at - 1, -1, -1):
+        word = _word(tokens, position)
         depth += (word == ")") - (word == "(")
         if depth < 0 or (not depth and word in _OTHER_LISTS):
             return False
@@ -69,17 +69,17 @@ def _is_relation(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_recursion(tokens: Sequence[Token], at: int) -> bool:
-    """`WITH recursive AS (..)`: to Spark 4 a recursive query called as."""
+    """`WITH recursive AS (..)`: Spark 4 reads a recursive query with the name `as`."""
     return at > 0 and _word(tokens, at - 1) == "WITH" and _word(tokens, at + 1) == "AS"
 
 
 def _is_procedure(tokens: Sequence[Token], at: int) -> bool:
-    """`DESCRIBE procedure x`: to Spark 3 the column x of a table."""
+    """`DESCRIBE procedure x`: Spark 3 describes the column x of a table."""
     return at == 1 and len(tokens) > 2 and _word(tokens, 0) in ("DESCRIBE", "DESC")
 
 
 def _is_part(tokens: Sequence[Token], at: int) -> bool:
-    """`DROP TABLE d.identifier('t')`: a part of a name since Spark 4. In a query it is a call."""
+    """`DROP TABLE d.identifier('t')`: Spark 4 reads a part of a name. In a query it is a call."""
     if not at or _word(tokens, at - 1) != "." or _word(tokens, 0) in _QUERIES:
         return False
     depth = sum((_word(tokens, each) == "(") - (_word(tokens, each) == ")") for each in range(at))
@@ -91,7 +91,8 @@ def _is_part(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_collation(tokens: Sequence[Token], at: int) -> bool:
-    """`SELECT x collate FROM t`: an alias, or to Spark 4 a collation called from, and no table."""
+    """`SELECT x collate FROM t`: Spark 3 reads an alias, Spark 4 the collation `from` and no
+    table."""
     named = at > 0 and _word(tokens, at - 1) not in ("SELECT", "ALL", "DISTINCT", "AS", ",", ".")
     return named and _word(tokens, at + 1) == "FROM"
 

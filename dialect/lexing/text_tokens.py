@@ -1,14 +1,15 @@
-"""The tokens of any text as Spark's lexer would read it, white space and comments among them.
+"""Splits any text into tokens as Spark's lexer does, with white space and comments.
 
-Unlike `dialect.lexing.tokenize` it reads every text, and every character is in one token. So it
-serves logs and masks. Every repetition is possessive or bounded, so that no text takes long.
+Unlike `dialect.lexing.tokenize` it accepts every text, and each character is in one token: logs and
+masking need that. Every repetition in the pattern is possessive or bounded, so that no text takes
+long.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# A statement's tokens, as Spark 3.5 has them (SqlBaseLexer.g4). Comments in brackets may nest.
+# The tokens of Spark 3.5's SqlBaseLexer.g4. Comments in brackets may nest.
 _TOKEN = re.compile(
     r"(?P<space>\s++)"
     r"|(?P<line>--(?:\\\n|[^\r\n])*+)"
@@ -22,16 +23,17 @@ _TOKEN = re.compile(
 _BRACKET = re.compile(r"/\*(?!\+)|\*/")
 
 
-class Token(NamedTuple):
-    """`kind` is the group's name in the pattern, or `comment`; `start` and `end` are positions."""
+class TextToken(NamedTuple):
+    """The characters from `start` to `end`, `end` not included. `kind` is a group's name in the
+    pattern, or `comment`."""
 
     kind: str
     start: int
     end: int
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a statement, white space and comments among them: all of the text."""
+def tokens(text: str) -> Iterator[TextToken]:
+    """The tokens of a statement, which together are the whole text."""
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -39,17 +41,17 @@ def tokens(text: str) -> Iterator[Token]:
         kind, end = str(match.lastgroup), match.end()
         if kind == "block":
             end, _ = end_of_comment(text, end)
-        yield Token("comment" if kind in ("block", "line") else kind, at, end)
+        yield TextToken("comment" if kind in ("block", "line") else kind, at, end)
         at = end
 
 
 def end_of_comment(text: str, at: int, most: int | None = None) -> tuple[int, int]:
-    """Where a comment ends that opened before `at`, and how many brackets were looked at, of `most`
-    at most. One that is never closed ends with the text."""
-    depth, looked = 1, 0
+    """The position after the comment that opened before `at`, and the number of brackets read. The
+    search ends after `most` brackets; a comment that is never closed ends with the text."""
+    depth, brackets = 1, 0
     for bracket in _BRACKET.finditer(text, at):
         depth += 1 if bracket.group() == "/*" else -1
-        looked += 1
-        if not depth or looked == most:
-            return bracket.end(), looked
-    return len(text), looked
+        brackets += 1
+        if not depth or brackets == most:
+            return bracket.end(), brackets
+    return len(text), brackets

@@ -1,4 +1,4 @@
-"""Reads the tokens of statements, except queries."""
+"""A cursor over the tokens of a statement, for its parts that are no query."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,22 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import certain
+from dialect.lexing.tokens import unambiguous
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _QUOTED = _TEXTS | {TokenType.HEX_STRING}
 _OPEN = TokenType.L_PAREN
 _CLOSE = TokenType.R_PAREN
 
-# What a query may begin with, beside a bracket.
+# A query begins with one of these words, or with a bracket.
 QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
 
 Spec = tuple[tuple[str, str | None], ...]
 
 
 class TokenCursor:
-    """Tokens with a position. Keywords are in upper case; a quoted name is never a keyword."""
+    """Tokens and the position of the next one. Methods without a condition raise NotUnderstood if
+    the next tokens are others than expected."""
 
     __slots__ = ("at", "sql", "tokens")
 
@@ -34,9 +35,10 @@ class TokenCursor:
         return self.at >= len(self.tokens)
 
     def word(self, ahead: int = 0) -> str:
-        """The keyword or sign there in upper case; empty for quoted text and past the end.
+        """The keyword or sign `ahead` tokens from here, in upper case; empty for quoted names and
+        texts, and past the end.
 
-        `!` is the keyword NOT to Spark, in IF ! EXISTS too.
+        `!` is returned as NOT: Spark has one keyword for both, also in IF ! EXISTS.
         """
         at = self.at + ahead
         if at >= len(self.tokens):
@@ -53,18 +55,18 @@ class TokenCursor:
         )
 
     def take(self, *words: str) -> bool:
-        """Step over these words if they come next."""
+        """Moves past these words if they come next."""
         if self.sees(*words):
             self.at += len(words)
             return True
         return False
 
     def take_any(self, *words: str) -> str:
-        """Steps over one of the words and returns it; empty if none is next."""
-        found = self.word()
-        if found and found in words:
+        """Moves past one of the words and returns it; empty if none is next."""
+        word = self.word()
+        if word and word in words:
             self.at += 1
-            return found
+            return word
         return ""
 
     def expect(self, *words: str) -> None:
@@ -78,7 +80,7 @@ class TokenCursor:
         return repr(self.sql[token.start : token.start + 30])
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Raises NotUnderstood if a token follows."""
         if not self.done:
             raise NotUnderstood(f"not understood near {self.near()}")
 
@@ -86,14 +88,15 @@ class TokenCursor:
         return not self.done and self.tokens[self.at].token_type in _TEXTS
 
     def text(self) -> str:
-        """A quoted string. Adjacent strings are one. Raises NotUnderstood for a doubled quote."""
+        """The value of a quoted string, or of adjacent ones. Raises NotUnderstood for a doubled
+        quote."""
         if not self.is_text():
             raise NotUnderstood(f"a quoted string expected near {self.near()}")
         parts = []
         while self.is_text():
             parts.append(self.tokens[self.at].text)
             self.at += 1
-        return certain("".join(parts))
+        return unambiguous("".join(parts))
 
     def is_name(self, ahead: int = 0) -> bool:
         if self.at + ahead >= len(self.tokens):
@@ -136,7 +139,7 @@ class TokenCursor:
         return parts
 
     def group(self) -> "TokenCursor":
-        """The tokens inside the brackets that open here. Moves behind them."""
+        """The tokens inside the brackets that open here. Moves past them."""
         start = self.at + 1
         self.skip_group()
         return TokenCursor(self.tokens[start : self.at - 1], self.sql)
@@ -154,7 +157,7 @@ class TokenCursor:
         raise NotUnderstood("a bracket is never closed")
 
     def skip_to(self, *words: str) -> bool:
-        """Move to the first of these words outside brackets; False when there is none."""
+        """Moves to the first of these words outside brackets; returns False if there is none."""
         while not self.done:
             if self.word() in words:
                 return True
@@ -170,7 +173,7 @@ class TokenCursor:
         return tokens
 
 
-# A table's name with one of these is a path: parquet.`/data/x`.
+# A table's name after a format, with one of these signs, is a path: parquet.`/data/x`.
 PATH_SIGNS = frozenset("/:*.")
 FILE_FORMATS = frozenset(
     {"parquet", "orc", "avro", "csv", "json", "text", "binaryfile", "hudi", "delta", "iceberg"}
@@ -178,13 +181,14 @@ FILE_FORMATS = frozenset(
 
 
 def is_path(parts: Sequence[str]) -> bool:
-    """Whether a name is files named by their path: parquet.`/data/x`."""
+    """Whether a name stands for files by their path: parquet.`/data/x`."""
     named = len(parts) == 2 and parts[0] in FILE_FORMATS
     return named and not PATH_SIGNS.isdisjoint(parts[1])
 
 
 def table_ref(parts: Sequence[str], database: str) -> TableRef:
-    """`t`, `db.t` or `spark_catalog.db.t`. Raises NotUnderstood for another catalog."""
+    """The table of `t`, `db.t` or `spark_catalog.db.t`. Raises NotUnderstood for another
+    catalog."""
     if len(parts) == 3 and parts[0] == "spark_catalog":
         parts = parts[1:]
     if len(parts) == 2:
@@ -195,7 +199,7 @@ def table_ref(parts: Sequence[str], database: str) -> TableRef:
 
 
 def database_name(cursor: TokenCursor) -> str:
-    """`db` or `spark_catalog.db`. Raises NotUnderstood for another catalog."""
+    """The database of `db` or `spark_catalog.db`. Raises NotUnderstood for another catalog."""
     names = cursor.names()
     if len(names) == 2 and names[0] == "spark_catalog":
         names = names[1:]
@@ -205,7 +209,7 @@ def database_name(cursor: TokenCursor) -> str:
 
 
 def path_option(options: TokenCursor) -> str | None:
-    """The path among `(path '/data/x', k = v)`."""
+    """The path in the options `(path '/data/x', k = v)`; None without one."""
     while not options.done:
         named = options.tokens[options.at].text.lower() == "path"
         options.at += 1
@@ -216,7 +220,8 @@ def path_option(options: TokenCursor) -> str | None:
 
 
 def partition_spec(cursor: TokenCursor) -> Spec:
-    """`(ds='x', hr)`: pairs in the order written, None where no value is given."""
+    """The columns and values of `(ds='x', hr)` in the order written; None for one without a
+    value."""
     inner = cursor.group()
     pairs: list[tuple[str, str | None]] = []
     while not inner.done:
@@ -237,7 +242,7 @@ def _value(cursor: TokenCursor) -> str:
         raise NotUnderstood(f"a value expected near {cursor.near()}")
     token = cursor.tokens[cursor.at]
     cursor.at += 1
-    if cursor.sees("::"):  # what the tokenizer makes of a suffix: 10L, 1.5BD
+    if cursor.sees("::"):  # the tokenizer turns the suffix of 10L or 1.5BD into a cast
         cursor.at += 2
     return sign.replace("+", "") + token.text
 

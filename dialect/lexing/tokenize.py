@@ -1,6 +1,6 @@
-"""A statement's text to tokens of sqlglot's parser: its words are those of Spark's lexer.
+"""Turns a statement's text into tokens for sqlglot's parser, by the rules of Spark's lexer.
 
-sqlglot's own tokenizer is not used: where it and Spark's lexer would see other words, the
+sqlglot's own tokenizer is not used. Where it splits a text differently from Spark's lexer, its
 parser would read another statement than Spark runs.
 """
 
@@ -11,27 +11,28 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.lexer import Kind, Lexeme, lexemes, unescaped
+from dialect.lexing.lexer import Lexeme, LexemeKind, lexemes, unescaped
 from dialect.lexing.spark_versions import check_versions
-from dialect.lexing.tokens import DOUBLED, like
+from dialect.lexing.tokens import DOUBLED, retyped
 from dialect.work import spend
 
 MAX_LENGTH = 4_000_000
 
-# Keywords of queries in other SQLs, which are plain names to Spark.
-_OF_OTHERS = frozenset(
+# Keywords of queries in other SQL dialects. Spark reads them as names.
+_KEYWORDS_OF_OTHER_DIALECTS = frozenset(
     {
         *("APPLY", "ASOF", "COPY", "FETCH", "GLOB", "KEEP", "KILL", "OPERATOR", "ORDINALITY"),
         *("PROCEDURE", "QUALIFY", "RETURNING", "SETTINGS", "STRAIGHT_JOIN", "TRIGGER", "XOR"),
-        "WINDOW",  # but before `w AS`, where it begins a clause
+        "WINDOW",  # a keyword only in `WINDOW w AS`
     }
 )
-# Words such as SHOW would swallow the rest of the statement as one string.
+# Without the keywords of commands, as SHOW: sqlglot would read the rest of the statement as a
+# string.
 _KEYWORDS = {
     word: kind
     for word, kind in Spark.Tokenizer.KEYWORDS.items()
     if kind != TokenType.COMMAND
-    and word not in _OF_OTHERS
+    and word not in _KEYWORDS_OF_OTHER_DIALECTS
     and word.replace(" ", "").replace("_", "").isalnum()
 }
 _SIGNS = {
@@ -46,35 +47,34 @@ _SUFFIXES = {
 }
 # Keywords of two words. Spark's lexer has none: blanks and comments may stand between them.
 _PHRASES = {tuple(word.split(" ")): (word, kind) for word, kind in _KEYWORDS.items() if " " in word}
-_DOLLARS = re.compile(r"\$\w*\$")  # the quotes of a text for Spark 4: `$$ it's $$`, `$a$ it's $a$`
+_DOLLARS = re.compile(r"\$\w*\$")  # Spark 4's other quotes: `$$ it's $$`, `$a$ it's $a$`
 _HEX = re.compile(r"[0-9a-fA-F]+")
-_SECOND = frozenset(second for _, second in _PHRASES)
+_SECOND_WORDS = frozenset(second for _, second in _PHRASES)
 _NO_WORDS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING})
-# Words that a hint cannot have without naming a table.
+# Words that may begin a query or name a table in a hint.
 _QUERIES = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH"})
 
 
 def check_length(sql: str) -> None:
-    """Raises NotUnderstood for a text that is too long to be read at all."""
+    """Raises NotUnderstood for a text of more than MAX_LENGTH characters."""
     if len(sql) > MAX_LENGTH:
         raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
 
 
 def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
-    """The tokens of one statement, without comments, hints and final semicolons. Between the
-    statements of a script (Spark 4) there are semicolons.
+    """The tokens of one statement or script, without comments, hints and final semicolons.
 
-    With `double_quoted_names` "a" is a name and no string. Raises NotUnderstood.
-    Positions are of `sql`; `end` is that of the last character.
+    With `double_quoted_names` "a" is a name and no string. Positions are those of `sql`; a token's
+    `end` is that of its last character. Raises NotUnderstood.
     """
     check_length(sql)
     tokens: list[Token] = []
     words = lexemes(sql)
     for lexeme in words:
         spend()
-        if lexeme.kind is Kind.HINT and tokens and tokens[-1].token_type == TokenType.SELECT:
+        if lexeme.kind is LexemeKind.HINT and tokens and tokens[-1].token_type == TokenType.SELECT:
             _skip_hint(sql, words)
-        elif double_quoted_names and lexeme.kind is Kind.STRING and sql[lexeme.start] == '"':
+        elif double_quoted_names and lexeme.kind is LexemeKind.STRING and sql[lexeme.start] == '"':
             if sql[lexeme.start - 1 : lexeme.start] == '"':
                 raise NotUnderstood("a doubled quote in a name")
             name = sql[lexeme.start + 1 : lexeme.end - 1]
@@ -97,7 +97,7 @@ def _explained(tokens: Sequence[Token]) -> int:
 
 
 def is_script(tokens: Sequence[Token]) -> bool:
-    """Whether they are those of `BEGIN .. END`."""
+    """Whether the tokens are those of a script, `BEGIN .. END` (Spark 4)."""
     return bool(tokens) and tokens[0].token_type == TokenType.BEGIN
 
 
@@ -105,21 +105,21 @@ def _add(tokens: list[Token], sql: str, lexeme: Lexeme) -> None:
     kind, start, end = lexeme
     text = sql[start:end]
     match kind:
-        case Kind.WORD:
+        case LexemeKind.WORD:
             _add_word(tokens, text, start, end - 1)
-        case Kind.SIGN:
+        case LexemeKind.SIGN:
             tokens.append(_token(_SIGNS[text], text, start, end - 1))
-        case Kind.STRING:
+        case LexemeKind.STRING:
             doubled = bool(tokens) and tokens[-1].end + 1 == start and sql[start - 1] == text[0]
             _add_string(tokens, unescaped(text[1:-1]), start, end - 1, text[0] if doubled else "")
-        case Kind.RAW_STRING:
+        case LexemeKind.RAW_STRING:
             tokens.append(_token(TokenType.RAW_STRING, text[2:-1], start, end - 1))
-        case Kind.QUOTED_NAME:
+        case LexemeKind.QUOTED_NAME:
             name = text[1:-1].replace("``", "`")
             tokens.append(_token(TokenType.IDENTIFIER, name, start, end - 1))
-        case Kind.NUMBER:
+        case LexemeKind.NUMBER:
             _add_number(tokens, text, start, end - 1)
-        case Kind.UNCLOSED:
+        case LexemeKind.UNCLOSED:
             _check_unclosed(tokens)
         case _:
             if text == "$" and _DOLLARS.match(sql, start):
@@ -133,18 +133,18 @@ def _token(kind: TokenType, text: str, start: int, end: int) -> Token:
 
 def _add_word(tokens: list[Token], text: str, start: int, end: int) -> None:
     word = text.upper()
-    if word in _SECOND and tokens and tokens[-1].token_type not in _NO_WORDS:
+    if word in _SECOND_WORDS and tokens and tokens[-1].token_type not in _NO_WORDS:
         phrase = _PHRASES.get((tokens[-1].text.upper(), word))
         if phrase is not None:
             tokens[-1] = _token(phrase[1], phrase[0], tokens[-1].start, end)
             return
     if word == "AS" and len(tokens) > 1 and _opens_windows(*tokens[-2:]):
-        tokens[-2] = like(tokens[-2], TokenType.WINDOW, tokens[-2].text)
+        tokens[-2] = retyped(tokens[-2], TokenType.WINDOW, tokens[-2].text)
     tokens.append(_token(_KEYWORDS.get(word, TokenType.VAR), text, start, end))
 
 
 def _opens_windows(word: Token, name: Token) -> bool:
-    """WINDOW and the name of a window, not an alias and the sign after it."""
+    """Whether these are WINDOW and the name of a window, not an alias and the sign after it."""
     return _is_plain(word, "WINDOW") and name.text not in _SIGNS
 
 
@@ -153,8 +153,8 @@ def _is_plain(token: Token, word: str) -> bool:
 
 
 def _add_string(tokens: list[Token], value: str, start: int, end: int, doubled: str) -> None:
-    """A string; after the word X it is a binary literal. With a doubled quote it goes on with the
-    string before."""
+    """Adds a string; after the word X it is a binary literal. `doubled` is the quote between this
+    string and the one directly before it, which becomes one token with it."""
     before = tokens[-1] if tokens else None
     if before is not None and doubled and before.token_type == TokenType.STRING:
         text = f"{before.text}{DOUBLED}{doubled}{value}"
@@ -168,7 +168,7 @@ def _add_string(tokens: list[Token], value: str, start: int, end: int, doubled: 
 
 
 def _add_number(tokens: list[Token], text: str, start: int, end: int) -> None:
-    """A number; one with a suffix is a cast to its type."""
+    """Adds a number; one with a suffix becomes a cast, `10L` the tokens of `10::L`."""
     size = 2 if text[-2:].upper() == "BD" else 1
     kind = _SUFFIXES.get(text[-size:].upper())
     if kind is None:
@@ -180,18 +180,18 @@ def _add_number(tokens: list[Token], text: str, start: int, end: int) -> None:
 
 
 def _skip_hint(sql: str, words: Iterator[Lexeme]) -> None:
-    """Pass over a hint after SELECT. Raises NotUnderstood for one that may hold a query."""
+    """Reads past a hint after SELECT. Raises NotUnderstood for a hint that may contain a query."""
     for kind, start, end in words:
-        if kind is Kind.HINT_END:
+        if kind is LexemeKind.HINT_END:
             return
-        if kind is Kind.WORD and sql[start:end].upper() in _QUERIES:
+        if kind is LexemeKind.WORD and sql[start:end].upper() in _QUERIES:
             raise NotUnderstood("a query inside a hint")
-        if kind in (Kind.UNCLOSED, Kind.UNRECOGNIZED, Kind.HINT):
+        if kind in (LexemeKind.UNCLOSED, LexemeKind.UNRECOGNIZED, LexemeKind.HINT):
             break
     raise NotUnderstood("a hint without an end")
 
 
 def _check_unclosed(tokens: list[Token]) -> None:
-    """SET takes the rest of its text as it is; elsewhere Spark refuses such a comment."""
+    """Raises NotUnderstood for an unclosed comment, which Spark refuses except after SET."""
     if not tokens or tokens[0].token_type != TokenType.SET:
         raise NotUnderstood("a comment is never closed")

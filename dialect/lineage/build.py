@@ -44,7 +44,7 @@ from dialect.lineage.table_functions import (
 )
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.function_calls import Calls
-from dialect.parsing.supported_nodes import check
+from dialect.parsing.supported_nodes import check_supported
 from dialect.work import spend
 
 # A chain of CTEs, each of which uses the one before twice, doubles the plan at every step. A plan
@@ -96,7 +96,7 @@ class Builder:
 
     def query(self, tree: exp.Expr, ctes: Ctes | None = None, parent: Scope | None = None) -> Node:
         """The plan of a query expression. Raises NotUnderstood."""
-        check(tree)
+        check_supported(tree)
         ctes = self._names.with_queries_of(tree, ctes or {})
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes, parent)
@@ -146,7 +146,7 @@ class Builder:
         scope = Scope(parent=parent)
         source = self._sources(tree, scope, ctes)
         if tree.args.get("distinct") is not None:
-            check(tree.args["distinct"])
+            check_supported(tree.args["distinct"])
         joined: set[int] = set()
         if source is not None:
             for semi in semi_joins(tree):
@@ -184,7 +184,7 @@ class Builder:
         return left
 
     def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Ctes) -> Node:
-        check(join)
+        check_supported(join)
         if isinstance(join.this, exp.Lateral):
             # Spark copies the left side into a correlated sub-query before it pushes conditions.
             left = plan.SetOp(self._rid(), [left], barrier=True)
@@ -201,7 +201,7 @@ class Builder:
         return node
 
     def _lateral(self, source: Node, each: exp.Lateral, scope: Scope) -> Node:
-        check(each)
+        check_supported(each)
         if not each.args.get("view"):
             raise NotUnderstood("LATERAL that is no view")
         node = plan.Lateral(self._rid(), source)
@@ -216,7 +216,7 @@ class Builder:
     def _relation(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> Node:
         """The plan of one item of FROM and of what is joined to it in its brackets. Adds the names
         to `scope`."""
-        check(tree)
+        check_supported(tree)
         if isinstance(tree, exp.Table):
             item, is_join = self._table(tree, ctes, scope.parent), False
         elif isinstance(tree, exp.Subquery):

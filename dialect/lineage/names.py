@@ -18,7 +18,7 @@ from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.plan import Node
 from dialect.lineage.temporary import name_parts, temporary_name
 from dialect.parsing.function_calls import Calls
-from dialect.parsing.supported_nodes import check
+from dialect.parsing.supported_nodes import check_supported
 from dialect.work import spend
 
 MAX_VIEW_DEPTH = 80
@@ -66,14 +66,14 @@ class Names:
         clause = tree.args.get("with_")
         if clause is None:
             return ctes
-        check(clause)
+        check_supported(clause)
         self._has_nested_with |= bool(ctes)
         self._check_later()
         known = dict(ctes)
         for each in clause.expressions:
             if not isinstance(each, exp.CTE):
                 raise NotUnderstood("WITH holds something that is no query")
-            check(each)
+            check_supported(each)
             alias = each.args["alias"]
             columns = tuple(column.name.lower() for column in alias.args.get("columns") or ())
             name = alias.name.lower()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import certain
+from dialect.lexing.tokens import unambiguous
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def source_of(call: exp.Func) -> TableArgument | PathArgument | HintedTable | No
     first = arguments[0] if arguments else None
     literal = first.this if isinstance(first, exp.Literal) and first.is_string else None
     if name in _READING and literal:
-        certain(literal)
+        unambiguous(literal)
         return (
             PathArgument(literal) if "/" in literal else TableArgument(literal.lower().split("."))
         )

@@ -9,9 +9,9 @@ from sqlglot import exp
 from conf.catalog.tables import TableInfo, ViewText
 from dialect.lexing.tokenize import tokenize
 from dialect.parsing.function_calls import Calls, calls_of
-from dialect.parsing.identifier_clause import with_names
+from dialect.parsing.identifier_clause import replace_identifier_clauses
 from dialect.parsing.language import parse
-from dialect.rewrites.hive_rewrites import standard
+from dialect.rewrites.hive_rewrites import normalize
 
 # Characters of text in the cache. A tree takes some dozens of bytes for each.
 _KEPT = 2_000_000
@@ -30,7 +30,7 @@ class StoredQuery:
 def query_of(sql: str, double_quoted_names: bool = False) -> StoredQuery:
     """The query of a stored view's text. Raises NotUnderstood."""
     tokens = tokenize(sql, double_quoted_names)
-    tree = parse(standard(with_names(tokens, sql)), sql)
+    tree = parse(normalize(replace_identifier_clauses(tokens, sql)), sql)
     return StoredQuery(tree, calls_of(tokens), len(sql))
 
 

@@ -1,4 +1,4 @@
-"""Checks that the parser has left out nothing of a statement."""
+"""Checks that the parser has left out no query, join or WITH of a statement."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 
 def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
-    """Raises ValueError for a tree with fewer queries, joins or WITH than the words have.
+    """Raises ValueError for a tree with fewer queries, joins or WITH clauses than the tokens have.
 
-    The parser leaves out what it does not know of, as the second argument of `first`, and makes
-    one clause of a WITH in brackets that follows another.
+    The parser drops what it does not expect, as the second argument of `first`, and merges a WITH
+    in brackets with the one before it.
     """
     kinds = [token.token_type for token in tokens]
     queries, joins = kinds.count(TokenType.SELECT), kinds.count(TokenType.JOIN)
     if not joins and (not queries or (queries == 1 and kinds[0] == TokenType.SELECT)):
         return
-    # The parser makes a SELECT of its own for VALUES that stands in the place of a query.
+    # The parser adds a SELECT to VALUES in the place of a query: it stands for no token.
     of_values = clauses = 0
     if TokenType.VALUES in kinds:
         of_values = sum(
@@ -29,7 +29,7 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
             kind == TokenType.WITH and (not at or kinds[at - 1] == TokenType.L_PAREN)
             for at, kind in enumerate(kinds)
         )
-    waiting: list[exp.Expr] = [tree]  # level by level: most are near the top
+    waiting: list[exp.Expr] = [tree]  # breadth first: most queries are near the root
     for node in waiting:
         if queries <= 0 and joins <= 0 and clauses <= 0:
             return

@@ -1,12 +1,12 @@
-"""Evaluates expressions that are certainly one text: strings, whole numbers that are joined to
-them, `||`, concat, lower, upper, and session variables of a known text."""
+"""Evaluates expressions with a certain text as their value: strings, integers joined to them, `||`,
+concat, lower, upper, and session variables with a known text."""
 
 from collections.abc import Mapping, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import certain, is_name
+from dialect.lexing.tokens import is_name, unambiguous
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
@@ -15,12 +15,12 @@ _SESSION = (("session",), ("system", "session"))
 NO_VARIABLES: Mapping[str, str | None] = {}
 
 
-def text_of(
+def evaluate_text(
     tokens: Sequence[Token], at: int, variables: Mapping[str, str | None]
 ) -> tuple[str, int]:
-    """The value of `a || b || ..` and the position behind it. Raises NotUnderstood.
+    """The value of `a || b || ..` at `at`, and the position after it. Raises NotUnderstood.
 
-    `variables` has the texts of session variables; None: not known.
+    `variables` has the texts of session variables; None for one that is not known.
     """
     value, at = _term(tokens, at, variables)
     while at < len(tokens) and tokens[at].token_type == TokenType.DPIPE:
@@ -30,8 +30,8 @@ def text_of(
 
 
 def variable_at(tokens: Sequence[Token], at: int) -> tuple[str, int]:
-    """The name of a session variable, `x`, `session.x` or `system.session.x`, in lower case, and
-    the position behind it. Raises NotUnderstood."""
+    """The name of the session variable `x`, `session.x` or `system.session.x` at `at`, in lower
+    case, and the position after it. Raises NotUnderstood."""
     parts = [_part(tokens, at)]
     at += 1
     while at < len(tokens) and tokens[at].token_type == TokenType.DOT:
@@ -57,13 +57,13 @@ def _term(tokens: Sequence[Token], at: int, variables: Mapping[str, str | None])
         while at < len(tokens) and tokens[at].token_type in TEXTS:
             value += tokens[at].text
             at += 1
-        return certain(value), at
+        return unambiguous(value), at
     if token.token_type == TokenType.NUMBER and token.text.isdigit() and token.text[0] != "0":
         if at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.DCOLON:
             raise NotUnderstood(_NO_CONSTANT)
         return token.text, at + 1
     if token.token_type == _OPEN:
-        value, at = text_of(tokens, at + 1, variables)
+        value, at = evaluate_text(tokens, at + 1, variables)
         return value, _closed(tokens, at)
     if at + 1 < len(tokens) and tokens[at + 1].token_type == _OPEN:
         return _call(tokens, at, variables)
@@ -79,9 +79,9 @@ def _call(tokens: Sequence[Token], at: int, variables: Mapping[str, str | None])
     quoted = tokens[at].token_type == TokenType.IDENTIFIER
     if quoted or name not in ("concat", "lower", "upper"):
         raise NotUnderstood(_NO_CONSTANT)
-    value, at = text_of(tokens, at + 2, variables)
+    value, at = evaluate_text(tokens, at + 2, variables)
     while name == "concat" and at < len(tokens) and tokens[at].token_type == TokenType.COMMA:
-        more, at = text_of(tokens, at + 1, variables)
+        more, at = evaluate_text(tokens, at + 1, variables)
         value += more
     if name != "concat" and not value.isascii():
         raise NotUnderstood("letters of uncertain case")

@@ -1,5 +1,5 @@
-"""Fingerprints: statements that differ only in literals, comments, case and white space have the
-same."""
+"""Fingerprints of statements: equal for those that differ only in literals, comments, case and
+white space."""
 
 import re
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ _QUICK_LENGTH = 16 << 10
 
 
 def fingerprint(text: str) -> str:
-    """32 hexadecimal digits."""
+    """The fingerprint of a statement, 32 hexadecimal digits."""
     return sha256(template(text).encode(errors="replace")).hexdigest()[:32]
 
 
 def template(text: str) -> str:
-    """The statement with `?` for each literal and each list of literals, and one row for VALUES: IN
-    with three values and with four are one template."""
+    """The statement with `?` for each literal and each list of literals, and with one row of
+    VALUES: an IN list of three values has the template of one of four."""
     return _ROWS.sub("( ? )", _LIST.sub("?", " ".join(_pieces(text))))
 
 
 def quick_template(text: str) -> str:
-    """The beginning of the statement with `?` for literals: equal for most statements that have one
-    `template`, at a twentieth of its time. Case, white space and comments count."""
+    """The beginning of the statement with `?` for literals. It is equal for most statements with an
+    equal `template`, and takes a twentieth of the time. Case, white space and comments count."""
     return _QUICK_LIST.sub("?", _QUICK.sub("?", text[:_QUICK_LENGTH]))
 
 

@@ -1,8 +1,8 @@
-"""The functions that a text calls, and whether it runs a script: read from its tokens alone.
+"""Finds the functions that a text calls, and whether it runs a script, in its tokens alone.
 
-Spark's grammar has a function's name right before the bracket of its arguments, so the tokens say
-more than may be needed (`IN (`, a table's name before its columns) and never less. Functions that
-need no brackets (`current_date`) are not named.
+In Spark's grammar a function's name stands right before the bracket of its arguments. So no call is
+missed, and some words are found that are no functions: IN, or a table's name before its columns.
+Functions without brackets (`current_date`) are not found.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.lexing.tokens import DOUBLED
 
-# An expression gives the function's name: it may be any function.
+# The name of a function whose name is an expression: it may be any function.
 COMPUTED = "identifier()"
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`names` are `name` or `db.name` in lower case, COMPUTED among them where
-    `IDENTIFIER(..)(..)` gives a name that is no plain text."""
+    """The calls of a text. `names` are `name` or `db.name` in lower case, and COMPUTED for
+    `IDENTIFIER(..)(..)` of an expression that is no plain string. `script`: it runs a script with
+    USING."""
 
     names: frozenset[str]
     script: bool
@@ -31,7 +32,7 @@ class Calls:
         return frozenset(name.rpartition(".")[2] for name in self.names)
 
     def permanent(self, database: str) -> frozenset[str]:
-        """The names with their database: `database` where the text has none."""
+        """The names with a database: `database` if the text has none."""
         return frozenset(
             name if "." in name or name == COMPUTED else f"{database}.{name}" for name in self.names
         )
@@ -63,8 +64,8 @@ def _named(tokens: Sequence[Token], at: int) -> str:
 
 
 def _computed(tokens: Sequence[Token], end: int) -> str:
-    """The name that `IDENTIFIER(..)` gives. Its bracket closes at `end`. Empty when the brackets
-    are anything else's."""
+    """The name that `IDENTIFIER(..)`, whose bracket closes at `end`, stands for. Empty if the
+    brackets belong to something else."""
     depth = 0
     for at in range(end, -1, -1):
         kind = tokens[at].token_type

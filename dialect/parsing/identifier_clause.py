@@ -1,7 +1,7 @@
-"""Replaces IDENTIFIER('db.t'), a name that Spark takes from an expression, by the name.
+"""Replaces IDENTIFIER('db.t') by the name that Spark takes from its expression.
 
-Only an expression whose value is certain is evaluated (`constant_text`). Another one may be any
-column where only a column can stand; everywhere else it is refused.
+Only an expression with a certain value is evaluated (`constant_text`). Another one is any column
+where only a column can stand, and is refused everywhere else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,45 +9,44 @@ from collections.abc import Mapping, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood, SparkRefuses
-from dialect.lexing.lexer import Kind, lexemes
-from dialect.lexing.tokens import closing, is_name, like
-from dialect.parsing.constant_text import NO_VARIABLES, TEXTS, text_of
+from dialect.lexing.lexer import LexemeKind, lexemes
+from dialect.lexing.tokens import closing_bracket, is_name, retyped
+from dialect.parsing.constant_text import NO_VARIABLES, TEXTS, evaluate_text
 
 _NO_NAME = "IDENTIFIER of a text that is no name"
 _NO_CONSTANT = "IDENTIFIER of an expression that is no constant"
-# A name with signs in backquotes is a pattern: it may be any column, and nothing is pruned by it.
+# A pattern of names, as in Hive: it may be any column, and nothing is pruned by it.
 ANY_COLUMN = ".*"
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
-# After these an expression follows and no table, whether they are keywords or names.
+# After one of these, as a keyword or a name, an expression follows and no table.
 _BEFORE_EXPRESSIONS = frozenset(
     {TokenType.SELECT, TokenType.WHERE, TokenType.HAVING, TokenType.AND, TokenType.OR}
     | {TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE}
     | {TokenType.PLUS, TokenType.DASH, TokenType.SLASH, TokenType.PERCENT, TokenType.DPIPE}
 )
 _OF_QUERIES = frozenset({TokenType.SELECT, TokenType.FROM, TokenType.TABLE, TokenType.VALUES})
-# Keywords before a table's or a column's name. After another one the clause may be an alias.
+# Keywords before a table's or a column's name. After another keyword the clause may be an alias.
 _BEFORE_NAMES = _BEFORE_EXPRESSIONS | {
     *(TokenType.FROM, TokenType.JOIN, TokenType.INTO, TokenType.TABLE, TokenType.VIEW),
     *(TokenType.UPDATE, TokenType.USING, TokenType.OVERWRITE, TokenType.DESCRIBE),
 }
-# After LATERAL VIEW the clause may be a call, and in a command Spark passes over a query of WITH
-# that nothing refers to.
+# After LATERAL VIEW the clause may be a call, and in a command Spark ignores an unused query of
+# WITH.
 _UNCERTAIN = frozenset({TokenType.LATERAL, TokenType.WITH})
-# Statements of which Spark reads the text, not the words.
+# Spark does not parse the rest of these statements.
 _RAW = frozenset({"SET", "RESET", "ADD", "LIST"})
 
 
 class _NoName(Exception):
-    """The text of a clause is no name."""
+    """The value of a clause is no name."""
 
 
-def with_names(
+def replace_identifier_clauses(
     tokens: list[Token], sql: str, variables: Mapping[str, str | None] = NO_VARIABLES
 ) -> list[Token]:
     """The tokens of `sql` with each IDENTIFIER clause replaced by its name. Raises NotUnderstood.
 
-    `variables` has the texts of session variables. The new tokens have the position of the whole
-    clause in the text.
+    `variables` has the texts of session variables. The new tokens have the position of the clause.
     """
     if "IDENTIFIER" not in sql.upper() or not tokens or tokens[0].text.upper() in _RAW:
         return tokens
@@ -67,9 +66,9 @@ def with_names(
 def _named(
     tokens: Sequence[Token], at: int, end: int, variables: Mapping[str, str | None]
 ) -> list[str]:
-    """The parts of the name that the clause between `at` and `end` stands for.
+    """The parts of the name for which the clause from `at` to `end` stands.
 
-    Before a dot it is a column of which a field is taken, and no part of a table's name.
+    Before a dot the clause is a column with a field, and no part of a table's name.
     """
     field = end + 1 < len(tokens) and tokens[end + 1].token_type == TokenType.DOT
     if _takes_expression(tokens, at, end):
@@ -91,7 +90,7 @@ def _evaluated(
     tokens: Sequence[Token], at: int, end: int, variables: Mapping[str, str | None]
 ) -> list[str]:
     try:
-        value, after = text_of(tokens, at + 2, variables)
+        value, after = evaluate_text(tokens, at + 2, variables)
     except NotUnderstood as error:
         raise NotUnderstood(f"IDENTIFIER of {error.why}") from None
     if after != end:
@@ -110,7 +109,7 @@ def _evaluated(
 
 
 def _takes_expression(tokens: Sequence[Token], at: int, end: int) -> bool:
-    """Whether the clause is certainly a column: no table's name, and no function's."""
+    """Whether the clause is certainly a column, and no table's or function's name."""
     if at == 0 or (end + 1 < len(tokens) and tokens[end + 1].token_type == _OPEN):
         return False
     before = tokens[at - 1].token_type
@@ -120,10 +119,9 @@ def _takes_expression(tokens: Sequence[Token], at: int, end: int) -> bool:
 
 
 def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
-    """Where the clause that begins at `at` closes; None where none begins.
+    """The position of the bracket that closes the clause at `at`; None if there is no clause.
 
-    A list in brackets is no clause, `INSERT INTO identifier (a, b)`, and neither is the call
-    `d.identifier('a')`.
+    The list in `INSERT INTO identifier (a, b)` is no clause, and neither is `d.identifier('a')`.
     """
     token = tokens[at]
     if token.token_type != TokenType.VAR or token.text.upper() != "IDENTIFIER":
@@ -132,7 +130,7 @@ def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
         return None
     if at + 2 >= len(tokens) or tokens[at + 1].token_type != _OPEN:
         return None
-    end = closing(list(tokens), at + 1)
+    end = closing_bracket(list(tokens), at + 1)
     if end >= len(tokens):
         raise NotUnderstood("IDENTIFIER without an end")
     depth = 0
@@ -144,7 +142,7 @@ def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
 
 
 def _parts(value: str) -> list[str]:
-    """The parts of a name as Spark's parser reads it, `a.b` or `` `a b`.c ``."""
+    """The parts of the name `a.b` or `` `a b`.c ``, as Spark reads it. Raises _NoName."""
     found = list(lexemes(value))
     parts = []
     for at, (kind, start, end) in enumerate(found):
@@ -152,9 +150,9 @@ def _parts(value: str) -> list[str]:
         if at % 2:
             if text != ".":
                 break
-        elif kind is Kind.WORD:
+        elif kind is LexemeKind.WORD:
             parts.append(text)
-        elif kind is Kind.QUOTED_NAME:
+        elif kind is LexemeKind.QUOTED_NAME:
             parts.append(text[1:-1].replace("``", "`"))
         else:
             break
@@ -165,7 +163,8 @@ def _parts(value: str) -> list[str]:
 
 
 def _check_not_cte(tokens: Sequence[Token], name: str) -> None:
-    """Refuse a name that WITH may define: which Spark then reads depends on its version."""
+    """Raises NotUnderstood for a name that WITH may define: Spark's versions differ in what they
+    read then."""
     wanted = name.lower()
     named = any(token.text.lower() == wanted and token.token_type not in TEXTS for token in tokens)
     if named and any(token.token_type == TokenType.WITH for token in tokens):
@@ -174,7 +173,7 @@ def _check_not_cte(tokens: Sequence[Token], name: str) -> None:
 
 def _name(parts: Sequence[str], start: int, end: int) -> list[Token]:
     place = Token(TokenType.DOT, ".", 1, start + 1, start, end)
-    result = [like(place, TokenType.IDENTIFIER, parts[0])]
+    result = [retyped(place, TokenType.IDENTIFIER, parts[0])]
     for part in parts[1:]:
-        result += [place, like(place, TokenType.IDENTIFIER, part)]
+        result += [place, retyped(place, TokenType.IDENTIFIER, part)]
     return result

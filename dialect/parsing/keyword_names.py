@@ -1,7 +1,7 @@
-"""Words that are keywords to the parser and names to Spark.
+"""Refuses words that the parser reads as keywords and Spark as names.
 
-To Spark `SELECT FROM t` selects a column called from, and `FROM a limit, t` has an alias called
-limit. The parser reads both otherwise. `values_rows` knows of VALUES.
+In Spark `SELECT FROM t` selects a column with the name from, and `FROM a limit, t` has the alias
+limit. `values_rows` has the rules for VALUES.
 """
 
 from collections.abc import Sequence
@@ -10,17 +10,23 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import WITH_FROM, begins_query, closing, is_name, word_of
+from dialect.lexing.tokens import (
+    FUNCTIONS_WITH_FROM,
+    begins_query,
+    closing_bracket,
+    is_name,
+    word_of,
+)
 from dialect.parsing.values_rows import begins_rows, rows_end_early
 
-# What may follow a table's name in FROM, and a query's SELECT hardly ever.
+# Words that may follow a table's name in FROM, and hardly ever the SELECT of a query.
 _AFTER_TABLE = frozenset(
     {
         *("FOR", "TABLESAMPLE", "SYSTEM_VERSION", "SYSTEM_TIME", "JOIN", "INNER", "CROSS"),
         *("NATURAL", "FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT", "AS"),
     }
 )
-# .. of these only where one of the others follows.
+# Such words if one of the others follows.
 _TWO_WORDS = {
     "VERSION": ("AS",),
     "TIMESTAMP": ("AS",),
@@ -28,7 +34,7 @@ _TWO_WORDS = {
     "RIGHT": ("JOIN", "OUTER"),
 }
 _AFTER_SELECT = frozenset({TokenType.DISTINCT, TokenType.ALL})
-# What an operand follows: FROM or JOIN is a column's name there.
+# Words that an operand follows. FROM or JOIN after one is a column's name.
 _BEFORE_OPERANDS = frozenset(
     {
         *(",", "=", "==", "<=>", "<>", "!=", "<", ">", "<=", ">=", "!<", "!>"),
@@ -41,7 +47,7 @@ _BEFORE_COLUMNS = (_BEFORE_OPERANDS - {"BETWEEN"}) | {
     *("(", "SELECT", "DISTINCT", "AS", "GROUP BY", "ORDER BY", "SORT BY", "CLUSTER BY"),
     *("DISTRIBUTE BY", "PARTITION BY", "BY"),
 }
-# What stands before the star of all columns.
+# Words before the star that stands for all columns.
 _BEFORE_STARS = frozenset({"SELECT", "DISTINCT", "ALL", ",", ".", "("})
 _JOINS = frozenset({TokenType.JOIN, TokenType.PIVOT, TokenType.UNPIVOT})
 _CLAUSES = frozenset(
@@ -51,7 +57,7 @@ _CLAUSES = frozenset(
         *(TokenType.OFFSET, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT),
     }
 )
-# Clauses of one expression: a comma in one is FROM's, and the word an alias.
+# Clauses of a single expression. Before a comma such a word is an alias in FROM.
 _SINGLE = frozenset({TokenType.WHERE, TokenType.HAVING, TokenType.LIMIT, TokenType.OFFSET})
 _BEFORE_JOIN = frozenset(
     {"ANTI", "CROSS", "FULL", "INNER", "JOIN", "LEFT", "NATURAL", "OUTER", "RIGHT", "SEMI"}
@@ -60,9 +66,9 @@ _NEXT_PARTS = frozenset({TokenType.WINDOW, TokenType.INSERT, TokenType.WHEN, Tok
 _ENDS_BODY = _CLAUSES | {TokenType.FROM, TokenType.INSERT}
 _TRANSFORMS = frozenset({"MAP", "REDUCE"})
 _BEFORE_TABLES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.COMMA})
-# The tokens that each check looks at: most of a statement's are none of them.
-_OPERATED = frozenset({TokenType.FROM, TokenType.SELECT, TokenType.JOIN})
-_TAKEN = frozenset({TokenType.SELECT, TokenType.VALUES, TokenType.IN})
+# The tokens that each check reads: most tokens of a statement are none of them.
+_CHECKED_BY_OPERANDS = frozenset({TokenType.FROM, TokenType.SELECT, TokenType.JOIN})
+_AMBIGUOUS = frozenset({TokenType.SELECT, TokenType.VALUES, TokenType.IN})
 _NO_EXPRESSION = frozenset({TokenType.R_PAREN, TokenType.COMMA})
 _BRACKETS = frozenset({TokenType.L_PAREN, TokenType.R_PAREN})
 _MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM, TokenType.COMMA} | _JOINS | _CLAUSES
@@ -78,7 +84,7 @@ _ENDS_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN}
 _AFTER_RELATION = (
     _CLAUSES | _JOINS | {TokenType.TABLE_SAMPLE, TokenType.WINDOW, TokenType.ON, TokenType.USING}
 )
-# What may follow the table in `(TABLE t)`, or a query in brackets.
+# Words that may follow the table in `(TABLE t)`, or a query in brackets.
 _AFTER_QUERY = frozenset(
     {
         *(")", "UNION", "INTERSECT", "EXCEPT", "MINUS", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"),
@@ -88,7 +94,7 @@ _AFTER_QUERY = frozenset(
 
 
 def check_select(tokens: Sequence[Token]) -> None:
-    """Refuse what may be a table or an alias called select: `(select FOR VERSION AS OF 1)`."""
+    """Raises NotUnderstood if select may be a table or an alias: `(select FOR VERSION AS OF 1)`."""
     listed = False
     for at, token in enumerate(tokens):
         if token.token_type != TokenType.SELECT:
@@ -96,17 +102,17 @@ def check_select(tokens: Sequence[Token]) -> None:
         after = [word_of(each) for each in tokens[at + 1 : at + 3]]
         word, following = [*after, "", ""][:2]
         named = at and tokens[at - 1].token_type == TokenType.ALIAS
-        named = named or _ends(tokens, at + 1)
+        named = named or _ends_item(tokens, at + 1)
         if named or word in _AFTER_TABLE or following in _TWO_WORDS.get(word, ()):
-            raise NotUnderstood("what may be a name, select")
+            raise NotUnderstood("select may be a name here")
         listed = listed or _is_column_list(tokens, at + 1)
     if listed:
         _check_bodies(tokens)
 
 
 def _check_bodies(tokens: Sequence[Token]) -> None:
-    """Refuse `FROM a select (x), b SELECT y`, where Spark reads an alias with its columns. Another
-    query follows the first at the same depth, with no clause in between."""
+    """Raises NotUnderstood for `FROM a select (x), b SELECT y`, in which the first select is an
+    alias with columns to Spark: two SELECTs at the same depth without a clause between them."""
     listed = [False]  # for each open bracket: whether `select (x)` there may be an alias
     for at, token in enumerate(tokens):
         kind = token.token_type
@@ -118,19 +124,19 @@ def _check_bodies(tokens: Sequence[Token]) -> None:
             listed[-1] = False
         elif kind == TokenType.SELECT:
             if listed[-1]:
-                raise NotUnderstood("what may be a name, select")
+                raise NotUnderstood("select may be a name here")
             listed[-1] = _is_column_list(tokens, at + 1)
         elif listed[-1] and _begins_transform(tokens, at):
-            raise NotUnderstood("what may be a name, select")
+            raise NotUnderstood("select may be a name here")
 
 
 def _begins_transform(tokens: Sequence[Token], at: int) -> bool:
-    """Whether MAP or REDUCE there is a query: after a comma or an operator it is a column."""
+    """Whether MAP or REDUCE at `at` begins a query. After a comma or an operator it is a column."""
     return word_of(tokens[at]) in _TRANSFORMS and word_of(tokens[at - 1]) not in _BEFORE_COLUMNS
 
 
 def _is_column_list(tokens: Sequence[Token], at: int) -> bool:
-    """Whether `(x, y)` stands there: names alone, as after an alias."""
+    """Whether a list of names alone, `(x, y)`, stands at `at`, as after an alias."""
     if at >= len(tokens) or tokens[at].token_type != TokenType.L_PAREN:
         return False
     for each in range(at + 1, len(tokens) - 1, 2):
@@ -142,13 +148,14 @@ def _is_column_list(tokens: Sequence[Token], at: int) -> bool:
 
 
 def check_operands(tokens: Sequence[Token]) -> None:
-    """Refuse columns called from, select or join: `SELECT x, from, t`, `ON select, t`."""
+    """Raises NotUnderstood if from, select or join is a column: `SELECT x, from, t`, `ON select,
+    t`."""
     for at, token in enumerate(tokens):
         kind = token.token_type
-        if kind not in _OPERATED or not at:
+        if kind not in _CHECKED_BY_OPERANDS or not at:
             continue
         if kind == TokenType.FROM:
-            named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS or _multiplies(tokens, at - 1)
+            named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS or _is_product(tokens, at - 1)
         elif kind == TokenType.SELECT:
             named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS
         elif kind == TokenType.JOIN and at + 1 < len(tokens):
@@ -162,13 +169,13 @@ def check_operands(tokens: Sequence[Token]) -> None:
         else:
             continue
         if named:
-            raise NotUnderstood(f"what may be a name, {token.text.lower()}")
+            raise NotUnderstood(f"{token.text.lower()} may be a name here")
 
 
 def check_clauses(tokens: Sequence[Token]) -> None:
-    """Refuse tables and aliases called select or by a clause's name: `(select a JOIN t)`,
-    `FROM t, where x`, `FROM a limit, t`."""
-    # SELECT, FROM or a clause of one expression, for each open bracket.
+    """Raises NotUnderstood if select or a clause's keyword may be a table or an alias: `(select a
+    JOIN t)`, `FROM t, where x`, `FROM a limit, t`."""
+    # For each open bracket: SELECT, FROM or a clause of one expression, if inside one.
     inside: list[TokenType | None] = [None]
     before: TokenType | None = None
     for at, token in enumerate(tokens):
@@ -183,11 +190,11 @@ def check_clauses(tokens: Sequence[Token]) -> None:
             inside[-1] = kind if before == TokenType.L_PAREN else None
         elif kind == TokenType.FROM:
             inside[-1] = kind
-        elif kind in _JOINS and inside[-1] == TokenType.SELECT and _joins(tokens, at):
-            raise NotUnderstood("what may be a name, select")
+        elif kind in _JOINS and inside[-1] == TokenType.SELECT and _opens_join(tokens, at):
+            raise NotUnderstood("select may be a name here")
         elif kind in _CLAUSES and before != TokenType.SELECT:
             if inside[-1] == TokenType.FROM and before in _BEFORE_TABLES:
-                raise NotUnderstood(f"what may be a name, {token.text.lower()}")
+                raise NotUnderstood(f"{token.text.lower()} may be a name here")
             in_from = inside[-1] == TokenType.FROM or inside[-1] in _SINGLE
             inside[-1] = kind if in_from and kind in _SINGLE else None
         elif kind == TokenType.COMMA:
@@ -196,22 +203,23 @@ def check_clauses(tokens: Sequence[Token]) -> None:
                 raise NotUnderstood("a comma in a clause of one expression")
             after = word_of(tokens[at + 1]) if at + 1 < len(tokens) else ""
             if inside[-1] == TokenType.FROM and after in _BEFORE_JOIN:
-                raise NotUnderstood(f"what may be a name, {after.lower()}")
+                raise NotUnderstood(f"{after.lower()} may be a name here")
         elif kind == TokenType.LATERAL:
             if before in _BEFORE_TABLES and not _is_lateral(tokens, at + 1):
-                raise NotUnderstood("what may be a name, lateral")
+                raise NotUnderstood("lateral may be a name here")
         elif kind in _JOIN_TYPES:
-            # No alias of a table: in `SELECT DISTINCT * FROM a, b left` b is a column.
+            # In `SELECT DISTINCT * FROM a, b left` left is no alias of a table: b is a column.
             in_from = inside[-1] == TokenType.FROM and before in _ENDS_NAMES
-            if in_from and _ends(tokens, at + 1):
-                raise NotUnderstood(f"what may be a name, {token.text.lower()}")
+            if in_from and _ends_item(tokens, at + 1):
+                raise NotUnderstood(f"{token.text.lower()} may be a name here")
         elif inside[-1] in _SINGLE:
             inside[-1] = None
         before = kind
 
 
 def _is_lateral(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a query in brackets or a call begins there, as LATERAL wants, for certain."""
+    """Whether LATERAL before `at` is certainly the keyword: a query in brackets or a call
+    begins."""
     if at + 1 >= len(tokens) or tokens[at].token_type in _AFTER_RELATION:
         return False
     if tokens[at].token_type == TokenType.L_PAREN:
@@ -219,8 +227,8 @@ def _is_lateral(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at + 1].token_type in (TokenType.L_PAREN, TokenType.DOT)
 
 
-def _joins(tokens: Sequence[Token], at: int) -> bool:
-    """Whether JOIN or PIVOT there may have its table or columns: else it is a column's name."""
+def _opens_join(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the word at `at` may be the keyword JOIN or PIVOT: a table or columns may follow."""
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     if after is None or after.token_type == TokenType.FROM:
         return False
@@ -228,49 +236,51 @@ def _joins(tokens: Sequence[Token], at: int) -> bool:
 
 
 def follows_query(token: Token) -> bool:
-    """Whether a bracket closes there, or a clause of a query or a set operation begins."""
+    """Whether the token may follow a query: it closes a bracket, or begins a clause or a set
+    operation."""
     return word_of(token).partition(" ")[0] in _AFTER_QUERY
 
 
-def _multiplies(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a star there has a factor before it: `SELECT int * FROM t` has no table to Spark."""
+def _is_product(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a star at `at` has a factor before it: Spark reads no table in `SELECT int * FROM
+    t`."""
     if at < 1 or tokens[at].token_type != TokenType.STAR:
         return False
     return word_of(tokens[at - 1]) not in _BEFORE_STARS
 
 
 def check_table(tokens: Sequence[Token]) -> None:
-    """Refuse what may be a table called table: `(table a JOIN t)`."""
+    """Raises NotUnderstood if table may be a table's name: `(table a JOIN t)`."""
     for at in range(1, len(tokens) - 1):
         if tokens[at - 1].token_type != TokenType.L_PAREN or word_of(tokens[at]) != "TABLE":
             continue
-        here = at + 1
-        if tokens[here].token_type == TokenType.L_PAREN:
+        position = at + 1
+        if tokens[position].token_type == TokenType.L_PAREN:
             continue  # an argument
         if at > 1 and word_of(tokens[at - 2]) == "TABLESAMPLE":
-            raise NotUnderstood("a sample of what may be a name, table")
-        while here + 2 < len(tokens) and tokens[here + 1].token_type == TokenType.DOT:
-            here += 2
-        ends = here + 1 >= len(tokens) or follows_query(tokens[here + 1])
-        if not ends or not is_name(tokens[here]):
-            raise NotUnderstood("what may be a name, table")
+            raise NotUnderstood("table may be a name here, of a sampled table")
+        while position + 2 < len(tokens) and tokens[position + 1].token_type == TokenType.DOT:
+            position += 2
+        ends = position + 1 >= len(tokens) or follows_query(tokens[position + 1])
+        if not ends or not is_name(tokens[position]):
+            raise NotUnderstood("table may be a name here")
 
 
-def _ends(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a bracket closes there, or a comma or nothing follows: SELECT needs an expression."""
+def _ends_item(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a list's item ends at `at`: with a closing bracket, a comma or the text."""
     return at >= len(tokens) or tokens[at].token_type in _NO_EXPRESSION
 
 
 def check_words(tokens: Sequence[Token]) -> None:
-    """Raises ValueError for words that the parser may take for keywords and Spark for names."""
+    """Raises ValueError for words that may be keywords to the parser and names to Spark."""
     for at, token in enumerate(tokens):
-        if token.token_type not in _TAKEN:
+        if token.token_type not in _AMBIGUOUS:
             continue
         if token.token_type == TokenType.SELECT:
-            here = at + 1
-            while here < len(tokens) and tokens[here].token_type in _AFTER_SELECT:
-                here += 1
-            if here < len(tokens) and tokens[here].token_type == TokenType.FROM:
+            position = at + 1
+            while position < len(tokens) and tokens[position].token_type in _AFTER_SELECT:
+                position += 1
+            if position < len(tokens) and tokens[position].token_type == TokenType.FROM:
                 raise ValueError("SELECT of a column called from")
         elif token.token_type == TokenType.VALUES and at:
             inside = tokens[at - 1].token_type == TokenType.COMMA
@@ -285,7 +295,7 @@ def check_words(tokens: Sequence[Token]) -> None:
 
 
 def has_table_argument(tokens: Sequence[Token]) -> bool:
-    """Whether `TABLE(` occurs: an argument that is read, which the parser takes for a function."""
+    """Whether `TABLE(` occurs: a table as an argument, which the parser reads as a function."""
     return any(
         token.token_type == TokenType.L_PAREN and word_of(before) == "TABLE"
         for before, token in pairwise(tokens)
@@ -293,22 +303,22 @@ def has_table_argument(tokens: Sequence[Token]) -> bool:
 
 
 def check_bare_from(tokens: list[Token]) -> None:
-    """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t. So it is with
-    `DESCRIBE FROM x`."""
+    """Raises NotUnderstood for `(FROM t)` and `DESCRIBE FROM x`: the parser reads a query of t,
+    Spark a table with the name from."""
     for at in range(len(tokens)):
         if word_of(tokens[at]) != "FROM" or (at and tokens[at - 1].token_type != TokenType.L_PAREN):
             continue
-        if at > 1 and word_of(tokens[at - 2]) in WITH_FROM:
+        if at > 1 and word_of(tokens[at - 2]) in FUNCTIONS_WITH_FROM:
             continue
         if not _has_select(tokens, at):
             raise NotUnderstood("FROM without SELECT")
 
 
 def _has_select(tokens: list[Token], at: int) -> bool:
-    """Whether SELECT or its like follows FROM before the bracket around it closes."""
+    """Whether SELECT, INSERT, MAP or REDUCE follows FROM in the same brackets."""
     while at < len(tokens) and tokens[at].token_type != TokenType.R_PAREN:
         if word_of(tokens[at]) in ("SELECT", "INSERT", "MAP", "REDUCE"):
             return True
-        at = closing(tokens, at) if tokens[at].token_type == TokenType.L_PAREN else at
+        at = closing_bracket(tokens, at) if tokens[at].token_type == TokenType.L_PAREN else at
         at += 1
     return False

@@ -1,7 +1,7 @@
-"""sqlglot's parser of Spark's SQL, over the tokens of `dialect.lexing.tokenize`.
+"""Parses the tokens of `dialect.lexing.tokenize` with sqlglot's parser of Spark's SQL.
 
-The parser is compiled and cannot be subclassed; what it cannot read is rewritten as tokens
-before it sees them (`hive_rewrites`), never as text. Nothing of sqlglot's is patched.
+The parser is compiled and cannot be subclassed. Forms that it cannot read are rewritten before, as
+tokens and not as text (`hive_rewrites`). Nothing of sqlglot is patched.
 """
 
 import logging
@@ -15,7 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import begins_query, closings
+from dialect.lexing.tokens import begins_query, closing_brackets
 from dialect.parsing.completeness import check_complete
 from dialect.parsing.keyword_names import (
     check_bare_from,
@@ -24,46 +24,45 @@ from dialect.parsing.keyword_names import (
     has_table_argument,
 )
 from dialect.parsing.outline import outline
-from dialect.parsing.values_rows import check_rows, named_tables
+from dialect.parsing.values_rows import check_rows, mark_tables_called_values
 from dialect.work import spend
 
-# Deeper nesting than this is refused before the parser recurses into it.
+# Deeper nesting is refused before the parser recurses into it.
 MAX_DEPTH = 120
 # The parser tries each nested type several times.
 MAX_TYPE_DEPTH = 30
-# An error that the parser meets deep inside costs some steps for each level that it leaves.
+# Deeper levels than _SHALLOW cost so many steps each: the parser unwinds them after an error.
 _SHALLOW, _LEVEL = 8, 6
-_TOKENS = 1  # that are parsed, and passed over before, in a step of work
+_TOKENS_A_STEP = 1  # tokens that one step of work checks and parses
 
-# The parser warns of JSON paths that it cannot read; we do not read them.
+# Discards the parser's warnings about JSON paths, which the analysis does not use.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
-# A chain of these makes the parser recurse without any bracket.
 _NESTING = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 _ANGLES = frozenset({TokenType.LT, TokenType.GT})
+# A chain of these makes the parser recurse without any bracket.
 _CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
 
 
 _FAILURES = (
     *(SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError),
-    ArithmeticError,  # the parser makes a number of 1.5BD in `x -> 1.5BD`
+    ArithmeticError,  # the parser converts 1.5BD in `x -> 1.5BD` to a number
 )
 _PLAIN_FUNCTIONS = frozenset(SparkParser.FUNCTIONS) - frozenset(SparkParser.FUNCTION_PARSERS)
-# What stands before a name that is no function's.
+# A name after one of these is no function.
 _BEFORE_NAMES = frozenset(
     {TokenType.FROM, TokenType.JOIN, TokenType.INTO, TokenType.TABLE, TokenType.WITH, TokenType.DOT}
 )
 
 
 class _CountingSpark(Spark):
-    """Spark's dialect, which counts the parser's work.
+    """Spark's dialect, with properties that count the parser's work.
 
-    The parser asks its dialect for these whenever it reads an expression, a known function or a
-    table, however often it tries to. It is compiled and cannot be interrupted otherwise. What they
-    answer is what Spark's dialect has.
+    The compiled parser cannot be interrupted, but it reads these properties each time it tries to
+    read an expression, a known function or a table. Their values are those of Spark's dialect.
     """
 
     @property
@@ -81,8 +80,8 @@ class _CountingSpark(Spark):
         return True
 
 
-class _Own(threading.local):
-    """One parser a thread: making it takes as long as a short statement."""
+class _ThreadParser(threading.local):
+    """The parser of each thread: making one takes as long as parsing a short statement."""
 
     def __init__(self) -> None:
         self.renew()
@@ -91,33 +90,33 @@ class _Own(threading.local):
         self.parser = _CountingSpark().parser()
 
 
-_OWN = _Own()
-# It keeps the last statement's tokens: those of a long one are dropped at once.
-_LONG = 100_000
+_PARSER = _ThreadParser()
+# A parser keeps the tokens of its last statement. After a text longer than this it is replaced.
+_LONG_TEXT = 100_000
 
 
-def let_go(sql: str) -> None:
-    """Called when the analysis of a statement has ended."""
-    if len(sql) > _LONG:
-        _OWN.renew()
+def drop_long_statement(sql: str) -> None:
+    """Frees the tokens of a long statement when its analysis has ended."""
+    if len(sql) > _LONG_TEXT:
+        _PARSER.renew()
 
 
 def parse(tokens: list[Token], sql: str) -> exp.Expr:
     """The tree of one statement, or its outline. Raises NotUnderstood."""
     _check_depth(tokens)
-    spend(len(tokens) // _TOKENS)
+    spend(len(tokens) // _TOKENS_A_STEP)
     check_bare_from(tokens)
     check_rows(tokens)
     check_select(tokens)
-    tokens = named_tables(tokens)
+    tokens = mark_tables_called_values(tokens)
     if has_table_argument(tokens):
         return outline(tokens)
     try:
         return _parsed(tokens, sql)
     except _FAILURES as error:
         why = f"it cannot be parsed: {_first_line(error)}"
-    # A function may have more arguments here than the parser knows of; as a function of an
-    # unknown name it has any.
+    # Spark may allow more arguments of a function than the parser does. A function with an unknown
+    # name may have any number.
     renamed = _with_unknown_functions(tokens)
     with suppress(*_FAILURES):
         if renamed is not None:
@@ -131,7 +130,7 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
 def _parsed(tokens: list[Token], sql: str) -> exp.Expr:
     """The parser's tree. Raises one of _FAILURES."""
     check_words(tokens)
-    trees = _OWN.parser.parse(tokens, sql)
+    trees = _PARSER.parser.parse(tokens, sql)
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
         raise ValueError("it is not one statement")
     check_complete(tokens, trees[0])
@@ -144,10 +143,10 @@ def is_known_function(name: str) -> bool:
 
 
 def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
-    """The tokens with the functions of plain syntax renamed; None when there are none."""
+    """The tokens with every function of ordinary syntax renamed; None if there is none."""
     result = list(tokens)
     changed = False
-    ends = closings(tokens)
+    ends = closing_brackets(tokens)
     for at in range(1, len(tokens) - 1):
         token = tokens[at]
         if tokens[at + 1].token_type != TokenType.L_PAREN or token.token_type != TokenType.VAR:
@@ -166,7 +165,7 @@ def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
 
 
 def _is_named_query(tokens: list[Token], end: int) -> bool:
-    """`name (columns) AS (query)`, the head of a CTE: its columns end there."""
+    """Whether the bracket at `end` closes the columns of a CTE, `name (columns) AS (query)`."""
     following = [token.token_type for token in tokens[end + 1 : end + 3]]
     return following == [TokenType.ALIAS, TokenType.L_PAREN]
 
@@ -198,7 +197,7 @@ def _check_depth(tokens: list[Token]) -> None:
 
 
 def _types_open(types: int, kind: TokenType, before: Token | None) -> int:
-    """How many nested types are open after `<` or `>`, with `types` of them open before."""
+    """The number of nested types that are open after `<` or `>`; `types` were open before."""
     if kind == TokenType.GT:
         return types - (types > 0)
     if before is None or before.token_type not in _NESTING:

@@ -1,10 +1,10 @@
-"""The outline of a query: its tables, CTEs and sub-queries, with every expression left out.
+"""The outline of a query: its tables, CTEs and sub-queries, without any expression.
 
-The parser does not know every expression that Spark knows. Where it fails, the outline still
-names the tables that a query reads, because Spark's grammar names a table in few places: after
-FROM, JOIN and TABLE, and after a comma of FROM. To Spark nearly every keyword may be a name too:
-where a word could be either and a table depends on it, the query is refused, so that no table is
-overlooked. The outline has no condition and no known column, so nothing is pruned by it.
+The parser cannot read every expression of Spark. If it fails, the outline still has the tables that
+a query reads, because Spark's grammar has tables in few places: after FROM, JOIN and TABLE, and
+after a comma of FROM. In Spark nearly every keyword may also be a name. If a word could be either
+and a table depends on it, the query is refused, so that no table is missed. An outline has no
+conditions and no known columns, so nothing is pruned by it.
 """
 
 from collections.abc import Sequence
@@ -13,57 +13,58 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import WITH_FROM, begins_query, is_name
+from dialect.lexing.tokens import FUNCTIONS_WITH_FROM, begins_query, is_name
 from dialect.parsing.query_cursor import SETS, SINGLE, QueryCursor
 from dialect.parsing.values_rows import begins_rows
 from dialect.work import spend
 
 _OPEN, _COMMA = TokenType.L_PAREN, TokenType.COMMA
 _BEFORE_ARGUMENTS = frozenset({_OPEN, _COMMA, TokenType.FARROW})
-# What may follow an argument TABLE(t).
+# Words that may follow an argument TABLE(t).
 _PARTITIONING = frozenset({"WITH", "PARTITION", "PARTITION BY", "DISTRIBUTE", "DISTRIBUTE BY"})
-_TOKENS = 2  # that are read in a step of work
+_TOKENS_A_STEP = 2
 _LISTS = frozenset({"GROUP BY", "ORDER BY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY"})
 _CLAUSES = _LISTS | SINGLE | {"WINDOW"}
-# A table may follow these. In an expression they are refused, beside where no table can follow.
+# A table may follow these words. In an expression they are refused, unless no table can follow.
 _REFUSED = frozenset({"FROM", "JOIN", "TABLE", "SELECT", "INSERT"})
 
 
 def outline(tokens: Sequence[Token]) -> exp.Select:
     """A query's outline as a tree of SELECTs. Raises NotUnderstood."""
-    spend(len(tokens) // _TOKENS)
-    reader = _Reader(tokens)
+    spend(len(tokens) // _TOKENS_A_STEP)
+    reader = _OutlineReader(tokens)
     tree = reader.query()
     if not reader.done:
         raise reader.refusal()
     return tree
 
 
-class _Reader(QueryCursor):
-    """Reads the tokens from left to right. Each method stops at a token that it does not know."""
+class _OutlineReader(QueryCursor):
+    """Reads the tokens from left to right by recursive descent. A method stops at a token that it
+    does not read, or raises NotUnderstood."""
 
     # Queries
 
     def query(self) -> exp.Select:
         """A query up to the bracket that closes it, or the end."""
-        found = _select()
-        found.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+        select = _select()
+        select.set("limit", exp.Limit(expression=exp.Literal.number(1)))
         if self.take("WITH"):
             ctes = [self._cte()]
             while self.take_kind(_COMMA):
                 ctes.append(self._cte())
-            found.set("with_", exp.With(expressions=ctes))
-        self._term(found)
-        self._more_terms(found)
-        return found
+            select.set("with_", exp.With(expressions=ctes))
+        self._term(select)
+        self._more_terms(select)
+        return select
 
-    def _more_terms(self, found: exp.Select) -> None:
+    def _more_terms(self, select: exp.Select) -> None:
         """Set operations with more terms, and clauses such as ORDER BY between them."""
         while not self.ends():
             if self.take_set_operation():
-                self._term(found)
+                self._term(select)
             else:
-                self._clauses(found)
+                self._clauses(select)
 
     def _cte(self) -> exp.CTE:
         name = self.name()
@@ -80,87 +81,88 @@ class _Reader(QueryCursor):
 
     def _bracketed_query(self) -> exp.Select:
         self.at += 1
-        found = self.query()
+        select = self.query()
         self.close()
-        return found
+        return select
 
-    def _term(self, found: exp.Select) -> None:
+    def _term(self, select: exp.Select) -> None:
         """One SELECT, TABLE, VALUES or FROM .. SELECT, or a query in brackets."""
         if self.kind() == _OPEN:
-            _add_source(found, exp.Subquery(this=self._bracketed_query()))
+            _add_source(select, exp.Subquery(this=self._bracketed_query()))
         elif self.take("TABLE"):
-            _add_source(found, self._table())
+            _add_source(select, self._table())
         elif self.take("VALUES"):
             self._check_row()
-            self._expressions(found)
+            self._expressions(select)
         elif self.take("SELECT"):
-            self._selected(found)
+            self._selected(select)
             if self.take("FROM"):
-                self._from(found)
+                self._from(select)
         elif self.take("FROM"):
-            self._from(found)
+            self._from(select)
             if self.peek() != "SELECT":
                 raise self.refusal()
             while self.take("SELECT"):
-                self._selected(found)
+                self._selected(select)
         else:
             raise self.refusal()
 
-    def _selected(self, found: exp.Select) -> None:
-        """What SELECT names, and without FROM its clauses: no join can follow here.
+    def _selected(self, select: exp.Select) -> None:
+        """The expressions of SELECT, and its clauses if there is no FROM: no join can follow.
 
-        Something is named in any case: in `SELECT FROM t` a column called from, and t is its alias.
-        In `SELECT DISTINCT FROM t` it may also be a column called distinct.
+        There is at least one expression: `SELECT FROM t` has the column from with the alias t, and
+        `SELECT DISTINCT FROM t` may have the column distinct.
         """
         start = self.at
         if self.peek() in ("ALL", "DISTINCT") and self.peek(1) == "FROM":
             raise self.refusal()
         self.take("FROM")
         start += self.peek() in ("ALL", "DISTINCT")
-        self._expressions(found, frozenset({"JOIN", "TABLE"}))
+        self._expressions(select, frozenset({"JOIN", "TABLE"}))
         if self.at == start:
             raise self.refusal()
 
     # FROM
 
-    def _from(self, found: exp.Select) -> None:
-        """Relations, and the clauses after them. After LATERAL VIEW and pipes commas are theirs."""
-        self._relation(found)
+    def _from(self, select: exp.Select) -> None:
+        """The relations of FROM, and the clauses after them. A comma after LATERAL VIEW or a pipe
+        separates no relations."""
+        self._relation(select)
         listed = False
         while not self.ends():
             word = self.peek()
             if word in SETS or word == "SELECT":
                 return
             if word in _CLAUSES and (word != "WINDOW" or self._opens_window()):
-                self._clauses(found)
+                self._clauses(select)
             elif (word, self.peek(1)) in (("LATERAL", "VIEW"), ("|", ">")):
                 listed = True
                 self.at += 2
             elif (word == "JOIN" or self.kind() == _COMMA) and not listed:
                 self.at += 1
-                self._relation(found)
+                self._relation(select)
             else:
-                self._step(found)
+                self._step(select)
 
-    def _relation(self, found: exp.Select) -> None:
+    def _relation(self, select: exp.Select) -> None:
         if self.take("LATERAL") and "(" not in (self.peek(), self.peek(1)):
-            raise self.refusal()  # a table called lateral, or after it a table that Spark refuses
+            raise self.refusal()  # lateral may be a table's name
         if self.kind() == _OPEN:
-            self._bracketed(found)
+            self._bracketed(select)
         elif self.take("VALUES"):
             self._check_row()
-            self._rows(found)
+            self._rows(select)
         else:
-            _add_source(found, self._table(found))
+            _add_source(select, self._table(select))
 
-    def _bracketed(self, found: exp.Select) -> None:
+    def _bracketed(self, select: exp.Select) -> None:
         """`(query)`, `(t JOIN u)`, or both: `((SELECT ..) x JOIN t)`."""
         if self.query_opens():
-            _add_source(found, exp.Subquery(this=self._bracketed_query()))
+            _add_source(select, exp.Subquery(this=self._bracketed_query()))
             return
         self.at += 1
-        self._from(found)
-        self._more_terms(found)
+        self._from(select)
+        self._more_terms(select)
         self.close()
 
     def _table(self, caller: exp.Select | None = None) -> exp.Table:
@@ -177,10 +179,10 @@ class _Reader(QueryCursor):
             raise self.refusal()
         return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
 
-    def _arguments(self, found: exp.Select) -> list[exp.Expr]:
-        """A table function's arguments as far as they may name a table: its texts."""
+    def _arguments(self, select: exp.Select) -> list[exp.Expr]:
+        """A table function's arguments. Only texts are kept, because they may name a table."""
         start = self.at
-        self._group(found, of_table_function=True)
+        self._group(select, of_table_function=True)
         inner = self.tokens[start + 1 : self.at - 1]
         return [
             exp.Literal.string(token.text) if token.token_type == TokenType.STRING else exp.Null()
@@ -189,16 +191,16 @@ class _Reader(QueryCursor):
         ]
 
     def _check_row(self, plain: bool = True) -> None:
-        """A row must follow: VALUES may also be a table's name.
+        """Raises NotUnderstood if no row of VALUES follows: VALUES may be a table's name.
 
-        The row before is `plain` when it is one literal or bracket. After another one a bracket may
-        be a table: `VALUES 1 + 2 v(x), (t)`.
+        `plain`: the row before is one literal or bracket. After another row a bracket may contain a
+        table: `VALUES 1 + 2 v(x), (t)`.
         """
         is_row = begins_rows(self.tokens, self.at)
         if not is_row or (self.kind() == _OPEN and not plain):
             raise self.refusal()
 
-    def _rows(self, found: exp.Select) -> None:
+    def _rows(self, select: exp.Select) -> None:
         """The rows of VALUES in FROM, up to an alias, a join or a clause."""
         ended = False
         steps = 0
@@ -207,7 +209,7 @@ class _Reader(QueryCursor):
             if word == "AS" or (ended and is_name(self.tokens[self.at])):
                 return
             ended = kind in (_OPEN, TokenType.NUMBER, TokenType.STRING)
-            self._step(found)
+            self._step(select)
             steps += 1
             if kind == _COMMA:
                 self._check_row(plain=steps <= 2)
@@ -215,8 +217,8 @@ class _Reader(QueryCursor):
 
     # Expressions
 
-    def _clauses(self, found: exp.Select) -> None:
-        """WHERE, GROUP BY and the others up to a set operation, SELECT, a bracket or the end."""
+    def _clauses(self, select: exp.Select) -> None:
+        """Clauses such as WHERE, up to a set operation, SELECT, a closing bracket or the end."""
         single = False
         if self.peek() not in _CLAUSES:
             raise self.refusal()
@@ -230,13 +232,13 @@ class _Reader(QueryCursor):
                 raise self.refusal()
             if single and self.kind() == _COMMA:
                 raise self.refusal()
-            self._step(found)
+            self._step(select)
 
     def _opens_window(self) -> bool:
-        """`WINDOW w AS`; else it is an alias."""
+        """Whether WINDOW is the keyword of `WINDOW w AS`; else it is an alias."""
         return self.kind() == TokenType.WINDOW
 
-    def _expressions(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
+    def _expressions(self, select: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
         """Expressions up to FROM, SELECT, a set operation, a closing bracket or the end."""
         while not self.ends():
             word = self.peek()
@@ -246,12 +248,12 @@ class _Reader(QueryCursor):
                 return
             if word == "SELECT" or (word in SETS and self.opens_term()):
                 return
-            self._step(found, allowed)
+            self._step(select, allowed)
 
-    def _step(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
-        """One token of an expression, or all that stands in brackets."""
+    def _step(self, select: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
+        """One token of an expression, or a group in brackets."""
         if self.kind() == _OPEN:
-            self._group(found)
+            self._group(select)
             return
         word = self.peek()
         harmless = word in allowed or self.is_field() or self.after_distinct()
@@ -259,59 +261,59 @@ class _Reader(QueryCursor):
             raise self.refusal()
         self.at += 1
 
-    def _group(self, found: exp.Select, of_table_function: bool = False) -> None:
-        """What stands in brackets: a query, or expressions with queries among them. TABLE may
-        only be an argument of a table function; elsewhere it is refused as a name."""
+    def _group(self, select: exp.Select, of_table_function: bool = False) -> None:
+        """The contents of brackets: a query, or expressions with queries among them. `TABLE (t)` is
+        read as an argument of a table function and refused elsewhere."""
         function = self.peek(-1) if self.at else ""
-        if self.query_opens() and not (function in WITH_FROM and self.peek(1) == "FROM"):
-            _add_query(found, self._bracketed_query())
+        if self.query_opens() and not (function in FUNCTIONS_WITH_FROM and self.peek(1) == "FROM"):
+            _add_query(select, self._bracketed_query())
             return
         self.at += 1
-        with_from = frozenset({"FROM"}) if function in WITH_FROM else frozenset[str]()
+        with_from = frozenset({"FROM"}) if function in FUNCTIONS_WITH_FROM else frozenset[str]()
         while not self.ends():
             word = self.peek()
             if of_table_function and self._at_table_argument():
-                self._table_argument(found)
+                self._table_argument(select)
             elif word in SETS and self.opens_term():
                 self.take_set_operation()
                 nested = _select()
                 self._term(nested)
-                _add_query(found, nested)
+                _add_query(select, nested)
             else:
-                self._step(found, with_from)
+                self._step(select, with_from)
         self.close()
 
     def _at_table_argument(self) -> bool:
-        """`TABLE (` where an argument begins; inside an expression it calls a function."""
+        """Whether `TABLE (` begins an argument; inside an expression it calls a function."""
         before = self.tokens[self.at - 1].token_type
         return self.peek() == "TABLE" and self.peek(1) == "(" and before in _BEFORE_ARGUMENTS
 
-    def _table_argument(self, found: exp.Select) -> None:
+    def _table_argument(self, select: exp.Select) -> None:
         """`TABLE(t)` or `TABLE(query)`, and nothing of an expression after it."""
         self.at += 1
         if begins_query(self.tokens, self.at):
-            _add_query(found, self._bracketed_query())
+            _add_query(select, self._bracketed_query())
         else:
             self.at += 1
             nested = _select()
             _add_source(nested, self._table())
-            _add_query(found, nested)
+            _add_query(select, nested)
             self.close()
         if not self.ends() and self.kind() != _COMMA and self.peek() not in _PARTITIONING:
             raise self.refusal()
 
 
 def _select() -> exp.Select:
-    """A SELECT of a pattern of names: its columns may be any."""
+    """A SELECT of a pattern of names, which may stand for any columns."""
     return exp.Select(expressions=[exp.Column(this=exp.Identifier(this=".*", quoted=True))])
 
 
-def _add_source(found: exp.Select, source: exp.Expr) -> None:
-    if found.args.get("from_") is None:
-        found.set("from_", exp.From(this=source))
+def _add_source(select: exp.Select, source: exp.Expr) -> None:
+    if select.args.get("from_") is None:
+        select.set("from_", exp.From(this=source))
     else:
-        found.append("joins", exp.Join(this=source, kind="CROSS"))
+        select.append("joins", exp.Join(this=source, kind="CROSS"))
 
 
-def _add_query(found: exp.Select, query: exp.Select) -> None:
-    found.append("expressions", exp.Subquery(this=query))
+def _add_query(select: exp.Select, query: exp.Select) -> None:
+    select.append("expressions", exp.Subquery(this=query))

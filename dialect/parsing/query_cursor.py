@@ -1,4 +1,4 @@
-"""Reads a query's tokens one after another, as `outline` needs them."""
+"""A cursor over a query's tokens, for `outline`."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ from dialect.errors import NotUnderstood
 from dialect.lexing.tokens import BEGINS_QUERY, begins_query, is_name, is_query_word, word_of
 
 SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
-# Clauses of one expression. A comma in one would be FROM's: the word is an alias then.
+# Clauses of a single expression. Before a comma such a word is an alias in FROM.
 SINGLE = frozenset({"WHERE", "HAVING", "LIMIT", "OFFSET"})
-# No names of tables, aliases or CTEs for certain.
+# Words that are no names of tables, aliases or CTEs, or for which the query is refused.
 _STRUCTURE = frozenset(
     {"JOIN", "LATERAL", "ON", "USING", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}
     | {"NATURAL", "INSERT", "GROUP", "ORDER", "AS"}
-    # After one of these the word before was no JOIN or FROM, but a column of that name.
+    # Before one of these, JOIN or FROM is a column's name.
     | {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IS", "DIV"}
 ).union(BEGINS_QUERY, SETS, SINGLE)
-# What certainly ends an expression.
+# Tokens with which an operand certainly ends.
 _OPERANDS = frozenset(
     {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.NULL}
     | {TokenType.R_PAREN, TokenType.R_BRACKET}
@@ -26,7 +26,7 @@ _OPERANDS = frozenset(
 
 
 class QueryCursor:
-    """Tokens with a position. Words are keywords in upper case, as `word_of` has them."""
+    """Tokens and the position of the next one. Words are those of `word_of`, in upper case."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
@@ -73,12 +73,13 @@ class QueryCursor:
         return exp.Identifier(this=token.text, quoted=token.token_type == TokenType.IDENTIFIER)
 
     def is_field(self) -> bool:
-        """`x.select`: a word after a name and a dot is a name."""
+        """Whether the word is a field, as in `x.select`: it follows a name and a dot."""
         before = self.tokens[max(self.at - 2, 0) : self.at]
         return len(before) == 2 and before[1].token_type == TokenType.DOT and is_name(before[0])
 
     def after_distinct(self) -> bool:
-        """`x IS [NOT] DISTINCT FROM`, a comparison. Without x, IS and DISTINCT may be names."""
+        """Whether FROM is that of the comparison `x IS [NOT] DISTINCT FROM`. Without x, IS and
+        DISTINCT may be names."""
         if self.peek(-1) != "DISTINCT" or self.at < 3:
             return False
         start = self.at - (3 if self.peek(-2) == "NOT" else 2)
@@ -89,7 +90,8 @@ class QueryCursor:
         )
 
     def may_compare(self) -> bool:
-        """Whether FROM here may be that of `drop IS DISTINCT FROM x`, of a column called drop."""
+        """Whether FROM may be that of a comparison of a column with a keyword's name: `drop IS
+        DISTINCT FROM x`."""
         if self.peek(-1) != "DISTINCT" or self.at < 3:
             return False
         start = self.at - (3 if self.peek(-2) == "NOT" else 2)

@@ -1,7 +1,6 @@
-"""The parts of a parsed query that are understood. One with any other part is refused.
+"""The parts of a parsed query that the analysis reads. A query with another part is refused.
 
-The parser knows other SQLs too, and learns more with every version: what is not looked at here
-must not be passed over.
+sqlglot's parser also reads other SQL dialects, and more with every version: no part may be ignored.
 """
 
 from sqlglot import exp
@@ -28,8 +27,8 @@ _UNDERSTOOD: dict[type[exp.Expr], frozenset[str]] = {
 }
 
 
-def check(tree: exp.Expr) -> None:
-    """Refuse a tree with parts that are not looked at. Raises NotUnderstood."""
+def check_supported(tree: exp.Expr) -> None:
+    """Raises NotUnderstood for a tree with a part that the analysis does not read."""
     understood = _UNDERSTOOD.get(type(tree))
     if understood is None:
         return

@@ -1,4 +1,5 @@
-"""Substitutes `${name}` in a statement's text before anything else, as Spark does."""
+"""Reads the session's settings that change a statement's meaning, and substitutes `${name}` in its
+text, as Spark does before it parses it."""
 
 import re
 from collections.abc import Mapping, Set
@@ -7,14 +8,14 @@ from enum import Enum
 from dialect.errors import NotUnderstood
 from dialect.work import spend
 
-# Where nothing ends a reference, nothing ends another one before the next blank either: all of
-# that is passed over at once, since each would be looked at to its end again.
+# If a reference is not closed, neither is any other one before the next blank. They are matched at
+# once, so that each does not search the text up to the blank again.
 _REFERENCE = re.compile(r"\$\{(?:(?:(\w+?):)?(\S+?)\}|\S*+)", re.ASCII)
 _PREFIXES = (None, "hivevar", "hiveconf", "spark", "sparkconf")
-_OF_SERVER = ("env", "system")  # of the server's process: known to none but tests
+_SERVER_PREFIXES = ("env", "system")  # values of the server's process, which are not known here
 _MAX_DEPTH = 20
 _MAX_LENGTH = 4_000_000
-_CHARACTERS = 256  # that are looked through in one step of work
+_CHARACTERS_A_STEP = 256  # characters that one step of work searches
 
 
 _ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
@@ -34,14 +35,14 @@ class Pruning(Enum):
     NONE = "every partition is read"
 
 
-# Hive's and Spark's switches, each with its unusual value and what that leaves: the optimizer is
-# curbed, or conditions mean something else.
+# Settings of Hive and Spark that restrict the optimizer or give conditions another meaning, each
+# with its unusual value and the pruning that is left then.
 _SWITCHES = {
     "hive.optimize.ppd": ("false", Pruning.NONE),
     "hive.cbo.enable": ("false", Pruning.PUSHED),
     "spark.sql.constraintPropagation.enabled": ("false", Pruning.NONE),
     "spark.sql.caseSensitive": ("true", Pruning.NONE),
-    # A name in backquotes is a pattern of columns then.
+    # Names in backquotes are patterns of columns.
     "spark.sql.parser.quotedRegexColumnNames": ("true", Pruning.NONE),
     "spark.sql.legacy.typeCoercion.datetimeToString.enabled": ("true", Pruning.NONE),
 }
@@ -52,23 +53,23 @@ def pruning(variables: Mapping[str, str]) -> Pruning:
     """How far the session's settings let Spark prune."""
     if variables.get(_EXCLUDED_RULES):
         return Pruning.NONE
-    found = [
+    match = [
         left
         for key, (unusual, left) in _SWITCHES.items()
         if key in variables and variables[key].strip().lower() == unusual
     ]
-    if not found:
+    if not match:
         return Pruning.INFERRED
-    return Pruning.NONE if Pruning.NONE in found else Pruning.PUSHED
+    return Pruning.NONE if Pruning.NONE in match else Pruning.PUSHED
 
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:
-    """Refuses settings that change the meaning of a text. Raises NotUnderstood."""
+    """Raises NotUnderstood if a setting changes the meaning of the text."""
     if "\\" in sql and _is(variables, _ESCAPED_LITERALS, "true"):
         raise NotUnderstood(f"{_ESCAPED_LITERALS} is set")
     if variables.get(_DEFAULT_PATH, "").strip():
         raise NotUnderstood(f"{_DEFAULT_PATH} is set, so names may mean other objects")
-    # It holds under ANSI only. Whether the cluster has that by default is not known.
+    # This setting works in ANSI mode only. Whether that is the cluster's default is not known.
     if '"' in sql and _ANSI not in variables and _is(variables, _DOUBLE_QUOTED_NAMES, "true"):
         raise NotUnderstood(f"{_DOUBLE_QUOTED_NAMES} is set")
 
@@ -95,24 +96,25 @@ def _is(variables: Mapping[str, str], key: str, value: str) -> bool:
 def substitute(sql: str, variables: Mapping[str, str], unclear: Set[str] = frozenset()) -> str:
     """The text with its variables replaced, as Spark's ConfigReader does.
 
-    A value's own references are replaced within it. A reference with a prefix that Spark does not
-    know stays as it is. One to a variable that is not set is nothing, an empty text. A cluster may
-    have set any name with a dot in it, and the names in `unclear` are set to values that are not
-    known. Raises NotUnderstood for these, and for a text that a second round would change: a Thrift
-    Server may do two.
+    References in a value are replaced too. A reference with an unknown prefix stays as it is, and
+    one to a variable that is not set becomes empty.
+
+    Raises NotUnderstood for a variable whose value is not known: one in `unclear`, or one with a
+    dot in its name, which a cluster may have set. Raises it also for a text that a second
+    substitution would change, because a Thrift Server may do two.
     """
     if "${" not in sql or _is(variables, _SUBSTITUTES, "false"):
         return sql
-    replaced = _Reader(variables, unclear, _MAX_LENGTH - len(sql)).replaced(sql)
+    replaced = _Substitution(variables, unclear, _MAX_LENGTH - len(sql)).replaced(sql)
     if "${" in replaced:
-        again = _Reader(variables, unclear, _MAX_LENGTH - len(replaced)).replaced(replaced)
-        if again != replaced:
+        second = _Substitution(variables, unclear, _MAX_LENGTH - len(replaced)).replaced(replaced)
+        if second != replaced:
             raise NotUnderstood("variables that make other variables")
     return replaced
 
 
-class _Reader:
-    """One round over a text; `room` is how much longer it may become."""
+class _Substitution:
+    """One substitution in a text, which may become `room` characters longer."""
 
     def __init__(self, variables: Mapping[str, str], unclear: Set[str], room: int) -> None:
         self._variables = variables
@@ -124,17 +126,17 @@ class _Reader:
             raise NotUnderstood("variables that refer to each other without end")
         if "${" not in text:
             return text
-        spend(len(text) // _CHARACTERS)
-        return _REFERENCE.sub(lambda found: self._value(found, depth), text)
+        spend(len(text) // _CHARACTERS_A_STEP)
+        return _REFERENCE.sub(lambda match: self._value(match, depth), text)
 
-    def _value(self, found: re.Match[str], depth: int) -> str:
-        prefix, name = found.groups()
-        if name is None or (prefix not in _PREFIXES and prefix not in _OF_SERVER):
-            return found.group()
-        key = f"{prefix}:{name}" if prefix in _OF_SERVER else name
+    def _value(self, match: re.Match[str], depth: int) -> str:
+        prefix, name = match.groups()
+        if name is None or (prefix not in _PREFIXES and prefix not in _SERVER_PREFIXES):
+            return match.group()
+        key = f"{prefix}:{name}" if prefix in _SERVER_PREFIXES else name
         if key not in self._variables:
-            if prefix in _OF_SERVER or "." in name or name in self._unclear:
-                raise NotUnderstood(f"the value of {found.group(0)} is not known")
+            if prefix in _SERVER_PREFIXES or "." in name or name in self._unclear:
+                raise NotUnderstood(f"the value of {match.group(0)} is not known")
             return ""
         value = self.replaced(self._variables[key], depth + 1)
         self._room -= len(value)

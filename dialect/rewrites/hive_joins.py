@@ -1,9 +1,9 @@
-"""Rewrites joins that the parser reads otherwise than the engines."""
+"""Rewrites joins that the parser reads differently from Hive and Spark."""
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import closing, like, word_of
+from dialect.lexing.tokens import closing_bracket, retyped, word_of
 
 _CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
 
@@ -20,12 +20,13 @@ _SIDES = frozenset(
 )
 
 
-# The parser tries every way to nest joins without conditions: 2 to the power of their number.
+# The parser tries every nesting of joins without conditions: 2 to the power of their number.
 MAX_BARE_OUTER_JOINS = 8
 
 
 def cross_joins(tokens: list[Token]) -> list[Token]:
-    """Joins without a condition as CROSS joins. Neither engine nests joins without brackets."""
+    """The tokens with each join without a condition as a CROSS join: the engines nest no joins
+    without brackets."""
     bare = _bare_joins(tokens)
     if not bare:
         return tokens
@@ -34,7 +35,7 @@ def cross_joins(tokens: list[Token]) -> list[Token]:
     for at, token in enumerate(tokens):
         if at in bare:
             before = result[-1].token_type if result else TokenType.JOIN
-            cross = like(token, TokenType.CROSS, "CROSS")
+            cross = retyped(token, TokenType.CROSS, "CROSS")
             if before == TokenType.INNER:
                 result[-1] = cross
             elif before in _SIDES:
@@ -48,7 +49,7 @@ def cross_joins(tokens: list[Token]) -> list[Token]:
 
 
 def _bare_joins(tokens: list[Token]) -> set[int]:
-    """Positions of the JOINs that no ON or USING follows before the next one."""
+    """The positions of the JOINs without ON or USING before the next JOIN."""
     open_joins: list[int | None] = [None]
     bare: set[int] = set()
     for at, token in enumerate(tokens):
@@ -70,7 +71,8 @@ def _bare_joins(tokens: list[Token]) -> set[int]:
 
 
 def unique_joins(tokens: list[Token]) -> list[Token]:
-    """Each `[PRESERVE] t [a] (keys)` of a UNIQUEJOIN as an item of a FULL OUTER JOIN."""
+    """The tokens with each `[PRESERVE] t [a] (keys)` of a UNIQUEJOIN as a part of a FULL OUTER
+    JOIN."""
     result: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -90,15 +92,15 @@ def _unique_join(tokens: list[Token], at: int, result: list[Token]) -> int:
         if not first:
             before = tokens[at - 1]
             result += [
-                like(before, TokenType.FULL, "FULL"),
-                like(before, TokenType.OUTER, "OUTER"),
-                like(before, TokenType.JOIN, "JOIN"),
+                retyped(before, TokenType.FULL, "FULL"),
+                retyped(before, TokenType.OUTER, "OUTER"),
+                retyped(before, TokenType.JOIN, "JOIN"),
             ]
         first = False
         while at < len(tokens) and tokens[at].token_type != TokenType.L_PAREN:
             result.append(tokens[at])
             at += 1
-        at = closing(tokens, at) + 1
+        at = closing_bracket(tokens, at) + 1
         if at >= len(tokens) or tokens[at].token_type != TokenType.COMMA:
             return at
         at += 1

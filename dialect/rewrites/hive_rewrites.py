@@ -1,18 +1,18 @@
-"""Constructs of Hive that the parser lacks, as tokens of forms that read the same tables.
+"""Rewrites Hive's constructs that the parser cannot read to forms that read the same tables.
 
-- `OVER (DISTRIBUTE BY a SORT BY b)` becomes PARTITION BY and ORDER BY;
-- `f(ON t PARTITION BY ..)`, a table function over rows, becomes `(SELECT * FROM t LIMIT 1)`:
-  the same tables, and no condition goes through;
-- `TABLE t` as a query becomes `SELECT * FROM t`;
-- `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
-- `a JOIN b` without a condition becomes a CROSS JOIN;
-- `_UTF-8 'x'` is `'x'`, `timestamplocaltz 'x'` a timestamp of the session's zone;
-- `CAST(x AS VARCHAR(3))` becomes NVARCHAR(3), since the parser drops the length of a VARCHAR, and
-  `date_format` a function that it does not know, so that the format stays as it was written;
-- `USING 's' AS a, b` has brackets put around its columns, `TABLESAMPLE (1M)` is a percentage;
-- `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN;
-- `date(x)` and other functions (and columns: `map[x]`) that have a type's name get a plain name:
-  the parser would try a type first, and what is inside twice, at each of their levels.
+- `OVER (DISTRIBUTE BY a SORT BY b)` becomes PARTITION BY and ORDER BY.
+- `f(ON t PARTITION BY ..)`, a table function over rows, becomes `(SELECT * FROM t LIMIT 1)`, which
+  reads the same tables and lets no condition pass.
+- `TABLE t` as a query becomes `SELECT * FROM t`.
+- `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`.
+- `a JOIN b` without a condition becomes a CROSS JOIN.
+- `_UTF-8 'x'` becomes `'x'`, and `timestamplocaltz 'x'` a TIMESTAMP_LTZ.
+- `CAST(x AS VARCHAR(3))` becomes a cast to NVARCHAR(3): the parser drops the length of a VARCHAR.
+- `date_format` gets a name unknown to the parser, so that the pattern stays as it is written.
+- `USING 's' AS a, b` gets brackets around its columns, and `TABLESAMPLE (1M)` becomes a percentage.
+- `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
+- `date(x)` and other functions and columns (`map[x]`) with a type's name get a plain name: the
+  parser would try a type first and read the arguments twice, at each level of nesting.
 """
 
 import re
@@ -20,7 +20,7 @@ import re
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect.lexing.tokens import closing, like, looked_at, word_of
+from dialect.lexing.tokens import closing_bracket, retyped, spend_on_tokens, word_of
 from dialect.parsing.keyword_names import check_clauses, check_operands, check_table
 from dialect.rewrites.hive_joins import cross_joins, unique_joins
 
@@ -38,7 +38,7 @@ _SIZED = {
     TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
     TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
 }
-# What may stand before a bracket without being a function: of a type, of nothing, of two queries.
+# Types' keywords before a bracket, without those that are no functions there.
 _TYPES = frozenset(SparkParser.TYPE_TOKENS) - {
     *(TokenType.INTERVAL, TokenType.NULL, TokenType.UNION)
 }
@@ -53,7 +53,7 @@ _BEFORE_SIGNS = {
     *(TokenType.LIKE, TokenType.RLIKE, TokenType.PLUS, TokenType.DASH, TokenType.STAR),
     *(TokenType.SLASH, TokenType.MOD, TokenType.DPIPE, TokenType.HAVING, TokenType.DISTINCT),
 }
-# A word after a column: `FROM f(on RLIKE 'x')` is a table function of Spark's with a condition.
+# Words after a column: in `FROM f(on RLIKE 'x')`, a table function of Spark, on is a column.
 _AFTER_OPERANDS = frozenset(
     {"RLIKE", "REGEXP", "LIKE", "ILIKE", "IS", "IN", "BETWEEN", "AND", "OR", "NOT", "DIV", "AS"}
 )
@@ -82,9 +82,9 @@ _QUERY_BEGINS = frozenset(
 )
 
 
-def standard(tokens: list[Token]) -> list[Token]:
-    """The same statement in forms that the parser knows. Raises NotUnderstood where a word that is
-    rewritten may be a name."""
+def normalize(tokens: list[Token]) -> list[Token]:
+    """The same statement in forms that the parser can read. Raises NotUnderstood if a keyword may
+    be a name."""
     check_clauses(tokens)
     check_operands(tokens)
     check_table(tokens)
@@ -93,11 +93,11 @@ def standard(tokens: list[Token]) -> list[Token]:
     if not present:
         return tokens
     if {"CHAR", "VARCHAR", "DATE_FORMAT"} & present:
-        tokens = _unforgotten(tokens)
+        tokens = _casts_and_formats(tokens)
     if "+" in present:
-        tokens = _signed(tokens)
+        tokens = _plus_signs(tokens)
     if {"_UTF", "TIMESTAMPLOCALTZ", "SYSTEM_VERSION"} & present:
-        tokens = _known_literals(tokens)
+        tokens = _literals_and_versions(tokens)
     if "TABLE" in present:
         tokens = _table_queries(tokens)
     if {"OVER", "WINDOW"} & present:
@@ -116,7 +116,7 @@ def standard(tokens: list[Token]) -> list[Token]:
 
 
 def _functions_of_types(tokens: list[Token]) -> list[Token]:
-    """`date(..)` as a function and `map[..]` as a column; types with a length stay types."""
+    """Makes plain names of types' names in `date(..)` and `map[..]`; types with a length stay."""
     named = [
         at
         for at in range(len(tokens) - 1)
@@ -128,19 +128,19 @@ def _functions_of_types(tokens: list[Token]) -> list[Token]:
         return tokens
     result = list(tokens)
     for at in named:
-        result[at] = like(tokens[at], TokenType.VAR, tokens[at].text)
+        result[at] = retyped(tokens[at], TokenType.VAR, tokens[at].text)
     return result
 
 
 def _is_length(tokens: list[Token], at: int) -> bool:
-    """`(10)` or `(10, 2)`, from the bracket on."""
+    """Whether `(10)` or `(10, 2)` begins at `at`."""
     kinds = [token.token_type for token in tokens[at + 1 : at + 5]]
     number, comma = TokenType.NUMBER, TokenType.COMMA
     return kinds[:2] == [number, _CLOSE] or kinds == [number, comma, number, _CLOSE]
 
 
-def _unforgotten(tokens: list[Token]) -> list[Token]:
-    """Casts to a length, and `date_format`, in forms of which the parser drops nothing."""
+def _casts_and_formats(tokens: list[Token]) -> list[Token]:
+    """Rewrites casts to a length, and date_format, to forms of which the parser drops nothing."""
     result = list(tokens)
     for at in range(1, len(tokens) - 1):
         token = tokens[at]
@@ -148,14 +148,14 @@ def _unforgotten(tokens: list[Token]) -> list[Token]:
             continue
         if token.token_type in _SIZED:
             if tokens[at - 1].token_type in (TokenType.ALIAS, TokenType.DCOLON):
-                result[at] = like(token, *_SIZED[token.token_type])
+                result[at] = retyped(token, *_SIZED[token.token_type])
         elif token.token_type == TokenType.VAR and word_of(token) == "DATE_FORMAT":
-            result[at] = like(token, TokenType.VAR, "date_format_")
+            result[at] = retyped(token, TokenType.VAR, "date_format_")
     return result
 
 
-def _signed(tokens: list[Token]) -> list[Token]:
-    """`+x`, which makes a number of a string, as `- -x`: the parser drops the sign."""
+def _plus_signs(tokens: list[Token]) -> list[Token]:
+    """Rewrites `+x`, which converts a string to a number, to `- -x`: the parser drops a plus."""
     signs = {
         at
         for at, token in enumerate(tokens[:-1])
@@ -167,12 +167,12 @@ def _signed(tokens: list[Token]) -> list[Token]:
         return tokens
     result: list[Token] = []
     for at, token in enumerate(tokens):
-        result += [like(token, TokenType.DASH, "-")] * 2 if at in signs else [token]
+        result += [retyped(token, TokenType.DASH, "-")] * 2 if at in signs else [token]
     return result
 
 
-def _known_literals(tokens: list[Token]) -> list[Token]:
-    """`_UTF-8 'x'` without its character set, `timestamplocaltz 'x'`, `FOR SYSTEM_VERSION`."""
+def _literals_and_versions(tokens: list[Token]) -> list[Token]:
+    """Rewrites `_UTF-8 'x'`, `timestamplocaltz 'x'` and `FOR SYSTEM_VERSION`."""
     result: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -183,21 +183,21 @@ def _known_literals(tokens: list[Token]) -> list[Token]:
             at += 3
             continue
         if word == "TIMESTAMPLOCALTZ" and typed:
-            token = like(token, TokenType.TIMESTAMPLTZ, "TIMESTAMP_LTZ")
+            token = retyped(token, TokenType.TIMESTAMPLTZ, "TIMESTAMP_LTZ")
         elif word == "SYSTEM_VERSION" and result and result[-1].token_type == TokenType.FOR:
-            token = like(token, TokenType.VAR, "VERSION")
+            token = retyped(token, TokenType.VAR, "VERSION")
         result.append(token)
         at += 1
     return result
 
 
 def _is_literal(token: Token) -> bool:
-    """Whether the token is a string, or Hive's binary literal 0x.. (to Spark a name)."""
+    """Whether the token is a string, or Hive's binary literal 0x.., which is a name in Spark."""
     return token.token_type == TokenType.STRING or token.text[:2].lower() == "0x"
 
 
 def _table_queries(tokens: list[Token]) -> list[Token]:
-    """`TABLE t` where a query may begin; `TABLE (VALUES ..)`, a list of rows."""
+    """Rewrites `TABLE t` where a query may begin, and drops TABLE from `TABLE (VALUES ..)`."""
     result: list[Token] = []
     for at, token in enumerate(tokens):
         begins = not at or tokens[at - 1].token_type in _QUERY_BEGINS
@@ -206,8 +206,11 @@ def _table_queries(tokens: list[Token]) -> list[Token]:
         if token.token_type == TokenType.TABLE and of_values:
             continue
         if token.token_type == TokenType.TABLE and begins and named:
-            result += [like(token, TokenType.SELECT, "SELECT"), like(token, TokenType.STAR, "*")]
-            result.append(like(token, TokenType.FROM, "FROM"))
+            result += [
+                retyped(token, TokenType.SELECT, "SELECT"),
+                retyped(token, TokenType.STAR, "*"),
+            ]
+            result.append(retyped(token, TokenType.FROM, "FROM"))
         else:
             result.append(token)
     return result
@@ -227,7 +230,7 @@ def _windows(tokens: list[Token]) -> list[Token]:
             inside = 0 if depth == inside else inside
             depth -= 1
         elif inside and kind in _WINDOW:
-            result[at] = like(token, _WINDOW[kind], token.text)
+            result[at] = retyped(token, _WINDOW[kind], token.text)
     return result
 
 
@@ -245,7 +248,7 @@ def _opens_window(tokens: list[Token], at: int) -> bool:
 
 
 def _table_functions(tokens: list[Token]) -> list[Token]:
-    """`noop(ON part PARTITION BY x ORDER BY y)`, nested too, from the inside out."""
+    """Rewrites `noop(ON part PARTITION BY x ORDER BY y)`, from the inside out if nested."""
     starts = [
         at
         for at in range(1, len(tokens) - 1)
@@ -256,24 +259,24 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
         and not (at + 2 < len(tokens) and word_of(tokens[at + 2]) in _AFTER_OPERANDS)
     ]
     for at in reversed(starts):
-        end = closing(tokens, at)
+        end = closing_bracket(tokens, at)
         source = _source_end(tokens, at + 2, end)
         name, opened = tokens[at - 1], tokens[at]
         star = [
             opened,
-            like(name, TokenType.SELECT, "SELECT"),
-            like(name, TokenType.STAR, "*"),
-            like(name, TokenType.FROM, "FROM"),
+            retyped(name, TokenType.SELECT, "SELECT"),
+            retyped(name, TokenType.STAR, "*"),
+            retyped(name, TokenType.FROM, "FROM"),
         ]
-        limit = [like(name, TokenType.LIMIT, "LIMIT"), like(name, TokenType.NUMBER, "1")]
-        looked_at(len(tokens))
+        limit = [retyped(name, TokenType.LIMIT, "LIMIT"), retyped(name, TokenType.NUMBER, "1")]
+        spend_on_tokens(len(tokens))
         tokens = [*tokens[: at - 1], *star, *tokens[at + 2 : source], *limit, *tokens[end:]]
     return tokens
 
 
 def _is_source(tokens: list[Token], at: int) -> bool:
-    """Whether a table stands there: after FROM or JOIN, or as the source of a table function. In
-    an expression `f(on RLIKE 'x')` has a column called on."""
+    """Whether a relation stands at `at`: after FROM or JOIN, or as the source of a table function.
+    In the expression `f(on RLIKE 'x')` on is a column."""
     before = tokens[at - 1].token_type if at else None
     if before == TokenType.ON:
         return at > 1 and tokens[at - 2].token_type == _OPEN
@@ -281,12 +284,12 @@ def _is_source(tokens: list[Token], at: int) -> bool:
 
 
 def _source_end(tokens: list[Token], at: int, end: int) -> int:
-    """Where the source of a table function ends: before PARTITION BY and the like, or arguments."""
+    """The position after the source of a table function: of PARTITION BY, ORDER BY or arguments."""
     stops = (*_WINDOW, TokenType.PARTITION_BY, TokenType.ORDER_BY)
-    looked_at(end - at)
+    spend_on_tokens(end - at)
     while at < end:
         if tokens[at].token_type == _OPEN:
-            at = closing(tokens, at)
+            at = closing_bracket(tokens, at)
         elif tokens[at].token_type in stops or _is_argument(tokens, at, end):
             return at
         at += 1
@@ -294,7 +297,7 @@ def _source_end(tokens: list[Token], at: int, end: int) -> int:
 
 
 def _is_argument(tokens: list[Token], at: int, end: int) -> bool:
-    """`.. arg1('x') arg2(y)`: the table function's own arguments."""
+    """Whether one of the table function's arguments, `arg1('x') arg2(y)`, begins at `at`."""
     called = (
         tokens[at].token_type == TokenType.VAR
         and at + 1 < end
@@ -314,18 +317,18 @@ def _transforms(tokens: list[Token]) -> list[Token]:
             at += 1
             continue
         result += [
-            like(token, TokenType.SELECT, "SELECT"),
-            like(token, TokenType.VAR, "TRANSFORM"),
-            like(token, _OPEN, "("),
+            retyped(token, TokenType.SELECT, "SELECT"),
+            retyped(token, TokenType.VAR, "TRANSFORM"),
+            retyped(token, _OPEN, "("),
             *tokens[at + 1 : using],
-            like(token, _CLOSE, ")"),
+            retyped(token, _CLOSE, ")"),
         ]
         at = using
     return result
 
 
 def _transform_outputs(tokens: list[Token]) -> list[Token]:
-    """`USING 'script' AS a, b INT` with brackets around its columns."""
+    """Puts brackets around the columns of `USING 'script' AS a, b INT`."""
     result: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -341,7 +344,7 @@ def _transform_outputs(tokens: list[Token]) -> list[Token]:
             depth += (tokens[end].token_type == _OPEN) - (tokens[end].token_type == _CLOSE)
             end += 1
         first = tokens[at]
-        columns = [like(first, _OPEN, "("), *tokens[at + 2 : end], like(first, _CLOSE, ")")]
+        columns = [retyped(first, _OPEN, "("), *tokens[at + 2 : end], retyped(first, _CLOSE, ")")]
         result += [*tokens[at : at + 2], *columns]
         at = end
     return result
@@ -352,7 +355,7 @@ def _ends_outputs(token: Token) -> bool:
 
 
 def _sample_sizes(tokens: list[Token]) -> list[Token]:
-    """`TABLESAMPLE (100M)`, a size, as a percentage."""
+    """Rewrites a size in `TABLESAMPLE (100M)` to a percentage."""
     result: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -361,12 +364,12 @@ def _sample_sizes(tokens: list[Token]) -> list[Token]:
         at += 1
         if word_of(token) != "TABLESAMPLE" or at >= len(tokens):
             continue
-        end = closing(tokens, at)
+        end = closing_bracket(tokens, at)
         size = "".join(each.text for each in tokens[at + 1 : end])
         if _SIZE.fullmatch(size):
             percent = [
-                like(token, TokenType.NUMBER, "1"),
-                like(token, TokenType.PERCENT, "PERCENT"),
+                retyped(token, TokenType.NUMBER, "1"),
+                retyped(token, TokenType.PERCENT, "PERCENT"),
             ]
             result += [tokens[at], *percent]
             at = end
@@ -374,23 +377,24 @@ def _sample_sizes(tokens: list[Token]) -> list[Token]:
 
 
 def _using_after(tokens: list[Token], at: int) -> int | None:
-    """Where USING 'script' follows the columns of a MAP or REDUCE that begins a clause."""
+    """The position of USING 'script' after the columns of MAP or REDUCE at `at`; None if these are
+    no keywords."""
     if tokens[at].token_type == TokenType.IDENTIFIER:
         return None
-    looked_at(len(tokens) - at)
-    here = at + 1
-    if here < len(tokens) and tokens[here].token_type == _OPEN:
-        end = closing(tokens, here)
+    spend_on_tokens(len(tokens) - at)
+    position = at + 1
+    if position < len(tokens) and tokens[position].token_type == _OPEN:
+        end = closing_bracket(tokens, position)
         if end + 1 < len(tokens) and tokens[end + 1].token_type != TokenType.USING:
             return None
-    while here < len(tokens):
-        kind = tokens[here].token_type
+    while position < len(tokens):
+        kind = tokens[position].token_type
         if kind == _OPEN:
-            here = closing(tokens, here)
+            position = closing_bracket(tokens, position)
         elif kind == TokenType.USING:
-            follows = here + 1 < len(tokens) and tokens[here + 1].token_type in _SCRIPTS
-            return here if follows else None
+            follows = position + 1 < len(tokens) and tokens[position + 1].token_type in _SCRIPTS
+            return position if follows else None
         elif kind in (_CLOSE, TokenType.FROM, TokenType.SELECT, TokenType.WHERE):
             return None
-        here += 1
+        position += 1
     return None

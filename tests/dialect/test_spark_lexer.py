@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.lexer import Kind, lexemes
+from dialect.lexing.lexer import LexemeKind, lexemes
 from pipeline.spark.jar import SPARK_MAJOR
 from tests.dialect.spark.client import Answer, SparkText, spark_text
 from tests.dialect.spark.new_seed import warn_of
@@ -60,7 +60,7 @@ def _ours(text: str) -> list[tuple[str, int, int]]:
             result.append(("SIGN", start, end))
         elif SPARK_MAJOR >= 4 and result and _doubled(text, result[-1], kind.name, start):
             result[-1] = ("STRING", result[-1][1], end)
-        elif kind is not Kind.UNCLOSED:
+        elif kind is not LexemeKind.UNCLOSED:
             result.append((kind.name, start, end))
     return result
 
@@ -93,7 +93,7 @@ def _kind(symbol: str, text: str) -> str:
 def _differences(spark: SparkText, texts: Iterable[str]) -> list[str]:
     found, asked = [], list(texts)
     for text, answer in zip(asked, spark.words(asked), strict=True):
-        unclosed = any(each.kind is Kind.UNCLOSED for each in lexemes(text))
+        unclosed = any(each.kind is LexemeKind.UNCLOSED for each in lexemes(text))
         if _ours(text) != _theirs(answer, text) or unclosed != (answer[0] == "unclosed"):
             found.append(f"{text!r}: {_ours(text)}, in Spark {_theirs(answer, text)}")
     return found

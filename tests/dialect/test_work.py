@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from dialect.analyze import analyze, attempt, remembered
+from dialect.analyze import analyze, attempt, cached_answer
 from dialect.statement import Known, Namespace, Needs, Unknown
 from dialect.work import TooMuchWork, bounded, spend
 from tests.dialect.catalogs import TestCatalog
@@ -31,7 +31,7 @@ _spaces = count(1)
 def is_enough(steps: int, sql: str) -> bool:
     """Whether the analysis, without the cache of answers, takes at most so many steps."""
     other = sql + " " * next(_spaces)  # a text that has no cached answer
-    assert remembered(other, NAMESPACE, CATALOG) is None
+    assert cached_answer(other, NAMESPACE, CATALOG) is None
     try:
         assert not isinstance(attempt(other, NAMESPACE, CATALOG, steps), Needs)
     except TooMuchWork:
@@ -72,14 +72,14 @@ def test_long_variables_are_work() -> None:
 
 def test_an_answer_is_cached_while_its_tables_are_the_same() -> None:
     sql = "SELECT x FROM d.a WHERE x = 'remembered'"
-    assert remembered(sql, NAMESPACE, CATALOG) is None
+    assert cached_answer(sql, NAMESPACE, CATALOG) is None
     answer = analyze(sql, NAMESPACE, CATALOG)
-    assert remembered(sql, NAMESPACE, CATALOG) is answer
-    assert remembered(sql, Namespace("e"), CATALOG) is None
+    assert cached_answer(sql, NAMESPACE, CATALOG) is answer
+    assert cached_answer(sql, Namespace("e"), CATALOG) is None
     quoted = "SELECT '\\\\' FROM d.a"
     analyze(quoted, NAMESPACE, CATALOG)
     other = Namespace("d", {"spark.sql.parser.escapedStringLiterals": "true"})
-    assert isinstance(remembered(quoted, other, CATALOG), Unknown)
+    assert isinstance(cached_answer(quoted, other, CATALOG), Unknown)
 
 
 def test_bounds_within_bounds_do_not_add_up() -> None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dialect.errors import NotUnderstood
-from dialect.lexing.tokens import looked_at
+from dialect.lexing.tokens import spend_on_tokens
 
 # Before the name of a variable of the session.
 _OF_SESSION = frozenset({"session", "system", "builtin"})
@@ -40,5 +40,5 @@ class LocalVariables:
         raise NotUnderstood(f"SET of {'.'.join(parts)}, which is no local variable of the script")
 
     def visible(self) -> frozenset[str]:
-        looked_at(sum(len(names) for _, names in self._scopes))
+        spend_on_tokens(sum(len(names) for _, names in self._scopes))
         return frozenset().union(*(names for _, names in self._scopes))

@@ -21,7 +21,7 @@ from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.build import Builder
 from dialect.lineage.temporary import bare_variable
 from dialect.parsing.function_calls import calls_of
-from dialect.parsing.identifier_clause import with_names
+from dialect.parsing.identifier_clause import replace_identifier_clauses
 from dialect.pruning.predicate import any_of
 from dialect.statement import (
     ALL,
@@ -67,7 +67,7 @@ def _known(piece: Piece, analysis: AnalysisContext, statement: Statement) -> Kno
     builder = Builder(analysis)
     builder.use_functions(calls_of(tokens), analysis.namespace.database.lower())
     try:
-        named = with_names(tokens, piece.text)
+        named = replace_identifier_clauses(tokens, piece.text)
     except SparkRefuses as error:
         raise NotUnderstood(error.why) from None
     context = StatementContext(TokenCursor(named, piece.text), analysis, builder)

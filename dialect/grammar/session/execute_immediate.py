@@ -14,11 +14,11 @@ from dialect.grammar.session.session_variables import certain_text, computed_onc
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import QUERY_WORDS, TokenCursor
 from dialect.lexing.tokenize import is_script, tokenize
-from dialect.lexing.tokens import DOUBLED, is_name, like, word_of
+from dialect.lexing.tokens import DOUBLED, is_name, retyped, word_of
 from dialect.lineage.build import Builder
 from dialect.parsing.constant_text import TEXTS
 from dialect.parsing.function_calls import calls_of
-from dialect.parsing.identifier_clause import ANY_COLUMN, with_names
+from dialect.parsing.identifier_clause import ANY_COLUMN, replace_identifier_clauses
 from dialect.parsing.variables import check_language
 from dialect.statement import Known
 
@@ -60,7 +60,7 @@ def _until_clause(cursor: TokenCursor) -> list[Token]:
     cursor.skip_to("INTO", "USING")
     tokens = cursor.tokens[start : cursor.at]
     # A quote that is written twice is one: Spark has this statement since version 4.
-    return [like(each, each.token_type, each.text.replace(DOUBLED, "")) for each in tokens]
+    return [retyped(each, each.token_type, each.text.replace(DOUBLED, "")) for each in tokens]
 
 
 def _analysed(
@@ -83,7 +83,7 @@ def _analysed(
     builder.use_functions(calls_of(tokens), analysis.namespace.database.lower())
     if arguments:
         tokens = _with_arguments(context, tokens, arguments)
-    named = with_names(tokens, text, analysis.texts)
+    named = replace_identifier_clauses(tokens, text, analysis.texts)
     return statement(StatementContext(TokenCursor(named, text), analysis, builder))
 
 
@@ -127,8 +127,8 @@ def _with_arguments(
     if not tokens or word_of(tokens[0]) not in _WITH_PARAMETERS:
         raise NotUnderstood("EXECUTE IMMEDIATE .. USING of what is no query, INSERT or the like")
     values = [_value(context, value) for _, value in arguments]
-    certain = all(value.token_type != TokenType.IDENTIFIER for value in values)
-    if not certain and any(word_of(token) == "PARTITION" for token in tokens):
+    unambiguous = all(value.token_type != TokenType.IDENTIFIER for value in values)
+    if not unambiguous and any(word_of(token) == "PARTITION" for token in tokens):
         raise NotUnderstood("a partition whose value is not known")
     if any(token.token_type == TokenType.PLACEHOLDER for token in tokens):
         return _positional(tokens, values)
@@ -139,10 +139,10 @@ def _value(context: StatementContext, tokens: list[Token]) -> Token:
     """One token with the value; a name that may be any column where it is not certain."""
     text = certain_text(context, tokens)
     if text is not None:
-        return like(tokens[0], TokenType.STRING, text)
+        return retyped(tokens[0], TokenType.STRING, text)
     if len(tokens) == 1 and tokens[0].token_type in _LITERALS:
         return tokens[0]
-    return like(tokens[0], TokenType.IDENTIFIER, ANY_COLUMN)
+    return retyped(tokens[0], TokenType.IDENTIFIER, ANY_COLUMN)
 
 
 def _positional(tokens: list[Token], values: Sequence[Token]) -> list[Token]:
@@ -156,7 +156,7 @@ def _positional(tokens: list[Token], values: Sequence[Token]) -> list[Token]:
             value = next(waiting, None)
             if value is None:
                 raise NotUnderstood("EXECUTE IMMEDIATE with more parameters than values")
-            token = like(token, value.token_type, value.text)
+            token = retyped(token, value.token_type, value.text)
         result.append(token)
     return result
 
@@ -175,6 +175,6 @@ def _named(tokens: list[Token], values: Mapping[str, Token]) -> list[Token]:
         value = values.get(tokens[at + 1].text.lower()) if at + 1 < len(tokens) else None
         if value is None or before in _VALUE_ENDS or before == TokenType.VAR:
             raise NotUnderstood("a colon before what is no parameter of EXECUTE IMMEDIATE")
-        result.append(like(token, value.token_type, value.text))
+        result.append(retyped(token, value.token_type, value.text))
         at += 2
     return result

@@ -15,7 +15,7 @@ from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor
 from dialect.lexing.tokens import DOUBLED, names_in
 from dialect.lineage.temporary import variable_name
-from dialect.parsing.constant_text import TEXTS, text_of, variable_at
+from dialect.parsing.constant_text import TEXTS, evaluate_text, variable_at
 from dialect.statement import AssignVariables, DropTemp, Known, SessionVariable
 
 LONGEST_TEXT = 10_000  # characters of a value that is kept
@@ -171,7 +171,7 @@ def element(cursor: TokenCursor) -> list[Token]:
 def certain_text(context: StatementContext, tokens: Sequence[Token]) -> str | None:
     """The value of an expression that is certainly one text; None for any other."""
     try:
-        text, end = text_of(tokens, 0, context.analysis.texts)
+        text, end = evaluate_text(tokens, 0, context.analysis.texts)
     except NotUnderstood:
         return None
     numbers = frozenset({TokenType.NUMBER, TokenType.L_PAREN, TokenType.R_PAREN})

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from conf.catalog.tables import Catalog, NotLoaded, TableInfo
 from conf.names import TableRef
-from dialect.analyze import attempt, remembered, too_long
+from dialect.analyze import attempt, cached_answer, too_long
 from dialect.grammar import cluster_statements
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Analysis, Namespace, Needs
@@ -149,7 +149,7 @@ class AnalyzerPool:
         self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
     ) -> Analysis | None:
         """The answer that takes the event loop no time to speak of, if there is one."""
-        answer: Analysis | None = remembered(sql, namespace, catalog)
+        answer: Analysis | None = cached_answer(sql, namespace, catalog)
         now = asyncio.get_running_loop().time()
         if answer is None and self._may_try(sql, client.user, now):
             began = thread_time()

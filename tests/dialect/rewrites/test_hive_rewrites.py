@@ -5,11 +5,11 @@ import pytest
 from dialect.errors import NotUnderstood
 from dialect.lexing.tokenize import tokenize
 from dialect.parsing.language import parse
-from dialect.rewrites.hive_rewrites import standard
+from dialect.rewrites.hive_rewrites import normalize
 
 
 def _standard(sql: str) -> str:
-    return " ".join(token.text for token in standard(tokenize(sql)))
+    return " ".join(token.text for token in normalize(tokenize(sql)))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_windows_are_partitioned_and_ordered() -> None:
     sql = "SELECT f(x) OVER (DISTRIBUTE BY a SORT BY b) FROM t WINDOW w AS (CLUSTER BY c) SORT BY d"
     words = _standard(sql)
     assert words.count("SORT BY") == 2  # the text stays, the kinds change
-    tree = parse(standard(tokenize(sql)), sql)
+    tree = parse(normalize(tokenize(sql)), sql)
     assert tree.args.get("sort") is not None
 
 
