@@ -11,9 +11,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.catalog.tables import Catalog, NotLoaded, TableInfo
 from conf.names import TableRef
 from dialect.errors import NotUnderstood, SparkRefuses
-from dialect.grammar.scripts.script import script
+from dialect.grammar.scripts.script import analyze_script
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.statements import statement
+from dialect.grammar.statements import analyze_statement
 from dialect.lexing.token_cursor import PATH_SIGNS, TokenCursor
 from dialect.lexing.tokenize import check_length, is_script, tokenize
 from dialect.lexing.tokens import word_of
@@ -46,7 +46,7 @@ from dialect.statement import (
 )
 from dialect.work import TooMuchWork, bounded
 
-_MODES = frozenset(
+_EXPLAIN_MODES = frozenset(
     [
         "EXTENDED",
         "CODEGEN",
@@ -71,7 +71,7 @@ _MODES = frozenset(
     ]
 )
 # A statement with none of these words certainly changes nothing.
-_WRITING = frozenset(
+_WRITING_WORDS = frozenset(
     [
         "INSERT",
         "UPDATE",
@@ -133,7 +133,7 @@ _WRITING = frozenset(
 
 
 _Key = tuple[str, str, Pruning, bool, bool, bool, frozenset[tuple[str, object]]]
-_CONSTANT = frozenset(
+_CONSTANT_TOKENS = frozenset(
     [
         TokenType.NUMBER,
         TokenType.STRING,
@@ -149,7 +149,7 @@ _CONSTANT = frozenset(
         TokenType.COMMA,
     ]
 )
-_MOST_CONSTANTS = 100  # tokens
+_MAX_CONSTANT_TOKENS = 100  # tokens
 # Steps of work (`dialect.work`) that an analysis may take: so many, and some for each character.
 # A large statement that is merely long takes two or three steps a character.
 MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
@@ -158,9 +158,9 @@ MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
 def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     """Returns what `sql` reads and writes in that namespace. Never raises.
 
-    Pure but for a bounded cache: the catalog answers from memory. An answer is used again
-    while the tables and session objects that it asked for are the same. A statement that takes
-    more work than its length explains is unknown.
+    There is no I/O: the catalog is in memory. The result is cached, and used again while the tables
+    and session objects on which it depends are the same. A statement that takes too much work for
+    its length is Unknown.
     """
     text = too_long(sql) or _text(sql, namespace)
     if isinstance(text, Unknown):
@@ -180,7 +180,7 @@ def attempt(sql: str, namespace: Namespace, catalog: Catalog, steps: int) -> Ana
 
 
 def too_long(sql: str) -> Unknown | None:
-    """The answer for a text that is too long to be read."""
+    """Unknown for a text of more than MAX_LENGTH characters; None for another."""
     try:
         check_length(sql)
     except NotUnderstood as error:
@@ -189,17 +189,17 @@ def too_long(sql: str) -> Unknown | None:
 
 
 def cached_answer(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unknown | None:
-    """The cached answer to the statement, if it is still valid. Takes no work."""
+    """The cached analysis of the statement, if it is still valid; else None."""
     if "${" in sql:
         return None
-    kept = _kept(_key(sql, namespace))
-    if kept is None or not _still_holds(kept, namespace, catalog):
+    cached = _cached(_key(sql, namespace))
+    if cached is None or not _still_holds(cached, namespace, catalog):
         return None
     try:
         check_language(sql, namespace.variables)
     except NotUnderstood as error:
         return Unknown(error.why)
-    return kept.answer
+    return cached.answer
 
 
 def _key(text: str, namespace: Namespace) -> _Key:
@@ -211,7 +211,7 @@ def _key(text: str, namespace: Namespace) -> _Key:
     return text, namespace.database.lower(), pruning(variables), *switches, own
 
 
-def _kept(key: _Key) -> "_Kept | None":
+def _cached(key: _Key) -> "_CachedAnalysis | None":
     with _LOCK:
         return _ANSWERS.get(key)
 
@@ -226,21 +226,23 @@ def _text(sql: str, namespace: Namespace) -> str | Unknown:
 
 def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     key = _key(text, namespace)
-    kept = _kept(key)
-    if kept is not None and _still_holds(kept, namespace, catalog):
-        return kept.answer
+    cached = _cached(key)
+    if cached is not None and _still_holds(cached, namespace, catalog):
+        return cached.answer
     context = AnalysisContext(namespace, catalog)
     answer = _analyze(text, context)
     if context.missing:
         return Needs(frozenset(context.missing))
     looked_up, session = tuple(context.looked_up.items()), tuple(context.looked_up_session.items())
-    with _LOCK, suppress(ValueError):  # one that is too long is not kept
-        _ANSWERS[key] = _Kept(answer, looked_up, session, len(text) + _length_of(namespace))
+    with _LOCK, suppress(ValueError):  # raised for a text that is larger than the cache
+        _ANSWERS[key] = _CachedAnalysis(
+            answer, looked_up, session, len(text) + _key_length(namespace)
+        )
     return answer
 
 
-def _length_of(namespace: Namespace) -> int:
-    """Characters of variables and functions, which are a part of the key."""
+def _key_length(namespace: Namespace) -> int:
+    """The characters of the variables and functions in the cache key."""
     texts = [each.text for each in namespace.session_variables.values()]
     texts += [None if each is None else each.sql for each in namespace.functions.values()]
     return sum(len(text or "") + 100 for text in texts)
@@ -250,8 +252,8 @@ FAILED = "the analysis failed on it"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A cached answer, with the tables and session objects that it depends on."""
+class _CachedAnalysis:
+    """An analysis with the tables and session objects on which it depends."""
 
     answer: Known | Unknown
     tables: tuple[tuple[TableRef, TableInfo | None], ...]
@@ -259,18 +261,22 @@ class _Kept:
     length: int
 
 
-# Answers are cached for texts of so many characters in all.
-_KEPT_TEXT = 8_000_000
-_ANSWERS: LRUCache[_Key, _Kept] = LRUCache(_KEPT_TEXT, getsizeof=lambda kept: kept.length + 200)
+# The most characters of all cached texts.
+_CACHED_CHARACTERS = 8_000_000
+_ANSWERS: LRUCache[_Key, _CachedAnalysis] = LRUCache(
+    _CACHED_CHARACTERS, getsizeof=lambda cached: cached.length + 200
+)
 _LOCK = Lock()
 
 
-def _still_holds(kept: _Kept, namespace: Namespace, catalog: Catalog) -> bool:
+def _still_holds(cached: _CachedAnalysis, namespace: Namespace, catalog: Catalog) -> bool:
     try:
-        tables = all(catalog.table(ref) == info for ref, info in kept.tables)
+        tables = all(catalog.table(ref) == info for ref, info in cached.tables)
     except NotLoaded:
         return False
-    return tables and all(session_object(namespace, name) == found for name, found in kept.session)
+    return tables and all(
+        session_object(namespace, name) == temporary for name, temporary in cached.session
+    )
 
 
 def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
@@ -280,16 +286,16 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
         tokens = tokenize(text, context.double_quoted_names)
         context.note_variables(tokens)
         if is_script(tokens):
-            known = script(tokens, text, context, statement)
+            known = analyze_script(tokens, text, context, analyze_statement)
         else:
             try:
                 cursor = TokenCursor(replace_identifier_clauses(tokens, text, context.texts), text)
             except SparkRefuses:
                 return Known("refused")
-            explain = _explained(cursor)
+            explain = _take_explain(cursor)
             builder = Builder(context)
             builder.use_functions(calls_of(tokens), context.namespace.database.lower())
-            known = statement(StatementContext(cursor, context, builder))
+            known = analyze_statement(StatementContext(cursor, context, builder))
         if context.case_sensitive:
             _check_case(tokens, known, context.namespace)
     except NotUnderstood as error:
@@ -300,7 +306,7 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     except TooMuchWork:
         raise
     except Exception:
-        # An internal error in one statement must not end a session. The log has it.
+        # An internal error must not end the session; it is logged.
         logging.getLogger(__name__).exception("the analysis failed")
         return Unknown(FAILED, _may_write(tokens))
     finally:
@@ -315,11 +321,11 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     )
 
 
-def _explained(cursor: TokenCursor) -> bool:
+def _take_explain(cursor: TokenCursor) -> bool:
     explain = False
     while cursor.take("EXPLAIN"):
         explain = True
-        while cursor.word() in _MODES or (
+        while cursor.word() in _EXPLAIN_MODES or (
             cursor.sees("ANALYZE") and cursor.word(1) not in ("TABLE", "TABLES")
         ):
             cursor.at += 1
@@ -327,7 +333,8 @@ def _explained(cursor: TokenCursor) -> bool:
 
 
 def _check_case(tokens: list[Token], known: Known, namespace: Namespace) -> None:
-    """Refuse capital letters in the name of a temporary object: names are kept in lower case."""
+    """Raises NotUnderstood for a temporary object's name with capital letters: the namespace has
+    names in lower case."""
     names = {*namespace.temp_views, *namespace.temp_tables, *known.temps}
     names |= {variable_name(each) for each in namespace.session_variables}
     match known.effect:
@@ -344,8 +351,8 @@ def _check_case(tokens: list[Token], known: Known, namespace: Namespace) -> None
 
 
 def _is_sourceless(tokens: list[Token]) -> bool:
-    """Whether no word can begin a query over tables, and no name can be that of files, not even one
-    that IDENTIFIER takes from a text. What EXECUTE IMMEDIATE runs has such words."""
+    """Whether no word can begin a query of tables or an EXECUTE IMMEDIATE, and no name or text can
+    be a path. IDENTIFIER may turn a text into a name."""
     return bool(tokens) and not any(
         word_of(token) in ("SELECT", "FROM", "JOIN", "IMMEDIATE")
         or (token.token_type == TokenType.IDENTIFIER and not PATH_SIGNS.isdisjoint(token.text))
@@ -355,15 +362,15 @@ def _is_sourceless(tokens: list[Token]) -> bool:
 
 
 def _is_constant(tokens: list[Token]) -> bool:
-    """Whether it is a SELECT of literals, which reads nothing, calls nothing and ends at once."""
+    """Whether the statement is a SELECT of literals, which reads and calls nothing."""
     return (
-        1 < len(tokens) <= _MOST_CONSTANTS
+        1 < len(tokens) <= _MAX_CONSTANT_TOKENS
         and tokens[0].token_type == TokenType.SELECT
-        and all(token.token_type in _CONSTANT for token in tokens[1:])
+        and all(token.token_type in _CONSTANT_TOKENS for token in tokens[1:])
     )
 
 
 def _may_write(tokens: list[Token]) -> bool:
     if not tokens or is_script(tokens):
         return True
-    return any(token.text.upper() in _WRITING for token in tokens)
+    return any(token.text.upper() in _WRITING_WORDS for token in tokens)

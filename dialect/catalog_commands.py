@@ -1,7 +1,7 @@
-"""Statements that ask the catalog, as far as the proxy may answer them itself.
+"""The SHOW and DESCRIBE statements that the proxy may answer itself.
 
-A pattern is the text between the quotes; None: there is none. Names of databases and tables are in
-lower case.
+A pattern is the text between the quotes, or None. Names of databases and tables are in lower case,
+unless a class says otherwise.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class ShowColumns:
 
 @dataclass(frozen=True, slots=True)
 class ShowPartitions:
-    """`SHOW PARTITIONS table [PARTITION (spec)]`; an empty `spec`: there is none."""
+    """`SHOW PARTITIONS table [PARTITION (spec)]`; `spec` is empty without PARTITION."""
 
     table: TableRef
     spec: PartitionSpec = ()
@@ -76,7 +76,7 @@ class DescribeTable:
 
 @dataclass(frozen=True, slots=True)
 class DescribeColumn:
-    """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] table column`; `column` is as it is written."""
+    """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] table column`; `column` has the case of the text."""
 
     table: TableRef
     column: str
@@ -93,7 +93,8 @@ class DescribePartition:
 
 @dataclass(frozen=True, slots=True)
 class DescribeDatabase:
-    """`DESCRIBE DATABASE [EXTENDED] name`, also SCHEMA, NAMESPACE; `name` is as it is written."""
+    """`DESCRIBE DATABASE [EXTENDED] name`, also SCHEMA, NAMESPACE; `name` has the case of the
+    text."""
 
     name: str
     extended: bool

@@ -1,10 +1,10 @@
-"""Errors inside this package; `analyze` turns them into Unknown."""
+"""Errors of the analysis. `analyze` turns them into Unknown."""
 
 from conf.errors import CausewayError
 
 
 class NotUnderstood(CausewayError):
-    """The statement's meaning is not certain; the text names what stopped the analysis."""
+    """The statement's meaning is not certain. The text names the reason."""
 
     code = "CW401"
     sqlstate = "42000"
@@ -16,8 +16,8 @@ class NotUnderstood(CausewayError):
 
 
 class SparkRefuses(NotUnderstood):
-    """Spark certainly refuses the statement before it runs anything. Its message has the reason."""
+    """Spark certainly refuses the statement before it runs anything, and reports the reason."""
 
 
 class NamesTemporary(Exception):
-    """A statement about a table names the session's own object, which the engine refuses."""
+    """A statement about a table names a temporary object: Spark refuses it."""

@@ -16,13 +16,13 @@ class PartitionPredicate(Protocol):
     """A condition on a table's partition keys."""
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
-        """Row numbers of the partitions that may satisfy it (certain misses left out)."""
+        """The row numbers of the partitions that may satisfy the condition."""
         ...
 
     def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
-        """For each key the texts that it must be among, None when they are not known.
+        """For each key, the texts of which it must have one; None if they are not known.
 
-        `select` gives no row with another text, so nothing else need be fetched.
+        `select` returns no row with another text, so no other partition need be loaded.
         """
         ...
 
@@ -38,7 +38,7 @@ class AllPartitions:
         return (None,) * len(keys)
 
     def __reduce__(self) -> str:
-        return "ALL"  # pickled by name: it is compared by identity
+        return "ALL"  # pickled by name, because it is compared by identity
 
 
 ALL = AllPartitions()
@@ -46,7 +46,7 @@ ALL = AllPartitions()
 
 @dataclass(frozen=True, slots=True)
 class NoPartitions:
-    """No partition: the statement asks for the table's description, not for its data."""
+    """No partition: the statement reads the table's description and not its data."""
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return range(0)
@@ -60,7 +60,7 @@ NONE = NoPartitions()
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A table (never a view) whose data is read, and which partitions of it."""
+    """A table that is read, never a view, and the partitions that are read."""
 
     table: TableRef
     partitions: PartitionPredicate = ALL
@@ -78,10 +78,10 @@ class WriteAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A table written. `exists`: whether the catalog had it when the statement was analysed.
+    """A table that is written. `exists`: the catalog had it when the statement was analysed.
 
-    `partitions` selects the existing partitions that may be touched; `named` are the static
-    partitions as written, whether they exist or not; with `dynamic` others may appear.
+    `partitions` selects the existing partitions that may change. `named` are the partitions that
+    the statement names, whether they exist or not. `dynamic`: others may be created.
     """
 
     table: TableRef
@@ -99,8 +99,8 @@ class UseDatabase:
 
 @dataclass(frozen=True, slots=True)
 class SetVariable:
-    """`SET key=value`; a `hivevar:` prefix stays in the key. `by_server`: the value is the server's
-    to say (SET TIME ZONE LOCAL), and empty until the statement has run."""
+    """`SET key=value`; a `hivevar:` prefix stays in the key. `by_server`: the Thrift Server decides
+    the value (SET TIME ZONE LOCAL), which is empty until the statement has run."""
 
     key: str
     value: str
@@ -109,8 +109,8 @@ class SetVariable:
 
 @dataclass(frozen=True, slots=True)
 class ResetVariables:
-    """`RESET`, or `RESET key`. `zone` is the session's time zone after that, which is the server's
-    to say; None until the statement has run."""
+    """`RESET`, or `RESET key`. `zone` is the session's time zone after it, which the Thrift Server
+    decides; None until the statement has run."""
 
     key: str | None = None
     zone: str | None = field(default=None, repr=False)
@@ -118,10 +118,10 @@ class ResetVariables:
 
 @dataclass(frozen=True, slots=True)
 class CreateTempView:
-    """A session's view; `view` is what later statements see through it.
+    """A session's view; `view` is its query.
 
     Names of temporary objects are in lower case, those of global ones begin with `global_temp.`.
-    `sql` makes the view where the statement itself cannot, since it changes a view that is there.
+    `sql` creates the view in a session without it: a statement that alters the view cannot.
     """
 
     name: str
@@ -131,8 +131,8 @@ class CreateTempView:
 
 @dataclass(frozen=True, slots=True)
 class CreateTempTable:
-    """A session's object that is in one cluster: files in `paths` (USING), or the `cached` result
-    of a query, which counts as reading what the query does: a cluster may have to run it again."""
+    """A temporary object that is in one cluster: files in `paths` (USING), or the `cached` result
+    of a query. To use the result counts as reading the query's tables: Spark may run it again."""
 
     name: str
     paths: tuple[str, ...] = ()
@@ -152,8 +152,8 @@ class DropTemp:
 
 @dataclass(frozen=True, slots=True)
 class SessionVariable:
-    """A variable that DECLARE made. `text` is its value where that is certainly known, and
-    `is_text` says that its type is STRING."""
+    """A variable of DECLARE. `is_text`: its type is STRING. `text` is its value, if it is a text
+    and certain."""
 
     is_text: bool = False
     text: str | None = None
@@ -179,7 +179,7 @@ class AssignVariables:
 
 @dataclass(frozen=True, slots=True)
 class CreateTempFunction:
-    """`text` is that of a function written in SQL, as a query; None: it is a class."""
+    """`text` is the query of a function written in SQL; None for a class."""
 
     name: str
     text: ViewText | None = field(default=None, repr=False)
@@ -192,15 +192,15 @@ class DropTempFunction:
 
 @dataclass(frozen=True, slots=True)
 class AddResource:
-    """ADD JAR / FILE / ARCHIVE: the whole server's, once each."""
+    """ADD JAR, FILE or ARCHIVE: resources of the whole Thrift Server."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeFunction:
-    """CREATE OR REPLACE or DROP of a permanent function: sessions that used it remember it. None
-    remembers one that `is_new`."""
+    """CREATE OR REPLACE or DROP of a permanent function. Spark's sessions that used it cache it;
+    none has one that `is_new`."""
 
     database: str
     name: str
@@ -209,7 +209,7 @@ class ChangeFunction:
 
 @dataclass(frozen=True, slots=True)
 class CacheTable:
-    """CACHE TABLE: a hint to the server that ran it."""
+    """CACHE TABLE: a hint to the Thrift Server that runs it."""
 
     name: str
 
@@ -244,22 +244,23 @@ SCRIPT = "script"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A statement understood with certainty.
+    """A statement that is understood with certainty. Of an EXPLAIN, this is what the explained
+    statement would do; of a script, what any of its statements may do.
 
-    `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
-    read through. `paths_read` and `paths_written` are file locations named in the statement.
-    `database_written` is a database created, altered or dropped; `cascade`: it is
-    dropped with all that is in it (`kind` drop), or that its tables get statistics (`kind`
-    analyze). `temps` are the session's temporary objects that it uses;
-    `lists_temps`: its rows may name any of them. `defined` is what the query of a view
-    that is made here reads: nothing now, all of it when the view is used. `functions` are the names
-    of all that it, or a view that it opens, may call, in lower case; `permanent` are the same with
-    the database that has them if they are permanent; `code` is what it brings to run. Of an EXPLAIN
-    all of this is what the statement that it explains would do. `constant`: that it selects values
-    that are written in it, and nothing else: it ends at once. `catalog` is what it asks the
-    catalog, if no temporary object can be meant and the proxy can read all of it. `immediate` is
-    the statement that EXECUTE IMMEDIATE runs. Of a script (`kind` script) `parts` are the
-    statements in it, and everything else is what any of them may do.
+    - `kind`: a word for messages and evaluations (select, insert, ctas, script, ..).
+    - `reads`, `writes`: tables. `views`: the views that are opened to find them.
+    - `defined`: the reads of the query of a new view. They are read when the view is used.
+    - `paths_read`, `paths_written`: file locations in the statement.
+    - `database_written`: a database that is created, altered or dropped. `cascade`: it is dropped
+      with its tables (`kind` drop), or all its tables get statistics (`kind` analyze).
+    - `temps`: the temporary objects that are used. `lists_temps`: the result may list any of them.
+    - `functions`: names, in lower case, that the statement or a view may call. `permanent`: the
+      same with the database that they have if they are permanent functions.
+    - `code`: the kinds of foreign code that the statement runs.
+    - `constant`: it selects literals and nothing else, and ends at once.
+    - `catalog`: the SHOW or DESCRIBE that the proxy may answer; None if a temporary object may be
+      meant.
+    - `immediate`: the statement that EXECUTE IMMEDIATE runs. `parts`: the statements of a script.
     """
 
     kind: str
@@ -285,21 +286,21 @@ class Known:
 
     @property
     def is_script(self) -> bool:
-        """Whether it is a script, of which a part may have run when another one fails."""
+        """Whether it is a script: if a statement of it fails, others may have run."""
         return self.kind == SCRIPT
 
     @property
     def changes(self) -> SessionEffect | None:
-        """What it does to the session when it runs: an EXPLAIN does nothing."""
+        """The effect on the session when it runs; none of an EXPLAIN."""
         return None if self.explain else self.effect
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A statement that is not understood.
+    """A statement that is not understood, for the reason `why`.
 
-    `writing` is False only when no token can write; `sourceless` is True only when no token can
-    name files, or tables that a query reads.
+    `writing` is False only if no word of it can write. `sourceless` is True only if no word of it
+    can name files, or tables that a query reads.
     """
 
     why: str
@@ -309,7 +310,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The catalog must load these tables first; then ask again."""
+    """The catalog must load these tables before the statement can be analysed."""
 
     tables: frozenset[TableRef]
 
@@ -319,14 +320,15 @@ Analysis = Known | Unknown | Needs
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """What a session brings to the meaning of its statements.
+    """The state of a session that its statements' meaning depends on.
 
-    `temp_views` has the session's views by name, `temp_tables` its other temporary objects with
-    the paths of their files, where these are known; `variables` serve `${x}` substitution (hivevar
-    names bare, conf keys in full), `unclear` are names that are set to what is not known.
-    `session_variables` are those of DECLARE by name, in lower case. `functions` are those written
-    in SQL, as queries without a database: the session's by name and permanent ones by `db.name`,
-    None where the text cannot be read.
+    - `variables`: settings, and the variables of `${x}` (hivevar names without prefix). `unclear`:
+      names of variables whose value is not known.
+    - `temp_views`: the session's views by name. `temp_tables`: its other temporary objects, with
+      the paths of their files if these are known.
+    - `session_variables`: the variables of DECLARE by name, in lower case.
+    - `functions`: functions written in SQL, as queries without a database: the session's by name,
+      permanent ones by `db.name`; None if the text cannot be read.
     """
 
     database: str = "default"

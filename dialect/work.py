@@ -1,9 +1,9 @@
-"""Bounds the work of an analysis in steps, not seconds: the same on any machine.
+"""Bounds the work of an analysis in steps, which are the same on any machine, unlike seconds.
 
-A step is some 5 to 20 us: an expression or a table that the parser tries to read, each time it
-tries; a node of a plan; a part of a condition. The caller bounds the steps
-(`bounded`). Beyond the bound the analysis ends with TooMuchWork wherever it is, also in the
-parser's compiled code (`dialect.parsing.language` counts there). So it may run in the event loop.
+A step takes some 5 to 20 us. It is an attempt of the parser to read an expression or a table, a
+node of a plan, or a part of a condition. Inside `bounded`, the analysis raises TooMuchWork when its
+steps are spent, also in the parser's compiled code (`dialect.parsing.language` counts there). So it
+can run in the event loop.
 """
 
 import threading
@@ -25,7 +25,7 @@ _LEFT = _Left()
 
 
 def spend(steps: int = 1) -> None:
-    """Counts steps of this thread's analysis. Raises TooMuchWork when there are none left."""
+    """Counts steps of this thread's analysis. Raises TooMuchWork if none are left."""
     _LEFT.steps -= steps
     if _LEFT.steps < 0:
         raise TooMuchWork

@@ -1,7 +1,4 @@
-"""Causeway's own statements, recognised by their first words before any parse.
-
-DC-U1, DC-U2, DC-P1 and D8. All other statements pass through unchanged.
-"""
+"""Causeway's own statements, recognised by their first words (DC-U1, DC-U2, DC-P1 and D8)."""
 
 import re
 from dataclasses import dataclass
@@ -11,14 +8,13 @@ from dialect.errors import NotUnderstood
 from dialect.lexing.token_cursor import TokenCursor, partition_spec
 from dialect.lexing.tokenize import tokenize
 
-# A statement of ours is short, save the one that EXPLAIN CLUSTER carries.
 _VERBS = ("use", "show", "explain", "reset", "alter")
 _WORDS = ("cluster", "copy", "copies", "statements")
 _FIRST_WORD = re.compile(r"\s*+(\w++)", re.ASCII)
-_DIGITS = 9  # of a limit
-_SEARCHED = 256 << 10  # characters, some ms; a longer text is not searched
+_DIGITS = 9  # the most digits of a limit
+_SEARCHED = 256 << 10  # characters; searching them takes some ms
 
-PartitionValues = tuple[tuple[str, str], ...]  # (key, value) pairs, of some keys or of all
+PartitionValues = tuple[tuple[str, str], ...]  # (key, value) pairs, of some or all partition keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +41,8 @@ class ShowCurrentCluster:
 
 @dataclass(frozen=True, slots=True)
 class ExplainCluster:
-    """`EXPLAIN CLUSTER [EXTENDED] statement`: shows the decision without running the statement.
-    `extended`: shows where each of its tables is."""
+    """`EXPLAIN CLUSTER [EXTENDED] statement`: shows the decision without running the statement,
+    and with `extended` where each of its tables is."""
 
     statement: str
     extended: bool = False
@@ -54,16 +50,16 @@ class ExplainCluster:
 
 @dataclass(frozen=True, slots=True)
 class ShowStatements:
-    """`SHOW STATEMENTS [LIMIT n]`: the user's own statements that ended, the newest first."""
+    """`SHOW STATEMENTS [LIMIT n]`: shows the user's own ended statements, the newest first."""
 
     limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ShowCopies:
-    """`SHOW COPIES [IN database | OF table]`: since when copies lack something.
+    """`SHOW COPIES [IN database | OF table]`: shows since when copies are stale.
 
-    Without both it is the current database; `database` is that of the table, if it has one.
+    Without both it shows the current database. With a `table`, `database` is the one of its name.
     """
 
     database: str | None = None
@@ -74,8 +70,8 @@ class ShowCopies:
 class CopyTable:
     """`ALTER TABLE t [PARTITION (k='v', ..), PARTITION (..), ..] COPY source TO target`.
 
-    `database` is None where the table's name has none. `partitions` has the (key, value) pairs of
-    each clause, which may name fewer keys than the table has; without a clause it is empty.
+    `database` is None if the table's name has none. `partitions` has the values of each PARTITION
+    clause, which may name some of the table's keys; it is empty without a clause.
     """
 
     database: str | None
@@ -102,8 +98,9 @@ ClusterCommand = (
 
 
 def parse(sql: str, in_use: bool) -> ClusterCommand | None:
-    """Parses a cluster statement; None for any other, and where no clusters are configured."""
-    if not in_use or not may_be_ours(sql):
+    """The cluster statement in the text; None for another statement, and unless clusters are
+    configured (`in_use`)."""
+    if not in_use or not may_be_cluster_command(sql):
         return None
     try:
         cursor = TokenCursor(tokenize(sql), sql)
@@ -112,10 +109,10 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
         return None
 
 
-def may_be_ours(sql: str) -> bool:
-    """A quick test, false for almost every statement: cluster statements begin with a verb and have
-    CLUSTER, COPY, COPIES or STATEMENTS among their words. A text that begins with a comment may be
-    one."""
+def may_be_cluster_command(sql: str) -> bool:
+    """A quick test that is False for almost every other statement: cluster statements begin with
+    one of _VERBS and contain one of _WORDS. A comment may come first, and long texts are not
+    searched."""
     first = _FIRST_WORD.match(sql)
     if first is not None and first[1].lower() not in _VERBS:
         return False
@@ -194,20 +191,20 @@ def _copy(cursor: TokenCursor) -> CopyTable | None:
 
 
 def _partitions(cursor: TokenCursor) -> tuple[PartitionValues, ...]:
-    """The pairs of each PARTITION clause. Raises NotUnderstood for a clause without keys, and for
+    """The values of each PARTITION clause. Raises NotUnderstood for a clause without keys, and for
     a key without a value or with two."""
-    found: list[PartitionValues] = []
-    while cursor.take(",", "PARTITION") if found else cursor.take("PARTITION"):
+    clauses: list[PartitionValues] = []
+    while cursor.take(",", "PARTITION") if clauses else cursor.take("PARTITION"):
         spec = partition_spec(cursor)
         pairs = tuple((key, value) for key, value in spec if value is not None)
         if not pairs or len(dict(pairs)) < len(spec):
             raise NotUnderstood("each key of a partition has one value")
-        found.append(pairs)
-    return tuple(found)
+        clauses.append(pairs)
+    return tuple(clauses)
 
 
 def _cluster(cursor: TokenCursor) -> str:
-    """A cluster's name as written: bare (dashes and dots too), or quoted in any way."""
+    """A cluster's name as it is written: in any quotes, or bare, with dashes and dots."""
     if cursor.is_text():
         return cursor.text()
     if not cursor.is_name():

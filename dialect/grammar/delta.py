@@ -1,4 +1,4 @@
-"""Statements of Delta's own, which Spark reads with Delta's extension."""
+"""Statements that only Delta's extension of Spark understands."""
 
 from collections.abc import Callable
 
@@ -9,9 +9,10 @@ from dialect.lexing.token_cursor import TokenCursor, table_ref
 from dialect.statement import ALL, Known, Read, WriteAction
 
 
-def described_log(context: StatementContext) -> Known | None:
-    """`DESCRIBE HISTORY t` or `DESCRIBE DETAIL t`, which read the table's log. None for another
-    statement: without Delta it describes a column of a table called history, if there is one."""
+def describe_log(context: StatementContext) -> Known | None:
+    """Reads `DESCRIBE HISTORY t` or `DESCRIBE DETAIL t`, which read the table's log. None for
+    another statement, and if there is a table history or detail: Spark without Delta describes a
+    column of it."""
     cursor = context.cursor
     rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at)
     if rest.word() not in ("HISTORY", "DETAIL") or rest.word(1) == ".":
@@ -33,12 +34,12 @@ def described_log(context: StatementContext) -> Known | None:
 def refuse_clone(cursor: TokenCursor) -> None:
     """Raises NotUnderstood for `CREATE TABLE t SHALLOW CLONE source`."""
     if cursor.sees("CLONE") or cursor.sees("SHALLOW", "CLONE") or cursor.sees("DEEP", "CLONE"):
-        raise NotUnderstood("a clone, whose table may consist of another table's files")
+        raise NotUnderstood("CLONE, which makes a table of another table's files")
 
 
 def _maintenance(context: StatementContext) -> Known:
-    """`OPTIMIZE t [WHERE ..] [ZORDER BY ..]`, `VACUUM t [RETAIN ..]`, `RESTORE [TABLE] t TO ..`:
-    each reads its table's log and writes the table."""
+    """Reads `OPTIMIZE t [WHERE ..] [ZORDER BY ..]`, `VACUUM t [RETAIN ..]` and `RESTORE [TABLE] t
+    TO ..`, each of which reads and writes its table."""
     cursor = context.cursor
     verb = cursor.word()
     cursor.at += 1

@@ -1,4 +1,4 @@
-"""INSERT in all forms, also multi-insert. Headers are read by tokens, queries by the parser."""
+"""All forms of INSERT, with Hive's multi-insert. Only the queries go to sqlglot's parser."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dialect.errors import NotUnderstood
 from dialect.lexing.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
 from dialect.lexing.tokens import DOUBLED, word_of
 
-# Where one of these stands in a condition, it may have ended before: nothing marks its end.
+# A condition of REPLACE WHERE with one of these words may have ended before: nothing marks its end.
 _QUERIES = frozenset({*QUERY_WORDS, "UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _OPERAND_ENDS = frozenset(
     {
@@ -23,30 +23,30 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 @dataclass(slots=True)
-class Target:
-    """The target of an INSERT: a table with its partition as written, or a path."""
+class InsertTarget:
+    """The target of an INSERT: a table with its partition as it is written, or a path."""
 
     parts: tuple[str, ...] = ()
     spec: Spec | None = None
     path: str | None = None
 
 
-def insert_target(cursor: TokenCursor) -> Target:
-    """Read `INSERT INTO | OVERWRITE ..` up to its query."""
+def insert_target(cursor: TokenCursor) -> InsertTarget:
+    """Reads `INSERT INTO | OVERWRITE ..` up to its query. Raises NotUnderstood."""
     cursor.expect("INSERT")
     if not cursor.take_any("INTO", "OVERWRITE"):
         raise NotUnderstood(f"INTO or OVERWRITE expected near {cursor.near()}")
     if cursor.sees("LOCAL", "DIRECTORY") or _is_directory(cursor):
         return _directory(cursor)
     if cursor.sees("TABLE", "PARTITION", "("):
-        raise NotUnderstood("a target that may be called table or partition")
+        raise NotUnderstood("table or partition may be the target's name")
     explicit = cursor.take("TABLE")
-    target = Target()
+    target = InsertTarget()
     if explicit and cursor.sees("("):
         raise NotUnderstood("a table function as the target")
     if explicit and cursor.word() in QUERY_WORDS and cursor.word(1) == "(":
-        # `TABLE select (x) ..` with columns, or a table called table before `SELECT (x) ..`.
-        raise NotUnderstood("a target that may be called table")
+        # The table select with columns, or the table with the name table before `SELECT (x) ..`.
+        raise NotUnderstood("table may be the target's name")
     parts = cursor.names()
     if is_path(parts):
         target.path = cursor.tokens[cursor.at - 1].text
@@ -59,8 +59,8 @@ def insert_target(cursor: TokenCursor) -> Target:
         if any(word_of(token) in _QUERIES for token in condition):
             raise NotUnderstood("a query inside REPLACE WHERE")
         if not condition or condition[-1].token_type not in _OPERAND_ENDS:
-            # In `WHERE x = table TABLE t` the first one is a column.
-            raise NotUnderstood(f"what may be a name, {cursor.word().lower()}")
+            # In `WHERE x = table TABLE t` the first table is a column.
+            raise NotUnderstood(f"{cursor.word().lower()} may be a name here")
         return target
     if cursor.take("PARTITION"):
         target.spec = insert_spec(cursor)
@@ -74,7 +74,7 @@ def insert_target(cursor: TokenCursor) -> Target:
 
 
 def insert_spec(cursor: TokenCursor) -> Spec:
-    """A partition specification that may be an expression: Hive folds constants."""
+    """A partition specification with expressions as values, which Hive evaluates."""
     inner = cursor.group()
     pairs: list[tuple[str, str | None]] = []
     while not inner.done:
@@ -83,7 +83,7 @@ def insert_spec(cursor: TokenCursor) -> Spec:
         if inner.take("=") or inner.take("=="):
             start = inner.at
             inner.skip_to(",")
-            value = constant(inner.tokens[start : inner.at])
+            value = literal_text(inner.tokens[start : inner.at])
         pairs.append((key, value))
         if not inner.take(","):
             break
@@ -91,8 +91,8 @@ def insert_spec(cursor: TokenCursor) -> Spec:
     return tuple(pairs)
 
 
-def constant(tokens: Sequence[Token]) -> str | None:
-    """The text of a literal; None for anything else, which any partition may match."""
+def literal_text(tokens: Sequence[Token]) -> str | None:
+    """The text of a literal; None for another expression, whose value may be any."""
     sign = ""
     if len(tokens) in (2, 4) and tokens[0].text == "-":
         sign, tokens = "-", tokens[1:]
@@ -110,8 +110,9 @@ def constant(tokens: Sequence[Token]) -> str | None:
     return sign + tokens[0].text if len(tokens) == 1 else None
 
 
-def split_multi(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]] | None:
-    """`FROM .. INSERT .. INSERT ..`: the shared FROM, and each INSERT. None when it is not one."""
+def split_multi_insert(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]] | None:
+    """The shared FROM and the INSERTs of `FROM .. INSERT .. INSERT ..`; None for another
+    statement."""
     starts = _outer_inserts(tokens)
     if not starts or starts[0] == 0:
         return None
@@ -121,10 +122,10 @@ def split_multi(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]
 
 
 def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
-    """Positions of INSERT outside all brackets."""
+    """The positions of INSERT outside all brackets."""
     if TokenType.INSERT not in [token.token_type for token in tokens]:
         return []
-    depth, found = 0, []
+    depth, starts = 0, []
     for at, token in enumerate(tokens):
         kind = token.token_type
         if kind == TokenType.L_PAREN:
@@ -132,8 +133,8 @@ def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
         elif kind == TokenType.R_PAREN:
             depth -= 1
         elif kind == TokenType.INSERT and depth == 0:
-            found.append(at)
-    return found
+            starts.append(at)
+    return starts
 
 
 def _is_directory(cursor: TokenCursor) -> bool:
@@ -145,7 +146,7 @@ def _is_directory(cursor: TokenCursor) -> bool:
     )
 
 
-def _directory(cursor: TokenCursor) -> Target:
+def _directory(cursor: TokenCursor) -> InsertTarget:
     local = cursor.take("LOCAL")
     cursor.expect("DIRECTORY")
     path = cursor.text() if cursor.is_text() else None
@@ -160,7 +161,7 @@ def _directory(cursor: TokenCursor) -> Target:
                 cursor.skip_group()
     if path is None:
         raise NotUnderstood("INSERT DIRECTORY without a path")
-    return Target(path=f"file:{path}" if local and not _SCHEME.match(path) else path)
+    return InsertTarget(path=f"file:{path}" if local and not _SCHEME.match(path) else path)
 
 
 def _opens_query(cursor: TokenCursor) -> bool:
@@ -170,8 +171,8 @@ def _opens_query(cursor: TokenCursor) -> bool:
     return cursor.word(ahead) in QUERY_WORDS
 
 
-def with_source(body: exp.Expr, source: exp.Select) -> exp.Expr:
-    """A branch of a multi-insert as a query of its own, with the shared FROM."""
+def with_shared_from(body: exp.Expr, source: exp.Select) -> exp.Expr:
+    """The query of one INSERT of a multi-insert, with the shared FROM. Changes `body`."""
     if not isinstance(body, exp.Select):
         raise NotUnderstood("an INSERT of FROM .. INSERT that is no SELECT")
     if body.args.get("from_") is not None:

@@ -1,4 +1,5 @@
-"""Reads SHOW and DESCRIBE statements strictly: None where Spark may read them otherwise."""
+"""Reads the SHOW and DESCRIBE statements that the proxy may answer. Forms that Spark might read
+differently are not read."""
 
 import re
 from contextlib import suppress
@@ -24,11 +25,11 @@ from dialect.catalog_commands import (
 from dialect.errors import NotUnderstood
 from dialect.lexing.token_cursor import TokenCursor
 
-# Names that Spark reads as such without quotes.
+# Names that need no quotes in Spark.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DIGITS = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 _CATALOG = "spark_catalog"
-# Behind DESCRIBE each of these may be a keyword.
+# Words that may be keywords after DESCRIBE.
 _DESCRIBABLE = frozenset(
     [
         *("TABLE", "EXTENDED", "FORMATTED", "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION", "QUERY"),
@@ -38,14 +39,14 @@ _DESCRIBABLE = frozenset(
 
 
 def catalog_command(at_start: TokenCursor, database: str) -> CatalogCommand | None:
-    """The statement from here to the end, in a session in `database`.
+    """The command from `at_start` to the end, in a session in `database`; None for another one.
 
-    A name of one part may mean a temporary view: the caller has to decide that.
+    A name of one part may mean a temporary view: the caller has to check that.
     """
     cursor = TokenCursor(at_start.tokens, at_start.sql, at_start.at)
     with suppress(NotUnderstood):
-        found = _show(cursor, database) if cursor.take("SHOW") else _describe(cursor, database)
-        return found if cursor.done else None
+        command = _show(cursor, database) if cursor.take("SHOW") else _describe(cursor, database)
+        return command if cursor.done else None
     return None
 
 
@@ -73,7 +74,7 @@ def _show(cursor: TokenCursor, database: str) -> CatalogCommand | None:
 
 
 def _create_table(cursor: TokenCursor, database: str) -> CatalogCommand | None:
-    """None for a name in capitals, which Spark may repeat as it is written."""
+    """SHOW CREATE TABLE; None for a name in capitals, which Spark may repeat as it is written."""
     start = cursor.at
     table = _table(cursor, database)
     written = [token.text for token in cursor.tokens[start : cursor.at]]
@@ -108,7 +109,7 @@ def _describe_database(cursor: TokenCursor) -> CatalogCommand:
 
 
 def _spec(cursor: TokenCursor) -> PartitionSpec:
-    """`(a='x', b=1)`: texts without escapes and whole numbers, each column once."""
+    """The values of `(a='x', b=1)`: texts without escapes and integers, each column once."""
     inner = cursor.group()
     pairs: dict[str, str] = {}
     while True:
@@ -137,7 +138,7 @@ def _pattern(cursor: TokenCursor) -> str | None:
 
 
 def _text(cursor: TokenCursor) -> str:
-    """A quoted text without escapes, which Spark may read otherwise."""
+    """A quoted text. Raises NotUnderstood if the statement has escapes, which a setting changes."""
     if "\\" in cursor.sql:
         raise NotUnderstood("a text with escapes")
     return cursor.text()

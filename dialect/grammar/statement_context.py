@@ -1,4 +1,4 @@
-"""The state that the grammars of statements share: tokens, catalog, and what was found so far."""
+"""The state of one statement's analysis, which the grammars share."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ from dialect.statement import (
 
 @dataclass(slots=True)
 class StatementContext:
-    """One statement under analysis."""
+    """The tokens of one statement, what its names mean, and the plans of its queries (`roots`)."""
 
     cursor: TokenCursor
     analysis: AnalysisContext
@@ -46,11 +46,11 @@ class StatementContext:
         return self.analysis.namespace.database.lower()
 
     def table_name(self) -> TableRef:
-        """The table that a statement is about. Raises NamesTemporary."""
+        """Reads the name of a table. Raises NamesTemporary, as `table_of`."""
         return self.table_of(self.cursor.names())
 
     def table_of(self, parts: Sequence[str]) -> TableRef:
-        """The table of that name. Raises NamesTemporary where it means the session's own object."""
+        """The table of that name. Raises NamesTemporary if it means a temporary object."""
         name = self.temporary(parts)
         if name is not None:
             raise NamesTemporary(f"{name} is a temporary object")
@@ -60,7 +60,7 @@ class StatementContext:
         return self.analysis.look_up(ref)
 
     def query(self, tokens: Sequence[Token]) -> Node:
-        """The plan of a query; its tables count as read."""
+        """Parses a query and adds its plan to `roots`. Raises NotUnderstood."""
         rewritten = normalize(list(tokens))
         tree = parse(rewritten, self.cursor.sql)
         try:
@@ -71,29 +71,30 @@ class StatementContext:
         return node
 
     def _by_outline(self, tokens: list[Token], refused: NotUnderstood) -> Node:
-        """The plan without expressions: the parser may have misread a name that is a keyword."""
+        """The plan of the query's outline, in case the parser has misread a keyword as a name or
+        the reverse. Raises `refused` if there is none."""
         with suppress(NotUnderstood):
             return self.builder.statement_plan(outline(tokens))
         raise refused
 
-    def mention(self, parts: list[str]) -> Node:
-        """Reads a table that is named outside a query, as a whole."""
+    def read_table(self, parts: list[str]) -> Node:
+        """Adds the plan of a table that is named outside a query; all of it counts as read."""
         node = self.builder.named(parts)
         self.roots.append(node)
         return node
 
-    def rest_is_query(self) -> Node:
+    def read_rest_as_query(self) -> Node:
         return self.query(self.cursor.rest())
 
-    def rest_is_temporary_view(self, columns: tuple[str, ...] = ()) -> ViewText:
-        """The rest as a temporary view's query, with what the names in it mean now."""
+    def read_rest_as_view(self, columns: tuple[str, ...] = ()) -> ViewText:
+        """Reads the rest as a temporary view's query. The view has the meaning of its names now."""
         cursor, analysis = self.cursor, self.analysis
         if cursor.done:
             raise NotUnderstood("a query expected near its end")
         if stores_plans(analysis.namespace.variables):
-            raise NotUnderstood("a temporary view that keeps its plan with the files of today")
+            raise NotUnderstood("a temporary view that stores its plan with the current files")
         text = cursor.sql[cursor.tokens[cursor.at].start : cursor.tokens[-1].end + 1]
-        query = self.rest_is_query()
+        query = self.read_rest_as_query()
         produced = (Resolver().columns(query) if columns else None) or ()
         temps = tuple(analysis.temps)
         return ViewText(text, self.database, columns, produced, temps, analysis.double_quoted_names)
@@ -103,18 +104,18 @@ class StatementContext:
         return info is not None and info.kind is TableKind.VIEW
 
     def temporary(self, parts: Sequence[str]) -> str | None:
-        """The temporary object of that name, which counts as used; or None."""
+        """The name of the temporary object that the parts mean, recorded as used; or None."""
         return self.analysis.temporary(parts)
 
     def temporary_paths(self, name: str) -> tuple[str, ...]:
-        """Where an INSERT into the session's object goes; nowhere for a view by its query, which
-        the engine refuses. Raises NotUnderstood."""
-        found = self.analysis.session_object(name)
-        if not isinstance(found, tuple):
+        """The paths to which an INSERT into a temporary object writes; none for a view with a
+        query, for which Spark refuses INSERT. Raises NotUnderstood if the paths are not known."""
+        paths = self.analysis.session_object(name)
+        if not isinstance(paths, tuple):
             return ()
-        if not found:
+        if not paths:
             raise NotUnderstood(f"an INSERT into {name}: its files are not known")
-        return found
+        return paths
 
     def write(
         self,
@@ -161,7 +162,8 @@ class StatementContext:
         defines: bool = False,
         lists_temps: bool = False,
     ) -> Known:
-        """The answer, with the reads of all queries."""
+        """The result of the analysis, with the reads of all queries in `roots`. With `defines`
+        these are not read now (`Known.defined`)."""
         settings = pruning(self.analysis.namespace.variables)
         found = reads_of(
             [*self.roots, *self.builder.detached], Pruning.NONE if self.builder.shared else settings

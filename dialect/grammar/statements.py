@@ -1,4 +1,4 @@
-"""The kinds of statement, chosen by the first words."""
+"""Chooses the grammar of a statement by its first word; reads queries, INSERT, UPDATE and MERGE."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,7 +11,7 @@ from conf.names import TableRef
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.grammar import delta, utility
 from dialect.grammar.definitions import ddl
-from dialect.grammar.insert import Target, insert_target, split_multi, with_source
+from dialect.grammar.insert import InsertTarget, insert_target, split_multi_insert, with_shared_from
 from dialect.grammar.session import session
 from dialect.grammar.session.execute_immediate import execute_immediate
 from dialect.grammar.statement_context import StatementContext
@@ -23,8 +23,8 @@ from dialect.statement import ALL, Known, Read, Write, WriteAction
 _SELECT_ALL = (Token(TokenType.SELECT, "SELECT"), Token(TokenType.STAR, "*"))
 
 
-def statement(context: StatementContext) -> Known:
-    """Read one statement. Raises NotUnderstood."""
+def analyze_statement(context: StatementContext) -> Known:
+    """Analyses one statement. Raises NotUnderstood."""
     cursor = context.cursor
     first = cursor.word()
     if not first:
@@ -37,24 +37,24 @@ def statement(context: StatementContext) -> Known:
     try:
         return handler(context)
     except NamesTemporary:
-        return context.known("refused")  # by the engine, in its own words
+        return context.known("refused")  # by Spark, whose message the client gets
 
 
 def _query(context: StatementContext) -> Known:
     cursor = context.cursor
-    multi = split_multi(cursor.tokens[cursor.at :])
+    multi = split_multi_insert(cursor.tokens[cursor.at :])
     if multi is not None:
         return _multi_insert(context, *multi)
     changes = _change_after_with(cursor)
     if changes is not None:
         return _CHANGES[cursor.tokens[changes].token_type](context, changes)
     kind = "from_select" if cursor.sees("FROM") else "select"
-    context.rest_is_query()
+    context.read_rest_as_query()
     return context.known(kind)
 
 
 def _change_after_with(cursor: TokenCursor) -> int | None:
-    """Where UPDATE, DELETE or MERGE stands after the queries of WITH, if it does."""
+    """The position of UPDATE, DELETE or MERGE after the queries of WITH; None if there is none."""
     if not cursor.sees("WITH"):
         return None
     depth = 0
@@ -78,7 +78,7 @@ def _multi_insert(
     if not isinstance(shared, exp.Select) or any(
         value for name, value in shared.args.items() if name not in beside
     ):
-        raise NotUnderstood("FROM .. INSERT of something that is no list of tables")
+        raise NotUnderstood("FROM .. INSERT with more than a list of tables in FROM")
     builder = context.builder
     writes: list[Write] = []
     paths: list[str] = []
@@ -87,7 +87,7 @@ def _multi_insert(
         target = insert_target(cursor)
         body = parse(normalize(cursor.rest()), sql)
         if at is not None:
-            body = with_source(body, shared)
+            body = with_shared_from(body, shared)
         if shared.args.get("with_") is not None:
             body = _under_with(body, shared.args["with_"])
         context.roots.append(builder.statement_plan(body))
@@ -118,13 +118,13 @@ def _insert(context: StatementContext) -> Known:
     target = insert_target(context.cursor)
     writes: list[Write] = []
     paths: list[str] = []
-    context.rest_is_query()
+    context.read_rest_as_query()
     _note_target(context, target, writes, paths)
     return context.known("insert", writes=writes, paths_written=paths)
 
 
 def _note_target(
-    context: StatementContext, target: Target, writes: list[Write], paths: list[str]
+    context: StatementContext, target: InsertTarget, writes: list[Write], paths: list[str]
 ) -> None:
     if target.path is not None:
         paths.append(target.path)
@@ -156,7 +156,7 @@ def _delete(context: StatementContext) -> Known:
 
 
 def _change_rows(context: StatementContext, at: int) -> Known:
-    """UPDATE or DELETE at `at`, after WITH or alone: the target is read for the rows to change."""
+    """Analyses UPDATE or DELETE at `at`, with a WITH before it or without. It reads its target."""
     cursor = context.cursor
     kind = "update" if cursor.tokens[at].token_type == TokenType.UPDATE else "delete"
     name_at = at + 1
@@ -183,7 +183,7 @@ def _change_rows(context: StatementContext, at: int) -> Known:
 
 def _changed_table(context: StatementContext, kind: str, tree: exp.Expr) -> TableRef:
     """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a query of WITH, a
-    view, and a temporary object: some table formats can be changed through them."""
+    view and a temporary object: some table formats allow changes through them."""
     try:
         parts = context.cursor.names()
         clause = tree.args.get("with_")
@@ -214,11 +214,11 @@ def _merge(context: StatementContext) -> Known:
 
 
 def _merge_rows(context: StatementContext, at: int) -> Known:
-    """MERGE at `at`, after WITH or alone."""
+    """Analyses MERGE at `at`, with a WITH before it or without."""
     cursor = context.cursor
     texts = [token.text.upper() for token in cursor.tokens[cursor.at :]]
     if any(pair in (("AS", "USING"), ("USING", "USING")) for pair in pairwise(texts)):
-        raise NotUnderstood("MERGE with a table or an alias called using")
+        raise NotUnderstood("using may be a name here, in MERGE")
     tree = parse(normalize(list(cursor.tokens[cursor.at :])), cursor.sql)
     using, on = tree.args.get("using"), tree.args.get("on")
     if not (
@@ -253,7 +253,7 @@ def _when_queries(tree: exp.Merge) -> list[exp.Expr]:
 
 
 def _execute(context: StatementContext) -> Known:
-    return execute_immediate(context, statement)
+    return execute_immediate(context, analyze_statement)
 
 
 _CHANGES: dict[TokenType, Callable[[StatementContext, int], Known]] = {

@@ -1,4 +1,4 @@
-"""ANALYZE, SHOW, DESCRIBE, COMMENT, GRANT: statements about tables."""
+"""ANALYZE, SHOW, DESCRIBE, COMMENT, GRANT and similar statements."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from dialect.catalog_commands import CatalogCommand, DescribeDatabase
 from dialect.errors import NotUnderstood
-from dialect.grammar.delta import described_log
+from dialect.grammar.delta import describe_log
 from dialect.grammar.insert import insert_spec
 from dialect.grammar.show_describe import catalog_command
 from dialect.grammar.statement_context import StatementContext
@@ -28,13 +28,13 @@ def _analyze(context: StatementContext) -> Known:
     spec = partition_spec(cursor) if cursor.take("PARTITION") else None
     write = context.write(ref, WriteAction.ALTER, spec)
     if context.is_view(ref):
-        context.mention(parts)  # Spark counts the rows of a cached view
+        context.read_table(parts)  # Spark analyses a cached view by counting its rows
         return context.known("analyze", writes=[write])
     return context.known("analyze", writes=[write], reads=[Read(ref, write.partitions)])
 
 
 def _analyze_tables(context: StatementContext) -> Known:
-    """ANALYZE TABLES: all tables of a database. The router looks them up."""
+    """ANALYZE TABLES of all tables in a database, which the proxy looks up."""
     cursor = context.cursor
     named = cursor.take_any("IN", "FROM")
     database = database_name(cursor) if named else context.database.lower()
@@ -45,7 +45,7 @@ def _analyze_tables(context: StatementContext) -> Known:
 
 
 def _show(context: StatementContext) -> Known:
-    """SHOW: answered from the metastore, which every cluster shares."""
+    """SHOW, which every cluster answers alike from the common metastore."""
     cursor = context.cursor
     command = catalog_command(cursor, context.database)
     cursor.expect("SHOW")
@@ -83,22 +83,22 @@ _QUERIES = ("SELECT", "WITH", "(", "FROM", "VALUES", "MAP", "REDUCE", "QUERY")
 
 
 def _describe(context: StatementContext) -> Known:
-    """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] t [column]`, in that order alone: in
-    `DESCRIBE EXTENDED TABLE x` Spark describes the column x of a table called table."""
+    """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] t [column]`, in this order only: `DESCRIBE EXTENDED
+    TABLE x` describes the column x of a table with the name table."""
     cursor = context.cursor
     command = catalog_command(cursor, context.database)
     cursor.take_any("DESCRIBE", "DESC")
-    if (of_log := described_log(context)) is not None:
+    if (of_log := describe_log(context)) is not None:
         return of_log
     if _is_keyword(cursor, "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
         is_database = isinstance(command, DescribeDatabase)
         return replace(context.known("metadata_read"), catalog=command if is_database else None)
     if cursor.word() in _QUERIES and not _names_column(cursor):
         cursor.take("QUERY")
-        context.rest_is_query()
+        context.read_rest_as_query()
         return context.known("metadata_read")
     if _is_table_query(cursor):
-        context.rest_is_query()
+        context.read_rest_as_query()
         return context.known("metadata_read")
     for words in (("TABLE",), ("EXTENDED", "FORMATTED")):
         if _is_keyword(cursor, *words):
@@ -109,7 +109,7 @@ def _describe(context: StatementContext) -> Known:
 
 
 def _is_table_query(cursor: TokenCursor) -> bool:
-    """Whether `TABLE t UNION ..` follows, or another clause of a query."""
+    """Whether a query of the form `TABLE t UNION ..`, or with another clause, follows."""
     rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at + 1)
     if not cursor.sees("TABLE") or not rest.is_name() or _names_column(rest):
         return False
@@ -120,15 +120,15 @@ def _is_table_query(cursor: TokenCursor) -> bool:
 
 
 def _is_keyword(cursor: TokenCursor, *words: str) -> bool:
-    """Whether one of the words comes next, and is not itself the table's name."""
+    """Whether one of the words comes next, and is not the table's name."""
     last = cursor.at + 1 == len(cursor.tokens)
     named = last or cursor.word(1) == "." or (cursor.word(1), cursor.word(2)) == ("PARTITION", "(")
     return cursor.word() in words and not named
 
 
 def _names_column(cursor: TokenCursor) -> bool:
-    """Whether a table follows, with a column or a partition: `DESCRIBE SELECT x` describes column x
-    of a table called select."""
+    """Whether a table with a column or a partition follows: `DESCRIBE SELECT x` describes the
+    column x of the table select."""
     rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at)
     if not rest.is_name():
         return False
@@ -138,7 +138,7 @@ def _names_column(cursor: TokenCursor) -> bool:
         rest.at += 1
         rest.skip_group()
         if rest.done and not _is_specification(spec):
-            raise NotUnderstood("DESCRIBE of what may be a partition")
+            raise NotUnderstood("DESCRIBE of a partition or a call of partition()")
         return rest.done
     if rest.is_name() and rest.tokens[rest.at].token_type != TokenType.NUMBER:
         rest.names()
@@ -148,7 +148,8 @@ def _names_column(cursor: TokenCursor) -> bool:
 
 
 def _is_specification(cursor: TokenCursor) -> bool:
-    """Whether every column in the brackets has a literal; else it may be a call of partition()."""
+    """Whether every column in the brackets has a literal; if not, it may be a call of
+    partition()."""
     tokens = cursor.tokens[cursor.at :]
     for at in range(1, len(tokens) - 1):
         if tokens[at - 1].token_type == TokenType.EQ and is_name(tokens[at]):

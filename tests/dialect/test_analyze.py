@@ -122,7 +122,7 @@ def test_an_internal_error_is_unknown_and_logged(
     def broken(_context: object) -> Known:
         raise KeyError("ours")
 
-    monkeypatch.setattr("dialect.analyze.statement", broken)
+    monkeypatch.setattr("dialect.analyze.analyze_statement", broken)
     answer = analyze("SELECT 'a fault of ours'", NAMESPACE, TestCatalog())
     assert answer == Unknown(FAILED, writing=False)
     assert "ours" in caplog.text

@@ -113,7 +113,9 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
         ),
         (
             decide(
-                Known("load", (), (Write(T11, WriteAction.INSERT, True),), paths_read=("/data/c2",)),
+                Known(
+                    "load", (), (Write(T11, WriteAction.INSERT, True),), paths_read=("/data/c2",)
+                ),
                 filesystems=FILESYSTEMS,
             ),
             [passed(C1, "DC-R4", (Kind.PATH, None, None, (), C2))],

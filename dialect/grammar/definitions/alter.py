@@ -1,4 +1,4 @@
-"""ALTER in all its forms."""
+"""All forms of ALTER."""
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -31,7 +31,7 @@ from dialect.statement import (
 )
 
 DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
-# Objects of other kinds: no table's data is touched by making or dropping them.
+# Objects without data of a table.
 OTHER_OBJECTS = ("ROLE", "INDEX", "MACRO", "RESOURCE", "SCHEDULED", "WORKLOAD", "DATACONNECTOR")
 
 _SELECT_FROM = (
@@ -47,7 +47,7 @@ def alter(context: StatementContext) -> Known:
     if cursor.take("MATERIALIZED", "VIEW"):
         ref = context.table_name()
         if cursor.take("REBUILD"):
-            raise NotUnderstood("REBUILD, which reads what the view was made of")
+            raise NotUnderstood("REBUILD, which reads the tables of the view")
         return context.known("alter", writes=[context.write(ref, WriteAction.ALTER)])
     if cursor.take("VIEW"):
         return _alter_view(context)
@@ -69,7 +69,7 @@ def _alter_view(context: StatementContext) -> Known:
     ref = table_ref(parts, context.database)
     writes = [context.write(ref, WriteAction.VIEW)]
     if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.sees("("):
-        context.rest_is_query()
+        context.read_rest_as_query()
         return context.known("create_view", writes=writes, defines=True)
     if cursor.take("RENAME", "TO"):
         target = table_ref(cursor.names(), ref.db)
@@ -78,25 +78,25 @@ def _alter_view(context: StatementContext) -> Known:
 
 
 def _alter_temporary(context: StatementContext, name: str) -> Known:
-    """ALTER VIEW or TABLE of a temporary view: RENAME and AS. Spark refuses anything else."""
+    """Reads RENAME and AS after ALTER VIEW or TABLE of a temporary view. Spark refuses the rest."""
     cursor = context.cursor
     if cursor.take("RENAME", "TO"):
         new = _new_name(cursor.names(), is_global(name))
         cursor.end()
         if new is None:
             return context.known("refused")
-        if context.analysis.session_object(new) is not None:  # which the engine refuses
+        if context.analysis.session_object(new) is not None:  # Spark refuses it, so it is used
             context.temporary(name_parts(new))
         return context.known("alter", effect=RenameTemp(name, new))
     if cursor.take("AS") or cursor.word() in QUERY_WORDS or cursor.sees("("):
-        view = context.rest_is_temporary_view()
+        view = context.read_rest_as_view()
         effect = CreateTempView(name, view, replacing(name, view.sql))
         return context.known("create_view", effect=effect, defines=True)
     return context.known("refused")
 
 
 def _new_name(parts: list[str], of_global: bool) -> str | None:
-    """The new name in RENAME TO; None where Spark refuses it."""
+    """The new name in RENAME TO; None if Spark refuses it."""
     if of_global:
         return f"{GLOBAL_TEMP}.{parts[-1]}" if parts[:-1] in ([], [GLOBAL_TEMP]) else None
     return temporary_name(parts) if len(parts) == 1 else None
@@ -154,7 +154,7 @@ def check_no_query(cursor: TokenCursor) -> None:
 
 
 def _drop_partitions(context: StatementContext, ref: TableRef) -> Known:
-    """`DROP PARTITION (ds < '2020-01-01', hr = 1), PARTITION (..)`: conditions, not values."""
+    """Reads `DROP PARTITION (ds < '2020-01-01', hr = 1), PARTITION (..)`, which has conditions."""
     cursor = context.cursor
     cursor.expect("DROP")
     cursor.take("IF", "EXISTS")
@@ -169,7 +169,7 @@ def _drop_partitions(context: StatementContext, ref: TableRef) -> Known:
 def _partition_condition(
     context: StatementContext, ref: TableRef, group: TokenCursor
 ) -> PartitionPredicate:
-    """`(c < 4, d = 'x')`: the partitions that satisfy all of it."""
+    """The partitions that satisfy all conditions of `(c < 4, d = 'x')`."""
     info = context.look_up(ref)
     if info is None:
         return ALL

@@ -16,8 +16,8 @@ _QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 def create_sql_function(
     context: StatementContext, names: list[str], temporary: bool, replace: bool
 ) -> Known:
-    """The statement from the function's parameters on. It reads nothing now: what the text reads is
-    read by each call. Raises NotUnderstood for a text that uses temporary objects."""
+    """Reads the statement from the function's parameters on. It reads no data: each call reads what
+    the text reads. Raises NotUnderstood for a text that uses temporary objects."""
     cursor = context.cursor
     if cursor.word() == "(":
         _check_parameters(cursor.group())
@@ -25,7 +25,7 @@ def create_sql_function(
         raise NotUnderstood("CREATE FUNCTION without RETURN")
     cursor.expect("RETURN")
     if cursor.done:
-        raise NotUnderstood("a text expected behind RETURN")
+        raise NotUnderstood("a text expected after RETURN")
     text = cursor.sql[cursor.tokens[cursor.at].start : cursor.tokens[-1].end + 1]
     is_query = cursor.word() in _QUERY_WORDS
     context.query(cursor.rest() if is_query else [_SELECT, *cursor.rest()])
@@ -43,7 +43,7 @@ def create_sql_function(
 
 
 def _check_parameters(cursor: TokenCursor) -> None:
-    """Raises NotUnderstood for a default that may call a function: it is no part of the text."""
+    """Raises NotUnderstood for a default with a call, which would be no part of the stored text."""
     words = [word_of(token) for token in cursor.rest()]
     if "DEFAULT" in words and "(" in words[words.index("DEFAULT") :]:
         raise NotUnderstood("a function with a call in the default of a parameter")

@@ -1,4 +1,4 @@
-"""CREATE, DROP, TRUNCATE, LOAD and other DDL: the tables that they write and read."""
+"""The reads and writes of CREATE, DROP, TRUNCATE, LOAD and other DDL."""
 
 from collections.abc import Callable
 
@@ -71,7 +71,7 @@ def _create_function(context: StatementContext, temporary: bool, replace: bool) 
     names = cursor.names()
     written = cursor.word() in ("(", "RETURNS", "RETURN")
     if temporary and is_known_function(names[-1]):
-        raise NotUnderstood("a function of the session in the place of the engine's own")
+        raise NotUnderstood("a temporary function with the name of a built-in one")
     if written:
         return create_sql_function(context, names, temporary, replace)
     if temporary:
@@ -104,9 +104,9 @@ def _create_table(context: StatementContext, temporary: bool, replace: bool) -> 
         return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
-        context.rest_is_query()
-        return context.known("ctas", defines=True)  # Spark analyses the query and runs nothing
-    context.rest_is_query()
+        context.read_rest_as_query()
+        return context.known("ctas", defines=True)  # Spark analyses the query but does not run it
+    context.read_rest_as_query()
     return context.known("ctas", writes=writes, effect=effect, paths_written=paths)
 
 
@@ -153,7 +153,7 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
             group = cursor.group()
             check_no_query(group)
             if _may_be_query(group, cursor) and not listed:
-                raise NotUnderstood("what may be a query or a list of columns")
+                raise NotUnderstood("brackets that may hold a query or a list of columns")
         else:
             cursor.at += 1
     return location
@@ -163,13 +163,9 @@ _MODIFIERS = (
     *("GLOBAL", "LOCAL", "TEMPORARY", "TEMP", "EXTERNAL", "MANAGED", "TRANSACTIONAL"),
     "MATERIALIZED",
 )
-
-
-# Words before a list in brackets of which the first word may be `table`.
+# Words before a list in brackets that may begin with the word table.
 _BEFORE_LISTS = ("BY", "TBLPROPERTIES", "SERDEPROPERTIES", "ON")
-
-
-# What follows the type of a column.
+# Words and signs that follow a column's type.
 _AFTER_TYPES = (",", "(", "<", "NOT", "COMMENT", "DEFAULT", "GENERATED")
 _SIMPLE_TYPES = frozenset(
     {
@@ -180,7 +176,7 @@ _SIMPLE_TYPES = frozenset(
 
 
 def _may_be_query(inner: TokenCursor, after: TokenCursor) -> bool:
-    """Whether `TABLE t` or `MAP x USING ..` may stand in brackets, and not a list of columns."""
+    """Whether the brackets may hold `TABLE t` or `MAP x USING ..` and not a list of columns."""
     if inner.sees("("):
         return True
     if inner.take_any("MAP", "REDUCE"):
@@ -189,7 +185,7 @@ def _may_be_query(inner: TokenCursor, after: TokenCursor) -> bool:
         return False
     kind = inner.word()
     inner.at += 1
-    if inner.done:  # `(TABLE int) UNION ..` is no list
+    if inner.done:  # `(TABLE int) UNION ..` is a query
         return kind not in _SIMPLE_TYPES or (
             not after.done and follows_query(after.tokens[after.at])
         )
@@ -200,7 +196,7 @@ def _is_query_group(cursor: TokenCursor) -> bool:
     ahead = 1
     while cursor.word(ahead) == "(":
         ahead += 1
-    if cursor.word(ahead) == "WITH":  # else a column called with: `(with INT)`
+    if cursor.word(ahead) == "WITH":  # in `(with INT)` with is a column
         return cursor.word(ahead + 2) in ("AS", "(")
     return cursor.word(ahead) in ("SELECT", "FROM", "VALUES")
 
@@ -224,16 +220,15 @@ def _create_view(
         raise NotUnderstood("CREATE VIEW without a query")
     if temporary:
         name = _new_temporary(context, parts, replace)
-        effect = CreateTempView(name, context.rest_is_temporary_view(columns))
+        effect = CreateTempView(name, context.read_rest_as_view(columns))
         return context.known("create_view", effect=effect, defines=True)
     ref = table_ref(parts, context.database)
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
-        context.rest_is_query()
-        return context.known(
-            "create_view", writes=[context.write(ref, WriteAction.VIEW)], defines=True
-        )
-    context.rest_is_query()
+        context.read_rest_as_query()
+        write = context.write(ref, WriteAction.VIEW)
+        return context.known("create_view", writes=[write], defines=True)
+    context.read_rest_as_query()
     if materialized:
         return context.known("create_mview", writes=[context.write(ref, WriteAction.CREATE)])
     write = context.write(ref, WriteAction.VIEW)
@@ -241,8 +236,8 @@ def _create_view(
 
 
 def _new_temporary(context: StatementContext, parts: list[str], replace: bool) -> str:
-    """The name of a temporary object to create. If it exists and is not replaced, it
-    counts as used: the engine that has it refuses the statement."""
+    """The name of a temporary object to create. If it exists and is not replaced, it counts as
+    used: the statement must run in the cluster that has it, where Spark refuses it."""
     name = temporary_name(parts)
     if name is None:
         raise NotUnderstood(f"a temporary view of the name {parts[-1]}")
@@ -272,7 +267,7 @@ def _view_columns(cursor: TokenCursor) -> tuple[str, ...]:
 
 
 def _to_query(cursor: TokenCursor) -> bool:
-    """Skips a view's clauses up to the query after AS."""
+    """Skips a view's clauses up to the query after AS; returns False if there is none."""
     while not cursor.done:
         if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
             cursor.at += 1
@@ -322,7 +317,7 @@ def _drop_table(context: StatementContext, action: WriteAction) -> Known:
         return context.known("drop", effect=DropTemp(temporary))
     ref = table_ref(parts, context.database)
     info = context.look_up(ref)
-    if info is None and not context.analysis.is_script:  # a script may have made it before
+    if info is None and not context.analysis.is_script:  # a script may create it first
         return context.known("drop")
     return context.known("drop", writes=[context.write(ref, action)])
 

@@ -1,4 +1,4 @@
-"""The table or view that a CREATE statement describes, without a metastore."""
+"""Reads a table or view from its CREATE statement, without a metastore."""
 
 from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.names import TableRef
@@ -11,9 +11,9 @@ _AFTER_TYPE = frozenset(["COMMENT", "NOT", "DEFAULT", "GENERATED"])
 
 
 def described_table(sql: str, database: str = "default") -> TableInfo:
-    """The table of a CREATE TABLE with columns, or the view of a CREATE VIEW.
+    """The table that CREATE TABLE with columns describes, or the view of CREATE VIEW.
 
-    Raises NotUnderstood for any other statement.
+    Raises NotUnderstood for another statement.
     """
     check_length(sql)
     cursor = TokenCursor(tokenize(sql), sql)
@@ -26,7 +26,7 @@ def described_table(sql: str, database: str = "default") -> TableInfo:
     ref = _name(cursor, database)
     columns = _columns(cursor.group()) if cursor.sees("(") else []
     provider = _clause(cursor, "USING")
-    keys = _clause(cursor, "PARTITIONED BY")  # one token of the parser's
+    keys = _clause(cursor, "PARTITIONED BY")  # these two words are one token
     types = dict(columns)
     named = [] if keys is None else _partition_keys(keys, types)
     data = tuple(Column(*each) for each in columns if each[0] not in dict(named))
@@ -52,7 +52,8 @@ def _view(cursor: TokenCursor, database: str) -> TableInfo:
 
 
 def _clause(cursor: TokenCursor, word: str) -> TokenCursor | None:
-    """What follows the word outside of brackets; None without the word. `cursor` stays."""
+    """A cursor after the word, outside of brackets; None without the word. `cursor` does not
+    move."""
     seeker = TokenCursor(cursor.tokens, cursor.sql, cursor.at)
     if not seeker.skip_to(word):
         return None
@@ -61,7 +62,7 @@ def _clause(cursor: TokenCursor, word: str) -> TokenCursor | None:
 
 
 def _partition_keys(cursor: TokenCursor, types: dict[str, str]) -> list[tuple[str, str]]:
-    """Names and types. A name without a type is that of a column (Spark's form)."""
+    """The keys' names and types. A name without a type is that of a column, as Spark writes it."""
     found = []
     for name, kind in _columns(cursor.group()):
         if not kind and name not in types:
@@ -71,7 +72,7 @@ def _partition_keys(cursor: TokenCursor, types: dict[str, str]) -> list[tuple[st
 
 
 def _columns(cursor: TokenCursor) -> list[tuple[str, str]]:
-    """Names and types, in lower case, of a list of columns."""
+    """The names and types of a list of columns, in lower case."""
     found = []
     while not cursor.done:
         found.append((cursor.name(), _type(cursor)))
@@ -79,7 +80,7 @@ def _columns(cursor: TokenCursor) -> list[tuple[str, str]]:
 
 
 def _type(cursor: TokenCursor) -> str:
-    """The type's text. Moves behind the comma that ends the column."""
+    """The type's text. Moves past the comma that ends the column."""
     start, end, open_angles, in_type = cursor.at, None, 0, True
     while not cursor.done:
         word = cursor.word()

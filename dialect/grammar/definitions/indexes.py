@@ -1,11 +1,11 @@
-"""CREATE INDEX and DROP INDEX: Spark has no indexes, but it looks the table up."""
+"""CREATE INDEX and DROP INDEX. Spark has no indexes, but it looks up the table."""
 
 from dialect.grammar.statement_context import StatementContext
 from dialect.statement import Known, Read
 
 
 def index_statement(context: StatementContext) -> Known:
-    """`.. i ON [TABLE] t`, from the index's name on. Raises NotUnderstood."""
+    """Reads `.. i ON [TABLE] t` from the index's name on. Raises NotUnderstood."""
     cursor = context.cursor
     cursor.names()
     cursor.expect("ON")

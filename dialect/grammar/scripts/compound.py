@@ -1,9 +1,9 @@
-"""Takes a script apart: its statements, the queries of loops and cursors, and its expressions.
+"""Splits a script into pieces: statements, the queries of loops and cursors, and expressions.
 
-The grammar is that of `compoundStatement` in SqlBaseParser.g4 of Spark 4.3. To Spark most keywords
-may be names. Here the first THEN, DO, WHEN or UNTIL outside of brackets ends an expression or a
-query: every token belongs to one piece or to the frame around the pieces, and the analysis of a
-piece refuses what is cut in the wrong place.
+The grammar is `compoundStatement` in SqlBaseParser.g4 of Spark 4.3. In Spark most keywords may be
+names. Here the first THEN, DO, WHEN or UNTIL outside of brackets ends an expression or a query. If
+that splits a script in the wrong place, the analysis of a piece fails, because every token is in a
+piece or in the control flow around the pieces.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,20 @@ from sqlglot.tokenizer_core import Token
 
 from dialect.errors import NotUnderstood
 from dialect.grammar.scripts.local_variables import LocalVariables
-from dialect.grammar.session.session_variables import element
+from dialect.grammar.session.session_variables import next_expression
 from dialect.lexing.token_cursor import TokenCursor
 from dialect.work import spend
 
-MOST_PIECES = 1_000
-MOST_DEPTH = 30  # of blocks, loops and branches in each other
+MAX_PIECES = 1_000
+MAX_DEPTH = 30  # nested blocks, loops and branches
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "(")
-# As the name of a loop's row these are also the beginning of its query.
+# Names of a loop's row that may also begin its query.
 _NO_ROWS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "MAP", "REDUCE")
 _OPENING, _CLOSING = ("(", "[", "{", "CASE"), (")", "]", "}", "END")
 
 
-class Kind(Enum):
-    """What a piece of a script is."""
+class PieceKind(Enum):
+    """The kinds of pieces."""
 
     STATEMENT = "a statement"
     QUERY = "the query of a loop or a cursor"
@@ -36,32 +36,33 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of the script's text that names tables. `variables` are the local variables there."""
+class ScriptPiece:
+    """A part of the script that may name tables. `variables` are the local variables in its
+    scope."""
 
-    kind: Kind
+    kind: PieceKind
     text: str
     variables: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class Script:
-    """The pieces in the order of the text, and the local variables that the script assigns."""
+    """The pieces of a script in the order of the text, and the local variables that it assigns."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[ScriptPiece] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)
 
 
-def script_of(tokens: Sequence[Token], sql: str) -> Script:
-    """Takes the script with these tokens apart. Raises NotUnderstood."""
-    reader = _Reader(TokenCursor(tokens, sql))
+def parse_script(tokens: Sequence[Token], sql: str) -> Script:
+    """Splits the script with these tokens. Raises NotUnderstood."""
+    reader = _ScriptReader(TokenCursor(tokens, sql))
     reader.block("")
     reader.cursor.end()
     return reader.script
 
 
-class _Reader:
-    """Reads the tokens of one script from the left to the right."""
+class _ScriptReader:
+    """Reads the tokens of one script by recursive descent, and appends to `script`."""
 
     def __init__(self, cursor: TokenCursor) -> None:
         self.cursor = cursor
@@ -78,7 +79,7 @@ class _Reader:
         self.cursor.expect("END")
 
     def _body(self, *ends: str) -> None:
-        """Statements, each with a semicolon behind it, up to one of the words."""
+        """Reads statements, each with a semicolon after it, up to one of the words."""
         with self._deeper():
             while self.cursor.word() not in ends:
                 self._statement()
@@ -87,8 +88,8 @@ class _Reader:
     @contextmanager
     def _deeper(self) -> Iterator[None]:
         self._depth += 1
-        if self._depth > MOST_DEPTH:
-            raise NotUnderstood(f"a script nested deeper than {MOST_DEPTH} levels")
+        if self._depth > MAX_DEPTH:
+            raise NotUnderstood(f"a script nested deeper than {MAX_DEPTH} levels")
         yield
         self._depth -= 1
 
@@ -120,7 +121,7 @@ class _Reader:
             case _:
                 self._plain()
                 return
-        if cursor.is_name():  # the label is repeated
+        if cursor.is_name():  # the label again
             cursor.name()
 
     def _plain(self) -> None:
@@ -142,7 +143,7 @@ class _Reader:
                 cursor.at += 1
                 cursor.names()
             case _:
-                self._piece(Kind.STATEMENT, self._rest())
+                self._piece(PieceKind.STATEMENT, self._rest())
 
     # Blocks, loops and branches
 
@@ -156,7 +157,7 @@ class _Reader:
         self.cursor.expect("REPEAT")
         self._body("UNTIL")
         self.cursor.expect("UNTIL")
-        self._piece(Kind.EXPRESSIONS, self._until("END"))
+        self._piece(PieceKind.EXPRESSIONS, self._until("END"))
         self.cursor.expect("END", "REPEAT")
 
     def _loop(self) -> None:
@@ -174,7 +175,7 @@ class _Reader:
             cursor.expect("AS")
         if cursor.word() not in _QUERIES:
             raise NotUnderstood(f"the query of a loop expected near {cursor.near()}")
-        self._piece(Kind.QUERY, self._until("DO"))
+        self._piece(PieceKind.QUERY, self._until("DO"))
         cursor.expect("DO")
         with self._variables.in_scope(label):
             self._body("END")
@@ -196,7 +197,7 @@ class _Reader:
         cursor = self.cursor
         cursor.expect("CASE")
         if cursor.word() != "WHEN":
-            self._piece(Kind.EXPRESSIONS, self._until("WHEN"))
+            self._piece(PieceKind.EXPRESSIONS, self._until("WHEN"))
         while cursor.take("WHEN"):
             self._expression("THEN")
             self._body("WHEN", "ELSE", "END")
@@ -232,7 +233,7 @@ class _Reader:
             elif cursor.word() == "SET":
                 self._set()
             else:
-                self._piece(Kind.STATEMENT, self._rest())
+                self._piece(PieceKind.STATEMENT, self._rest())
 
     def _condition(self) -> None:
         cursor = self.cursor
@@ -256,7 +257,7 @@ class _Reader:
         end = TokenCursor(query, cursor.sql, len(query) - 3)
         if len(query) > 3 and end.sees("FOR", "READ", "ONLY"):
             query = query[:-3]
-        self._piece(Kind.QUERY, query)
+        self._piece(PieceKind.QUERY, query)
 
     def _variable(self) -> None:
         """`[VARIABLE] name, .. [type] [DEFAULT expression]`."""
@@ -271,8 +272,8 @@ class _Reader:
         while not rest.done and rest.word() not in ("DEFAULT", "=", "=="):
             rest.at += 1
         value = rest.rest()[1:]
-        if value:  # it does not see the variables that it is the value of
-            self._piece(Kind.EXPRESSIONS, value)
+        if value:  # before the variables are declared: the value cannot refer to them
+            self._piece(PieceKind.EXPRESSIONS, value)
         for parts in names:
             self._variables.declare(parts)
 
@@ -284,17 +285,17 @@ class _Reader:
             cursor.at += 1
         rest = TokenCursor(self._rest(), cursor.sql)
         if rest.word() == "(":
-            self._targets(rest.group())
+            self._assign_targets(rest.group())
             rest.expect("=")
             query = rest.group()
             rest.end()
-            self._piece(Kind.QUERY, query.rest())
+            self._piece(PieceKind.QUERY, query.rest())
             return
         while True:
             self._assign(rest.names())
             if not rest.take("=") and not rest.take("=="):
                 raise NotUnderstood(f"SET in a script, near {rest.near()}")
-            self._piece(Kind.EXPRESSIONS, element(rest))
+            self._piece(PieceKind.EXPRESSIONS, next_expression(rest))
             if not rest.take(","):
                 break
         rest.end()
@@ -303,7 +304,7 @@ class _Reader:
         rest = TokenCursor(self._rest(), self.cursor.sql, 1)
         rest.names()
         if rest.take("USING"):
-            self._piece(Kind.EXPRESSIONS, rest.rest())
+            self._piece(PieceKind.EXPRESSIONS, rest.rest())
         rest.end()
 
     def _fetch(self) -> None:
@@ -311,9 +312,9 @@ class _Reader:
         if not rest.skip_to("INTO"):
             raise NotUnderstood("FETCH without INTO")
         rest.at += 1
-        self._targets(rest)
+        self._assign_targets(rest)
 
-    def _targets(self, names: TokenCursor) -> None:
+    def _assign_targets(self, names: TokenCursor) -> None:
         self._assign(names.names())
         while names.take(","):
             self._assign(names.names())
@@ -325,19 +326,19 @@ class _Reader:
     # Pieces
 
     def _rest(self) -> Sequence[Token]:
-        """The tokens up to the semicolon, where the cursor is afterwards."""
+        """The tokens up to the semicolon, to which the cursor moves."""
         cursor, start = self.cursor, self.cursor.at
         while not cursor.done and cursor.word() != ";":
             cursor.at += 1
         return cursor.tokens[start : cursor.at]
 
     def _expression(self, end: str) -> None:
-        self._piece(Kind.EXPRESSIONS, self._until(end))
+        self._piece(PieceKind.EXPRESSIONS, self._until(end))
         self.cursor.expect(end)
 
     def _until(self, end: str) -> Sequence[Token]:
-        """The tokens up to the word, outside of brackets and of CASE expressions. Raises
-        NotUnderstood where the statement ends before it."""
+        """The tokens up to the word outside of brackets and CASE expressions. Raises NotUnderstood
+        if the statement ends before."""
         cursor, start, depth = self.cursor, self.cursor.at, 0
         while depth or cursor.word() != end:
             word = cursor.word()
@@ -347,11 +348,11 @@ class _Reader:
             cursor.at += 1
         return cursor.tokens[start : cursor.at]
 
-    def _piece(self, kind: Kind, tokens: Sequence[Token]) -> None:
+    def _piece(self, kind: PieceKind, tokens: Sequence[Token]) -> None:
         spend(len(tokens))
         if not tokens:
             raise NotUnderstood(f"{kind.value} expected near {self.cursor.near()}")
-        if len(self.script.pieces) == MOST_PIECES:
-            raise NotUnderstood(f"a script of more than {MOST_PIECES} statements and expressions")
+        if len(self.script.pieces) == MAX_PIECES:
+            raise NotUnderstood(f"a script of more than {MAX_PIECES} statements and expressions")
         text = self.cursor.sql[tokens[0].start : tokens[-1].end + 1]
-        self.script.pieces.append(Piece(kind, text, self._variables.visible()))
+        self.script.pieces.append(ScriptPiece(kind, text, self._variables.visible()))

@@ -1,9 +1,9 @@
-"""The reads and writes of a script: all that any of its statements may read or write.
+"""Analyses a script: it reads and writes all that any of its statements may read or write.
 
-Which branches run, and how often, is not known, and a statement may see what another one has
-written. So of a table that the script writes every partition counts as read; and what would give a
-name another meaning for a later statement (a view, a database, another name or location of a
-table) is refused, as is what changes the session.
+Which statements run, and how often, is not known, and one may read what another has written. So of
+a table that the script writes, all partitions count as read. A statement that changes the session
+is refused, and so is one that changes the meaning of a name for later statements: of a view, of a
+database, or of a table's name or location.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood, SparkRefuses
-from dialect.grammar.scripts.compound import Kind, Piece, script_of
+from dialect.grammar.scripts.compound import PieceKind, ScriptPiece, parse_script
 from dialect.grammar.statement_context import StatementContext
 from dialect.lexing.token_cursor import TokenCursor
 from dialect.lexing.tokenize import tokenize
@@ -36,7 +36,7 @@ from dialect.statement import (
 
 _SELECT = Token(TokenType.SELECT, "SELECT")
 _QUERIES = frozenset({"select", "from_select"})
-# Statements that may be in a script. Spark refuses a statement of the last kinds.
+# The kinds of statement that may be in a script; "refused" are those that Spark refuses anyway.
 _KINDS = _QUERIES | frozenset(
     {
         *("insert", "from_insert", "multi_insert", "update", "delete", "merge", "load", "truncate"),
@@ -50,17 +50,18 @@ _MOVES = frozenset({"RENAME", "LOCATION"})
 Statement = Callable[[StatementContext], Known]
 
 
-def script(
+def analyze_script(
     tokens: Sequence[Token], sql: str, analysis: AnalysisContext, statement: Statement
 ) -> Known:
-    """The script with these tokens; `statement` analyses those in it. Raises NotUnderstood."""
+    """Analyses the script with these tokens, each of its statements by `statement`. Raises
+    NotUnderstood."""
     analysis.is_script = True
-    parts = script_of(tokens, sql)
+    parts = parse_script(tokens, sql)
     _check_not_of_session(parts.assigned, analysis)
-    return _all_of([_known(piece, analysis, statement) for piece in parts.pieces], analysis)
+    return _union([_analyze_piece(piece, analysis, statement) for piece in parts.pieces], analysis)
 
 
-def _known(piece: Piece, analysis: AnalysisContext, statement: Statement) -> Known:
+def _analyze_piece(piece: ScriptPiece, analysis: AnalysisContext, statement: Statement) -> Known:
     tokens = tokenize(piece.text, analysis.double_quoted_names)
     if any(token.token_type == TokenType.PLACEHOLDER for token in tokens):
         raise NotUnderstood("a parameter in a script")
@@ -71,20 +72,20 @@ def _known(piece: Piece, analysis: AnalysisContext, statement: Statement) -> Kno
     except SparkRefuses as error:
         raise NotUnderstood(error.why) from None
     context = StatementContext(TokenCursor(named, piece.text), analysis, builder)
-    if piece.kind is Kind.EXPRESSIONS:
+    if piece.kind is PieceKind.EXPRESSIONS:
         context.query([_SELECT, *named])
         return context.known("select")
     known = statement(context)
-    if piece.kind is Kind.QUERY and known.kind not in _QUERIES:
+    if piece.kind is PieceKind.QUERY and known.kind not in _QUERIES:
         raise NotUnderstood(f"{known.kind} in the place of a query")
-    _check(known, tokens, piece.variables, analysis)
+    _check_allowed(known, tokens, piece.variables, analysis)
     return known
 
 
-def _check(
+def _check_allowed(
     known: Known, tokens: Sequence[Token], variables: frozenset[str], analysis: AnalysisContext
 ) -> None:
-    """Raises NotUnderstood for a statement that may not be in a script."""
+    """Raises NotUnderstood for a statement that is refused in a script."""
     first = word_of(tokens[0]) if tokens else ""
     if known.effect is not None and not _assigns_locals(known, variables, analysis):
         raise NotUnderstood(f"{first} in a script, which changes the session")
@@ -93,13 +94,13 @@ def _check(
     if known.kind not in _KINDS or known.database_written is not None:
         raise NotUnderstood(f"{first} of this kind in a script")
     if known.kind in _CHANGING and not known.writes:
-        raise NotUnderstood(f"{first} of what is no table in a script")
+        raise NotUnderstood(f"{first} of something that is no table in a script")
     if first == "ALTER" and any(word_of(token) in _MOVES for token in tokens):
         raise NotUnderstood("another name or location of a table in a script")
 
 
 def _assigns_locals(known: Known, variables: frozenset[str], analysis: AnalysisContext) -> bool:
-    """Whether it only has EXECUTE IMMEDIATE .. INTO of local variables."""
+    """Whether the statement is EXECUTE IMMEDIATE .. INTO of local variables alone."""
     effect = known.effect
     if not isinstance(effect, AssignVariables) or effect.declares or known.immediate is None:
         return False
@@ -114,8 +115,8 @@ def _check_not_of_session(names: Iterable[str], analysis: AnalysisContext) -> No
             raise NotUnderstood(f"the variable {name} of a script, which the session has as well")
 
 
-def _all_of(parts: Sequence[Known], analysis: AnalysisContext) -> Known:
-    """What any of the statements may do."""
+def _union(parts: Sequence[Known], analysis: AnalysisContext) -> Known:
+    """The script's analysis, made of those of its statements."""
     writes = tuple(dict.fromkeys(write for part in parts for write in part.writes))
     return Known(
         SCRIPT,
@@ -130,19 +131,20 @@ def _all_of(parts: Sequence[Known], analysis: AnalysisContext) -> Known:
 
 
 def _reads(parts: Sequence[Known], written: Set[TableRef]) -> tuple[Read, ...]:
-    """The tables that any of the statements reads, each once. The query of CREATE TABLE IF NOT
-    EXISTS runs if the script has dropped the table."""
-    found: dict[TableRef, list[PartitionPredicate]] = {}
+    """The tables that any of the statements reads, each once. They include those of `defined`: the
+    query of CREATE TABLE IF NOT EXISTS runs if the script has dropped the table."""
+    by_table: dict[TableRef, list[PartitionPredicate]] = {}
     for part in parts:
         for read in (*part.reads, *part.defined):
-            found.setdefault(read.table, []).append(read.partitions)
+            by_table.setdefault(read.table, []).append(read.partitions)
     return tuple(
-        Read(table, _selected(predicates, table in written)) for table, predicates in found.items()
+        Read(table, _selected(predicates, table in written))
+        for table, predicates in by_table.items()
     )
 
 
 def _selected(predicates: Sequence[PartitionPredicate], written: bool) -> PartitionPredicate:
-    """The partitions of a table, of which another statement of the script may have made more."""
+    """The partitions that a script reads of a table; all if it writes the table, too."""
     if written and any(predicate is not NONE for predicate in predicates):
         return ALL
     return any_of(predicates)

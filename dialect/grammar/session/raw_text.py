@@ -1,7 +1,7 @@
-"""Statements of which Spark reads the text itself: SET, RESET and ADD.
+"""SET, RESET and ADD, whose text Spark matches by patterns.
 
-Spark's parser only finds their first words. The rest is taken as it stands in the text,
-comments too, and matched by patterns of SparkSqlAstBuilder, which are repeated here.
+Spark's parser only recognises their first words. Patterns of SparkSqlAstBuilder, repeated here,
+match the rest of the text with its comments.
 """
 
 import re
@@ -18,22 +18,22 @@ _KEY_ALONE = re.compile(_KEY)
 _VALUE = re.compile(r"([^;]*);*")
 _DOT = "[^\n\r\x85\u2028\u2029]"  # Java's dot
 _PATHS = re.compile(rf""""{_DOT}*?[^\\]"|'{_DOT}*?[^\\]'|[^ \n\r\t"']+""")
-# What Java's String.trim takes away.
+# The characters that Java's String.trim removes.
 _BLANKS = "".join(map(chr, range(33)))
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """`SET key=value`, `SET key` and `RESET key` (without a value), `SET` (without a key)."""
+class RawSetting:
+    """The setting of SET or RESET: `SET key` and `RESET key` have no value, `SET` has no key."""
 
     key: str | None = None
     value: str | None = None
 
 
-def setting(text: str, tokens: Sequence[Token]) -> Setting | None:
-    """The key and value of SET or RESET; None where Spark refuses the text.
+def parse_setting(text: str, tokens: Sequence[Token]) -> RawSetting | None:
+    """The key and value of SET or RESET; None if Spark refuses the text.
 
-    `tokens` are those of the statement `text` from its SET or RESET on.
+    `tokens` are those of `text` from SET or RESET on.
     """
     first, rest = tokens[0], tokens[1:]
     quoted = [token.token_type == TokenType.IDENTIFIER for token in rest]
@@ -41,28 +41,29 @@ def setting(text: str, tokens: Sequence[Token]) -> Setting | None:
     if quoted[:1] == [True] and (len(rest) == 1 or equals[1]):
         return _of_quoted_key(text, rest)
     if len(rest) >= 2 and quoted[-1] and equals[-2]:
-        # With several signs Spark takes the key before the first of them.
+        # If there are several equals signs, Spark's key ends at the first.
         key = text[first.end + 1 : rest[equals.index(True)].start].strip(_BLANKS)
-        return Setting(key, rest[-1].text) if _KEY_ALONE.fullmatch(key) else None
+        return RawSetting(key, rest[-1].text) if _KEY_ALONE.fullmatch(key) else None
     raw = text[first.end + 1 :].strip(_BLANKS)
     if found := _KEY_VALUE.fullmatch(raw):
-        return Setting(found.group(1), found.group(2).strip(_BLANKS))
+        return RawSetting(found.group(1), found.group(2).strip(_BLANKS))
     if _KEY_ALONE.fullmatch(raw):
-        return Setting(raw)
-    return Setting(raw or None) if raw in ("", "-v") else None
+        return RawSetting(raw)
+    return RawSetting(raw or None) if raw in ("", "-v") else None
 
 
-def _of_quoted_key(text: str, rest: Sequence[Token]) -> Setting | None:
-    """SET with a key in backquotes: Spark trims its value before it cuts the signs at its end."""
+def _of_quoted_key(text: str, rest: Sequence[Token]) -> RawSetting | None:
+    """The setting of SET with a key in backquotes. Spark trims the value before it removes the
+    semicolons at its end."""
     if len(rest) == 1:
-        return Setting(rest[0].text)
+        return RawSetting(rest[0].text)
     if len(rest) == 3 and rest[2].token_type == TokenType.IDENTIFIER:
-        return Setting(rest[0].text, rest[2].text)
+        return RawSetting(rest[0].text, rest[2].text)
     found = _VALUE.fullmatch(text[rest[1].end + 1 :].strip(_BLANKS))
-    return Setting(rest[0].text, found.group(1)) if found else None
+    return RawSetting(rest[0].text, found.group(1)) if found else None
 
 
-def paths(text: str) -> tuple[str, ...]:
-    """The paths of ADD JAR, FILE or ARCHIVE: words, or strings in quotes."""
+def parse_paths(text: str) -> tuple[str, ...]:
+    """The paths in the text after ADD JAR, FILE or ARCHIVE: words, or strings in quotes."""
     found = _PATHS.findall(text.strip(_BLANKS))
     return tuple(unescaped(each[1:-1]) if each[0] in "'\"" else each for each in found)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from conf.settings.names import TIME_ZONE
 from conf.settings.security.restrictions import Code
 from dialect.errors import NotUnderstood
-from dialect.grammar.session.raw_text import paths, setting
+from dialect.grammar.session.raw_text import parse_paths, parse_setting
 from dialect.grammar.session.session_variables import declare, set_variables
 from dialect.grammar.session.time_zone import offset
 from dialect.grammar.statement_context import StatementContext
@@ -34,7 +34,7 @@ def _use(context: StatementContext) -> Known:
     if len(names) != 1:
         raise NotUnderstood("USE of another catalog")
     if names[0] == "spark_catalog":
-        return context.known("use")  # the catalog that it is in: the database stays
+        return context.known("use")  # the current catalog: the database does not change
     return context.known("use", effect=UseDatabase(names[0]))
 
 
@@ -50,14 +50,14 @@ def _set(context: StatementContext) -> Known:
         return _catalog(context)
     if cursor.word(1) == "TIME" and cursor.word(2) == "ZONE":
         return _time_zone(context)
-    found = setting(cursor.sql, cursor.rest())
+    found = parse_setting(cursor.sql, cursor.rest())
     if found is None or found.key is None or found.value is None:
         return context.known("set")
     return context.known("set", effect=SetVariable(found.key, found.value))
 
 
 def _catalog(context: StatementContext) -> Known:
-    """SET CATALOG of the current catalog changes nothing."""
+    """Reads SET CATALOG of the current catalog, which changes nothing."""
     cursor = context.cursor
     cursor.expect("SET", "CATALOG")
     if [token.text for token in cursor.rest()] != ["spark_catalog"]:
@@ -84,7 +84,7 @@ def _time_zone(context: StatementContext) -> Known:
 
 
 def _reset(context: StatementContext) -> Known:
-    found = setting(context.cursor.sql, context.cursor.rest())
+    found = parse_setting(context.cursor.sql, context.cursor.rest())
     if found is None or found.value is not None:
         return context.known("set")
     return context.known("set", effect=ResetVariables(found.key))
@@ -95,16 +95,17 @@ def _add(context: StatementContext) -> Known:
     cursor.expect("ADD")
     context.analysis.code.add(Code.RESOURCE)
     if not cursor.take_any("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
-        raise NotUnderstood("ADD of something that is no JAR, FILE or ARCHIVE")
+        raise NotUnderstood("ADD of something other than JAR, FILE or ARCHIVE")
     if cursor.done:
         raise NotUnderstood("ADD without a path")
     start = cursor.tokens[cursor.at - 1].end + 1
     cursor.rest()
-    return context.known("add", effect=AddResource(paths(cursor.sql[start:])))
+    return context.known("add", effect=AddResource(parse_paths(cursor.sql[start:])))
 
 
 def delete_resource(context: StatementContext) -> Known:
-    """Hive's DELETE JAR, FILE and ARCHIVE: a change that cannot be repeated in another session."""
+    """Raises NotUnderstood: Hive's DELETE JAR, FILE and ARCHIVE cannot be repeated in another
+    session."""
     raise NotUnderstood("DELETE of a resource")
 
 
@@ -121,12 +122,12 @@ def _cache(context: StatementContext) -> Known:
     if cursor.take("OPTIONS"):
         cursor.skip_group()
     if cursor.done:
-        context.mention(parts)
+        context.read_table(parts)
         return context.known("cache", effect=CacheTable(_cached(context, parts)))
     cursor.take("AS")
     if len(parts) == 1:
         context.temporary(parts)
-    effect = CreateTempTable(parts[-1], cached=context.rest_is_temporary_view())
+    effect = CreateTempTable(parts[-1], cached=context.read_rest_as_view())
     return context.known("cache", effect=effect)
 
 
@@ -158,7 +159,7 @@ def _refresh(context: StatementContext) -> Known:
     if cursor.take("TABLE"):
         parts = cursor.names()
         if cursor.done:
-            context.mention(parts)
+            context.read_table(parts)
         return context.known("refresh")
     path = cursor.text() if cursor.is_text() else cursor.sql[cursor.tokens[cursor.at - 1].end + 1 :]
     return context.known("refresh", paths_read=[path.strip()])

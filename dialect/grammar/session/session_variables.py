@@ -1,7 +1,8 @@
 """DECLARE, SET VARIABLE and DROP TEMPORARY VARIABLE (Spark 4).
 
-A value that every cluster certainly computes alike is repeated by its statement. Any other one (of
-a query, rand(), current_timestamp()) is computed once: its variable is in one cluster only.
+A statement whose value is certainly the same in every cluster is repeatable: the session's replay
+runs it in other clusters. Another value (of a query, rand(), current_timestamp()) is computed once,
+and its variable is in one cluster only.
 """
 
 import re
@@ -18,18 +19,18 @@ from dialect.lineage.temporary import variable_name
 from dialect.parsing.constant_text import TEXTS, evaluate_text, variable_at
 from dialect.statement import AssignVariables, DropTemp, Known, SessionVariable
 
-LONGEST_TEXT = 10_000  # characters of a value that is kept
+MAX_TEXT = 10_000  # characters of the longest value whose text is kept
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _SELECT = Token(TokenType.SELECT, "SELECT")
 _COMMA = Token(TokenType.COMMA, ",")
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _OF_SCRIPTS = frozenset({"CURSOR", "CONDITION", "HANDLER"})
-# Spark casts these texts to the date or time of the moment.
+# Spark casts these texts to the current date or time.
 _MOMENTS = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
-# Words and signs of expressions that have one value everywhere. None of them makes a text of
-# others, which might become one of _MOMENTS.
-_CERTAIN = frozenset(
+# Words and signs of expressions with the same value in every cluster. None of them computes a text,
+# which might be one of _MOMENTS.
+_REPEATABLE_WORDS = frozenset(
     [
         *("TRUE", "FALSE", "NULL", "DEFAULT", "CAST", "AS", "ARRAY", "MAP", "NAMED_STRUCT"),
         *("INT", "INTEGER", "BIGINT", "LONG", "SMALLINT", "SHORT", "TINYINT", "BYTE", "BOOLEAN"),
@@ -66,7 +67,7 @@ def declare(context: StatementContext) -> Known:
     if replaces:
         _forget_replaced(context, names, value)
     if not value:
-        return _assigned(context, [(name, SessionVariable(kind == ["STRING"])) for name in names])
+        return _assignment(context, [(name, SessionVariable(kind == ["STRING"])) for name in names])
     is_text, text, repeatable = _value(context, value)
     if kind and kind != ["STRING"]:
         is_text, text = False, None
@@ -74,11 +75,12 @@ def declare(context: StatementContext) -> Known:
     if not repeatable:
         context.query([_SELECT, *value])
     variables = [(name, variable if repeatable else SessionVariable()) for name in names]
-    return _assigned(context, variables, repeatable=repeatable)
+    return _assignment(context, variables, repeatable=repeatable)
 
 
 def _forget_replaced(context: StatementContext, names: list[str], value: Sequence[Token]) -> None:
-    """New variables do not use older ones of their names, unless the value does."""
+    """Removes the variables that the statement replaces from those that it uses, unless its value
+    uses them."""
     used = set(names_in(value))
     for name in names:
         if name not in used:
@@ -86,7 +88,7 @@ def _forget_replaced(context: StatementContext, names: list[str], value: Sequenc
 
 
 def _until_default(cursor: TokenCursor) -> list[Token]:
-    """The tokens of the type, up to DEFAULT, `=`, which Spark also reads as `==`, or the end."""
+    """The tokens of the type: up to DEFAULT, `=`, `==` (which Spark reads as `=`), or the end."""
     start = cursor.at
     while not cursor.done and cursor.word() not in ("DEFAULT", "=", "=="):
         cursor.at += 1
@@ -101,13 +103,13 @@ def _name(cursor: TokenCursor) -> str:
 
 
 def set_variables(context: StatementContext) -> Known:
-    """SET VAR and SET VARIABLE."""
+    """Reads SET VAR and SET VARIABLE. Raises NotUnderstood."""
     cursor = context.cursor
     cursor.expect("SET")
     cursor.at += 1
     if cursor.word() == "(":
         group = cursor.group()
-        names = targets(group)
+        names = variable_names(group)
         group.end()
         cursor.expect("=")
         query = cursor.group()
@@ -121,7 +123,7 @@ def set_variables(context: StatementContext) -> Known:
         name = _name(cursor)
         if not cursor.take("=") and not cursor.take("=="):
             raise NotUnderstood(f"= expected near {cursor.near()}")
-        value = element(cursor)
+        value = next_expression(cursor)
         is_text, text, repeatable = _value(context, value)
         wanted = known.get(name, SessionVariable())
         kept = text if is_text and wanted.is_text else None
@@ -135,27 +137,27 @@ def set_variables(context: StatementContext) -> Known:
         context.query([_SELECT, *computed])
         effect = computed_once(context, [name for name, _ in variables])
         return context.known("set", effect=effect)
-    return _assigned(context, variables, declares=False)
+    return _assignment(context, variables, declares=False)
 
 
 def computed_once(context: StatementContext, names: Sequence[str]) -> AssignVariables:
-    """The effect of a statement that computes values which the next run might not."""
+    """The effect of a statement whose values another run might not compute again."""
     known = context.analysis.namespace.session_variables
     types = {name: known.get(name, SessionVariable()).is_text for name in names}
     variables = tuple((variable_name(name), SessionVariable(types[name])) for name in names)
     return AssignVariables(variables, repeatable=False)
 
 
-def targets(cursor: TokenCursor) -> list[str]:
-    """The names of variables, with commas between them."""
+def variable_names(cursor: TokenCursor) -> list[str]:
+    """The names in a list of variables."""
     names = [_name(cursor)]
     while cursor.take(","):
         names.append(_name(cursor))
     return names
 
 
-def element(cursor: TokenCursor) -> list[Token]:
-    """The tokens up to the next comma outside brackets. Raises NotUnderstood where none are."""
+def next_expression(cursor: TokenCursor) -> list[Token]:
+    """The tokens up to the next comma outside brackets. Raises NotUnderstood if there are none."""
     start, depth = cursor.at, 0
     while not cursor.done:
         kind = cursor.tokens[cursor.at].token_type
@@ -169,7 +171,7 @@ def element(cursor: TokenCursor) -> list[Token]:
 
 
 def certain_text(context: StatementContext, tokens: Sequence[Token]) -> str | None:
-    """The value of an expression that is certainly one text; None for any other."""
+    """The value of an expression that is certainly a known text; None for another expression."""
     try:
         text, end = evaluate_text(tokens, 0, context.analysis.texts)
     except NotUnderstood:
@@ -180,15 +182,16 @@ def certain_text(context: StatementContext, tokens: Sequence[Token]) -> str | No
 
 
 def _value(context: StatementContext, tokens: Sequence[Token]) -> tuple[bool, str | None, bool]:
-    """Whether it is a text, that text, and whether every cluster computes the same value."""
+    """Whether the expression is a known text; the text, unless it is too long; and whether every
+    cluster computes the same value."""
     text = certain_text(context, tokens)
     if text is not None:
-        kept = text if len(text) <= LONGEST_TEXT else None
+        kept = text if len(text) <= MAX_TEXT else None
         return True, kept, not _MOMENTS.match(text)
-    return False, None, all(_is_certain(context, *pair) for pair in pairwise([None, *tokens]))
+    return False, None, all(_is_repeatable(context, *pair) for pair in pairwise([None, *tokens]))
 
 
-def _is_certain(context: StatementContext, before: Token | None, token: Token | None) -> bool:
+def _is_repeatable(context: StatementContext, before: Token | None, token: Token | None) -> bool:
     assert token is not None
     if token.token_type in TEXTS:
         return not _MOMENTS.match(token.text) and DOUBLED not in token.text
@@ -196,12 +199,12 @@ def _is_certain(context: StatementContext, before: Token | None, token: Token | 
         return True
     if before is not None and before.token_type == TokenType.DCOLON:
         return True  # the suffix of a number
-    if token.token_type != TokenType.IDENTIFIER and token.text.upper() in _CERTAIN:
+    if token.token_type != TokenType.IDENTIFIER and token.text.upper() in _REPEATABLE_WORDS:
         return True
     return token.text.lower() in context.analysis.namespace.session_variables
 
 
-def _assigned(
+def _assignment(
     context: StatementContext,
     variables: Sequence[tuple[str, SessionVariable]],
     *,
@@ -214,7 +217,7 @@ def _assigned(
 
 
 def drop_variable(context: StatementContext) -> Known:
-    """DROP TEMPORARY VARIABLE, behind these words."""
+    """Reads the rest of DROP TEMPORARY VARIABLE."""
     cursor = context.cursor
     name = _name(cursor)
     cursor.end()

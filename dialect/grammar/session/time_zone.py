@@ -1,4 +1,4 @@
-"""`SET TIME ZONE INTERVAL ..` as the offset that Spark sets, after SparkSqlAstBuilder."""
+"""The zone offset that Spark's SparkSqlAstBuilder computes for `SET TIME ZONE INTERVAL ..`."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _MICROSECONDS = {
     "MILLISECOND": 1_000,
     "MICROSECOND": 1,
 }
-# Units that no offset may have: a value other than zero is refused.
+# Units of which Spark refuses a value other than zero.
 _LONGER = frozenset({"YEAR", "MONTH", "WEEK", "DAY"})
 _RANGES = {
     ("HOUR", "MINUTE"): re.compile(r"(\d{1,10}):([0-5]?\d)()"),
@@ -27,9 +27,9 @@ _TEXTS = (TokenType.STRING, TokenType.NUMBER)
 
 
 def offset(tokens: Sequence[Token]) -> str | None:
-    """The zone of an interval, such as `+10:00`. Its words are those after INTERVAL.
+    """The zone, such as `+10:00`, of the interval with the tokens after INTERVAL.
 
-    None where Spark refuses it. Raises NotUnderstood where that is not certain.
+    None if Spark refuses it. Raises NotUnderstood if that is not certain.
     """
     signed, unit, at = _quantity(tokens, 0)
     if at < len(tokens) and tokens[at].text.upper() == "TO":
@@ -40,7 +40,7 @@ def offset(tokens: Sequence[Token]) -> str | None:
         if at and tokens[at].token_type not in (*_TEXTS, TokenType.DASH, TokenType.PLUS):
             return None
         if at and tokens[at].token_type == TokenType.STRING and at + 1 == len(tokens):
-            return None  # a text behind the interval
+            return None  # a text after the interval
         signed, unit, at = _quantity(tokens, at)
         if not re.fullmatch(r"[+-]?\d{1,18}", signed):
             raise NotUnderstood("SET TIME ZONE by an interval that is no offset")
@@ -50,7 +50,7 @@ def offset(tokens: Sequence[Token]) -> str | None:
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> tuple[str, str, int]:
-    """A value with its sign, its unit in the singular, and where the next begins."""
+    """A value with its sign, its unit in the singular, and the position after them."""
     minus = at < len(tokens) and tokens[at].token_type == TokenType.DASH
     if minus or (at < len(tokens) and tokens[at].token_type == TokenType.PLUS):
         at += 1
@@ -67,7 +67,7 @@ def _quantity(tokens: Sequence[Token], at: int) -> tuple[str, str, int]:
 
 
 def _of_range(signed: str, unit: str, rest: Sequence[Token]) -> str | None:
-    """`'10:30' HOUR TO MINUTE`."""
+    """The zone of a range such as `'10:30' HOUR TO MINUTE`."""
     pattern = _RANGES.get((unit, rest[0].text.upper())) if len(rest) == 1 else None
     found = pattern.fullmatch(signed.lstrip("+-")) if pattern and signed else None
     if found is None or signed[1:2] in ("+", "-"):
@@ -78,7 +78,7 @@ def _of_range(signed: str, unit: str, rest: Sequence[Token]) -> str | None:
 
 
 def _zone(microseconds: int) -> str | None:
-    """The text of java.time.ZoneOffset."""
+    """The offset as java.time.ZoneOffset writes it; None if Spark refuses it."""
     if abs(microseconds) > _MAX_OFFSET or microseconds % _SECOND:
         return None
     if not microseconds:

@@ -123,7 +123,7 @@ class AnalyzerPool:
 
     async def command(self, sql: str, in_use: bool, client: Client) -> ClusterCommand | None:
         """The result of `dialect.grammar.cluster_statements.parse`. Raises LimitReached."""
-        if not in_use or not cluster_statements.may_be_ours(sql) or too_long(sql):
+        if not in_use or not cluster_statements.may_be_cluster_command(sql) or too_long(sql):
             return None
         if len(sql) <= SHORT_TEXT:
             with suppress(TooMuchWork), bounded(STEPS):

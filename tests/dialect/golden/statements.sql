@@ -646,7 +646,7 @@ SELECT * FROM (SELECT `(ds)?+.+` FROM p) WHERE hr = 11
 
 -- every clause of a shared FROM must be understood
 FROM p WHERE ds = '2020-01-01' INSERT INTO a SELECT k, v
---> unknown: FROM .. INSERT of something that is no list of tables
+--> unknown: FROM .. INSERT with more than a list of tables in FROM
 
 -- a join of more than one column, inferred through a chain
 SELECT * FROM p JOIN q ON p.ds = q.ds JOIN (SELECT ds FROM q) r ON r.ds = q.ds WHERE r.ds = '2020-01-01'
@@ -802,15 +802,15 @@ SELECT * FROM p WHERE ds || hr + 1 = 'x'
 
 -- a function in the place of the engine's
 CREATE OR REPLACE TEMPORARY FUNCTION upper AS 'x.Y'
---> unknown: a function of the session in the place of the engine's own
+--> unknown: a temporary function with the name of a built-in one
 
 -- a function of another name
 CREATE TEMPORARY FUNCTION shout AS 'x.Y'
 --> ddl_other; effect CreateTempFunction(name='shout')
 
--- a rebuild reads what is not said
+-- a rebuild reads tables that the statement does not name
 ALTER MATERIALIZED VIEW a REBUILD
---> unknown: REBUILD, which reads what the view was made of
+--> unknown: REBUILD, which reads the tables of the view
 
 -- a character set before a literal
 SELECT * FROM p WHERE ds = _UTF-8 '2020-01-01' AND v = _UTF-8 0xE982B5

@@ -3,13 +3,13 @@
 import pytest
 
 from dialect.errors import NotUnderstood
-from dialect.grammar.scripts.compound import MOST_DEPTH, MOST_PIECES, Kind, script_of
+from dialect.grammar.scripts.compound import MAX_DEPTH, MAX_PIECES, PieceKind, parse_script
 from dialect.lexing.tokenize import tokenize
 
 
 def pieces(sql: str) -> list[str]:
     """The texts of the pieces, each with the letter of its kind."""
-    return [f"{each.kind.name[0]} {each.text}" for each in script_of(tokenize(sql), sql).pieces]
+    return [f"{each.kind.name[0]} {each.text}" for each in parse_script(tokenize(sql), sql).pieces]
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_a_variable_of_a_labelled_block() -> None:
 
 def test_the_variables_at_a_statement() -> None:
     sql = "BEGIN DECLARE a INT; BEGIN DECLARE b INT; SELECT 1; END; SELECT 2; END"
-    found = script_of(tokenize(sql), sql).pieces
+    found = parse_script(tokenize(sql), sql).pieces
     assert [sorted(each.variables) for each in found] == [["a", "b"], ["a"]]
-    assert all(each.kind is Kind.STATEMENT for each in found)
+    assert all(each.kind is PieceKind.STATEMENT for each in found)
 
 
 def test_depth_and_length_are_bounded() -> None:
     def nested(depth: int) -> str:
         return "BEGIN " * depth + "SELECT 1; " + "END; " * (depth - 1) + "END"
 
-    assert pieces(nested(MOST_DEPTH)) == ["S SELECT 1"]
+    assert pieces(nested(MAX_DEPTH)) == ["S SELECT 1"]
     with pytest.raises(NotUnderstood, match="deeper"):
-        pieces(nested(MOST_DEPTH + 1))
-    assert len(pieces("BEGIN " + "SELECT 1; " * MOST_PIECES + "END")) == MOST_PIECES
+        pieces(nested(MAX_DEPTH + 1))
+    assert len(pieces("BEGIN " + "SELECT 1; " * MAX_PIECES + "END")) == MAX_PIECES
     with pytest.raises(NotUnderstood, match="more than"):
-        pieces("BEGIN " + "SELECT 1; " * (MOST_PIECES + 1) + "END")
+        pieces("BEGIN " + "SELECT 1; " * (MAX_PIECES + 1) + "END")
