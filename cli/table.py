@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from cli.target import add_target_arguments, load_settings
-from conf.copies import clusters_of, copy_states, sums
+from conf.copies import cluster_copies, clusters_of, sums
 from conf.formats import utc
 from conf.kinds import DURATION
 from conf.names import ClusterName, TableRef, parse_partition_name
@@ -174,7 +174,7 @@ def _replicas(placement: Placement, location: str) -> dict[str, Any]:
             "files": copy.files,
             "bytes": copy.bytes,
         }
-        for copy in copy_states(placement)
+        for copy in cluster_copies(placement)
     ]
     written = _time(time_of(placement.write))
     return {

@@ -1,12 +1,13 @@
-"""Hadoop's `auth_to_local`: the rules that make a user name of a principal.
+"""Hadoop's `auth_to_local`: rules that turn a Kerberos principal into a user name.
 
     RULE:[2:$1](spark-.*)s/^spark-//g
     RULE:[1:$1@$0](.*@OTHER\\.ORG)s/@.*//L
     DEFAULT
 
-A rule is for principals of so many components. It writes the realm ($0) and components ($1, $2)
-into its format; if its expression matches all of that text, its substitution makes the name. The
-first rule that applies counts. DEFAULT applies to our own realm and takes the first component.
+`[2:..]` is a rule for principals with two components. It puts the realm ($0) and the components
+($1, $2) into its format. If its expression matches the whole text, its substitution turns the text
+into the name. The first rule that applies counts. DEFAULT applies to the service's own realm, and
+takes the first component.
 """
 
 import re
@@ -22,12 +23,13 @@ _LONGEST = 1024  # characters of a principal
 
 
 class NoLocalName(ValueError):
-    """No rule makes a user name of a principal."""
+    """No rule turns the principal into a user name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """`count` components; 0 is DEFAULT. `new` is written as Python does it."""
+class PrincipalRule:
+    """A rule for principals with `count` components; 0: the rule DEFAULT. The substitution replaces
+    `old` by `new`, in Python's syntax, once or `everywhere`."""
 
     count: int = 0
     format: str = ""
@@ -58,10 +60,10 @@ class Rule:
 class AuthToLocal:
     """The rules, in their order."""
 
-    rules: tuple[Rule, ...] = (Rule(),)
+    rules: tuple[PrincipalRule, ...] = (PrincipalRule(),)
 
     def name(self, principal: str, realm: str) -> str:
-        """The user's name; `realm` is our own. Raises NoLocalName."""
+        """The user name of a principal. `realm` is the service's own. Raises NoLocalName."""
         found = _PRINCIPAL.fullmatch(principal)
         if found is None or len(principal) > _LONGEST:
             raise NoLocalName(f"{principal[:_LONGEST]!r} is not name@REALM or name/host@REALM")
@@ -76,8 +78,8 @@ class AuthToLocal:
 
 
 def parse_rules(text: str) -> AuthToLocal:
-    """Rules with white space between them. Raises ValueError."""
-    rules: list[Rule] = []
+    """Parses rules that are separated by white space. Raises ValueError."""
+    rules: list[PrincipalRule] = []
     at = 0
     while text[at:].strip():
         found = _RULE.match(text, at)
@@ -88,10 +90,10 @@ def parse_rules(text: str) -> AuthToLocal:
     return AuthToLocal(tuple(rules))
 
 
-def _rule(found: "re.Match[str]") -> Rule:
+def _rule(found: "re.Match[str]") -> PrincipalRule:
     lower = found["lower"] is not None
     if found["default"]:
-        return Rule(lower=lower)
+        return PrincipalRule(lower=lower)
     count = int(found["count"])
     if count not in (1, 2):
         raise ValueError(f"principals have one or two components, not {count}: {found[0].strip()}")
@@ -105,11 +107,12 @@ def _rule(found: "re.Match[str]") -> Rule:
     new = _replacement(found["new"] or "")
     if old is not None:
         _check_groups(old, new)
-    return Rule(count, found["format"], match, old, new, found["all"] is not None, lower)
+    return PrincipalRule(count, found["format"], match, old, new, found["all"] is not None, lower)
 
 
 def _replacement(text: str) -> str:
-    """Java's replacement, with `$1` for a group and `\\x` for the character x, as Python's."""
+    """Python's replacement text for Java's, which has `$1` for a group and `\\x` for the character
+    x."""
 
     def one(found: "re.Match[str]") -> str:
         if found[1]:

@@ -1,6 +1,6 @@
-"""The copies of a table for people: since when each lacks something, its files and bytes.
+"""The copies of a table as they are shown to people: since when each is stale, its files and bytes.
 
-No decision uses it. Times are those of the clocks of the processes that wrote and copied.
+No decision uses these facts. Times come from the clocks of the processes that wrote and copied.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,15 +12,16 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_bases
 from conf.write_ids import is_time, time_of
 
-_bases = lru_cache(64)(read_bases)  # of one table's partitions it is one text
+_bases = lru_cache(64)(read_bases)  # all partitions of a table have the same text
 
 
 @dataclass(frozen=True, slots=True)
-class CopyState:
+class ClusterCopy:
     """A cluster's copy of one object.
 
-    `since` is the time at which the first write began that the copy misses; `at` is when the copy
-    was published. Times are epoch seconds. None: fresh, or not known.
+    `since` is the time at which the first write that the copy misses began; None if the copy is
+    fresh, or the time is not known. `at` is the time at which the copy was published, None if not
+    known. Times are epoch seconds.
     """
 
     cluster: ClusterName
@@ -34,13 +35,13 @@ class CopyState:
 
 @dataclass(frozen=True, slots=True)
 class CopySum:
-    """What a cluster has of the objects of a table: the table itself, or its partitions.
+    """The copies in one cluster of the objects of a table: of the table itself, or its partitions.
 
     `primary`, `fresh`, `stale` and `absent` are numbers of objects. `since` is the earliest time at
-    which a stale copy began to lack something; `unknown` is the number of stale copies of which
-    that is not known. `at` is the latest publication. `files` and `bytes` are those of all copies,
-    None if they are not known of every copy or there is none; those of primary objects are known
-    while a copy is fresh.
+    which a copy became stale; `unknown` is the number of stale copies of which that time is not
+    known. `at` is the time of the latest publication. `files` and `bytes` are totals, None if there
+    is no copy or one of the numbers is not known; the number of a primary object is that of a fresh
+    copy of it.
     """
 
     cluster: ClusterName
@@ -56,16 +57,17 @@ class CopySum:
 
     @property
     def state(self) -> str:
-        """The worst of the objects: absent, stale, fresh or primary."""
+        """The state of the worst object: absent, stale, fresh or primary."""
         counts = {"absent": self.absent, "stale": self.stale, "fresh": self.fresh}
         return next((state for state, count in counts.items() if count), "primary")
 
     def lag(self, now: float) -> float | None:
-        """Seconds from `since` until `now`, which may be of a slower clock."""
+        """Seconds from `since` until `now`; 0 if the clock of `now` is behind; None without
+        `since`."""
         return None if self.since is None else round(max(now - self.since, 0), 3)
 
     def document(self, now: float) -> dict[str, object]:
-        """As JSON has it."""
+        """The sum as a JSON object."""
         return {
             "cluster": self.cluster,
             "state": self.state,
@@ -84,11 +86,11 @@ class CopySum:
 
 @dataclass(frozen=True, slots=True)
 class TableCopies:
-    """A table's own placement, and those of its partitions by name; None for a table without
-    partitions, or one that is copied as a whole.
+    """A table's own placement, and those of its partitions by name. `partitions` is None for a
+    table without partitions, or one that is copied as a whole.
 
-    Only the primary and the copies of a partition are certain here, not its version. `location` is
-    the table's own, where its primary's data is.
+    Of a partition only the primary and the copies are certain here, not its version. `location` is
+    the table's own location, that of the primary's data.
     """
 
     table: TableRef
@@ -97,13 +99,13 @@ class TableCopies:
     location: str = ""
 
     def location_in(self, cluster: ClusterName) -> str:
-        """Where the cluster has the table: its copy of the whole table, if it has one."""
+        """The location of the cluster's copy of the whole table; else the table's own location."""
         copies = {each.cluster: each.location for each in self.placement.copies}
         return copies.get(cluster, self.location)
 
     @property
     def objects(self) -> Collection[Placement]:
-        """The placements that say where the table's data is."""
+        """The placements of the objects that have the table's data."""
         return [self.placement] if self.partitions is None else self.partitions.values()
 
     @property
@@ -112,13 +114,14 @@ class TableCopies:
         return any(each.copies for each in self.objects)
 
 
-def copy_states(placement: Placement) -> list[CopyState]:
+def cluster_copies(placement: Placement) -> list[ClusterCopy]:
     """The copies of a table or partition, by cluster."""
     return [_state(placement, copy) for copy in placement.copies]
 
 
 def lacking_since(placement: Placement, copy: Copy) -> float | None:
-    """Since when the copy lacks something; None if it is fresh, or it is not known."""
+    """The time since which the copy is stale, in epoch seconds; None if it is fresh, or the time is
+    not known."""
     if placement.is_fresh(copy):
         return None
     table_write, _, write = copy.of.rpartition("/")
@@ -134,10 +137,10 @@ def lacking_since(placement: Placement, copy: Copy) -> float | None:
 
 
 def sums(placements: Iterable[Placement], clusters: Iterable[ClusterName]) -> list[CopySum]:
-    """One sum for each cluster, in their order, over the placements of the objects."""
+    """One sum for each of the clusters, in their order, over the placements of the objects."""
     counted = {cluster: _Count(cluster) for cluster in clusters}
     for placement in placements:
-        states = {state.cluster: state for state in copy_states(placement)}
+        states = {state.cluster: state for state in cluster_copies(placement)}
         for cluster, count in counted.items():
             if cluster == placement.primary:
                 count.add_primary(states.values())
@@ -147,7 +150,7 @@ def sums(placements: Iterable[Placement], clusters: Iterable[ClusterName]) -> li
 
 
 def clusters_of(placements: Iterable[Placement]) -> Iterator[ClusterName]:
-    """The clusters that have something of the objects, by name."""
+    """The clusters that have any of the objects or a copy of one, sorted by name."""
     names = set()
     for placement in placements:
         names |= {placement.primary, *(copy.cluster for copy in placement.copies)}
@@ -160,17 +163,17 @@ class _Count:
     def __init__(self, cluster: ClusterName) -> None:
         self._cluster = cluster
         self._primary = self._absent = 0
-        self._copies: list[CopyState] = []
+        self._copies: list[ClusterCopy] = []
         self._files: list[int | None] = []
         self._bytes: list[int | None] = []
 
-    def add_primary(self, copies: Iterable[CopyState]) -> None:
+    def add_primary(self, copies: Iterable[ClusterCopy]) -> None:
         self._primary += 1
         equal = [copy for copy in copies if copy.fresh]
         self._files.append(next((c.files for c in equal if c.files is not None), None))
         self._bytes.append(next((c.bytes for c in equal if c.bytes is not None), None))
 
-    def add(self, copy: CopyState | None) -> None:
+    def add(self, copy: ClusterCopy | None) -> None:
         if copy is None:
             self._absent += 1
             return
@@ -196,9 +199,9 @@ class _Count:
         )
 
 
-def _state(placement: Placement, copy: Copy) -> CopyState:
+def _state(placement: Placement, copy: Copy) -> ClusterCopy:
     at, files, size = (copy.notes.get(name) for name in ("at", "files", "bytes"))
-    return CopyState(
+    return ClusterCopy(
         copy.cluster,
         copy.location,
         placement.is_fresh(copy),

@@ -1,4 +1,4 @@
-"""The base of every error that a user may see."""
+"""The base classes of every error that a user may see, and the errors of settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class Blame(Enum):
-    """Who has to act on an error: it decides the level of the log line."""
+    """The one who has to act on an error. It decides the level of the log line."""
 
     CLIENT = "client"
     CLUSTER = "cluster"
@@ -17,9 +17,9 @@ class Blame(Enum):
 
 
 class CausewayError(Exception):
-    """An error with a stable `code` (CWnnn), a SQLSTATE, whom to blame and a hint what to do next.
+    """An error with a stable `code` (CWnnn), a SQLSTATE, the one to `blame`, and a hint what to do.
 
-    Each package has one family in its `errors.py`; docs/reference/errors.md lists them all.
+    The errors of each package are in its `errors.py`; docs/reference/errors.md lists them all.
     """
 
     code: ClassVar[str]
@@ -56,7 +56,7 @@ class UnreadableSettings(CausewayError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with the setting `name`, and what to write there."""
+    """A wrong setting: its name, the reason, and what to write instead."""
 
     name: str
     reason: str

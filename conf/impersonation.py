@@ -1,4 +1,5 @@
-"""Hadoop's rules of impersonation: `hadoop.proxyuser.<user>.hosts`, `.groups`, `.users`."""
+"""Decides by Hadoop's rules who may impersonate whom (`hadoop.proxyuser.<user>.hosts`, `.groups`,
+`.users`)."""
 
 import ipaddress
 from collections.abc import Callable, Set
@@ -6,7 +7,7 @@ from collections.abc import Callable, Set
 from conf.settings.security.authentication import Identity, ProxyRule
 
 ANY = "*"
-Resolve = Callable[[str], Set[str]]  # a host's addresses; a user's groups
+Resolve = Callable[[str], Set[str]]  # returns the addresses of a host, or the groups of a user
 
 
 def may_impersonate(
@@ -14,7 +15,7 @@ def may_impersonate(
 ) -> bool:
     """Whether the authenticated user `real` may act as `other` from the address `peer`.
 
-    As in Hadoop, the user's rule has to allow the host, and `other` by name or by group.
+    As in Hadoop, the rule of `real` has to allow the host, and `other` by name or by group.
     """
     rule = identity.rules.get(real)
     if not identity.substitution or rule is None or not other:
@@ -41,7 +42,7 @@ def _allows_address(rule: ProxyRule, peer: str, addresses: Resolve) -> bool:
 def _is_of_host(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: str, addresses: Resolve
 ) -> bool:
-    """`host` is a name, an address or a network."""
+    """Whether the address belongs to `host`, which is a name, an address or a network."""
     try:
         return address in ipaddress.ip_network(host, strict=False)
     except ValueError:

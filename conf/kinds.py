@@ -1,7 +1,7 @@
-"""The types of settings: how each is written, parsed and described in the JSON schema.
+"""The types of settings: how the values of each are written, parsed and described in JSON schema.
 
-Every parser takes the text of a setting without surrounding white space and raises ValueError,
-whose message becomes part of the error that names the setting. BadValue has several messages.
+A parser takes the text of a setting without surrounding white space. It raises ValueError, whose
+message becomes part of the error that names the setting; BadValue has several messages.
 """
 
 import re
@@ -31,8 +31,8 @@ _SIZES = {unit: 1 << 10 * power for power, unit in enumerate(("", *"kmgtp"))}
 
 
 class BadValue(ValueError):
-    """A value of which several things are wrong. `partial` is the value without the wrong parts;
-    None if nothing is left."""
+    """A value with one or more wrong parts. `partial` is the value without these; None if nothing
+    is left."""
 
     def __init__(self, reasons: Sequence[str], partial: object = None) -> None:
         super().__init__("; ".join(reasons))
@@ -41,14 +41,14 @@ class BadValue(ValueError):
 
 
 class Faults:
-    """Collects what is wrong with the parts of a value."""
+    """Collects messages about the wrong parts of a value."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
     @contextmanager
     def collected(self, prefix: str = "") -> Iterator[None]:
-        """Keeps the messages of a ValueError that the block raises, each after `prefix`."""
+        """Collects the messages of a ValueError that the block raises, each after `prefix`."""
         try:
             yield
         except ValueError as error:
@@ -56,13 +56,13 @@ class Faults:
             self.reasons += [prefix + each for each in reasons]
 
     def check(self, partial: object = None) -> None:
-        """Raises BadValue if anything was collected."""
+        """Raises BadValue with the collected messages, if there are any."""
         if self.reasons:
             raise BadValue(self.reasons, partial)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[T_co]):
+class SettingKind(Generic[T_co]):
     """A type of settings.
 
     `name` is what the documentation calls it, `parse` makes the value of a text, `schema` is the
@@ -117,12 +117,12 @@ def seconds(text: str) -> float:
 
 
 def seconds_or_never(text: str) -> float:
-    """As `seconds`; `0` is 0.0."""
+    """As `seconds`, and 0.0 for `0`."""
     return 0.0 if text == "0" else seconds(text)
 
 
 def hive_seconds(text: str) -> float:
-    """Seconds of a time as Hive writes it: without a unit it is in milliseconds."""
+    """The seconds of a time in Hive's form, in which a number without a unit is milliseconds."""
     match = _HIVE_DURATION.fullmatch(text.lower())
     if match is None or match[2] not in _HIVE_UNITS:
         raise ValueError(f"not a time such as 3600000, 30min or 7d: {text!r}")
@@ -155,8 +155,8 @@ def existing_file(text: str) -> Path:
     return Path(text)
 
 
-def choice(enum: type[_E]) -> Kind[_E]:
-    """One of the values of `enum`, in any case."""
+def choice(enum: type[_E]) -> SettingKind[_E]:
+    """The type of a setting with the values of `enum`, which may be written in any case."""
     values = [each.value for each in enum]
 
     def parse(text: str) -> _E:
@@ -165,30 +165,32 @@ def choice(enum: type[_E]) -> Kind[_E]:
                 return each
         raise ValueError(f"{text!r} is not one of {', '.join(values)}")
 
-    return Kind(" or ".join(f"`{each}`" for each in values), parse, {"enum": values})
+    return SettingKind(" or ".join(f"`{each}`" for each in values), parse, {"enum": values})
 
 
 _NUMBER_OR_TEXT = ("integer", "string")
 _LIST = {"type": ["string", "array"], "items": {"type": "string"}}
 
-TEXT = Kind("text", str, empty="")
-PORT = Kind("port", port, {"type": _NUMBER_OR_TEXT, "minimum": 1, "maximum": 65535})
-FLAG = Kind("`true` or `false`", flag, {"type": ["boolean", "string"]})
-COUNT = Kind("number", count, {"type": _NUMBER_OR_TEXT, "minimum": 0})
-POSITIVE = Kind("number above 0", positive, {"type": _NUMBER_OR_TEXT, "minimum": 1})
-SIZE = Kind("bytes", size, {"type": _NUMBER_OR_TEXT, "minimum": 0})
-DURATION = Kind("time", seconds, {"type": _NUMBER_OR_TEXT})
-DURATION_OR_NEVER = Kind("time, or `0`", seconds_or_never, {"type": _NUMBER_OR_TEXT})
-HIVE_DURATION = Kind("Hive time", hive_seconds, {"type": _NUMBER_OR_TEXT})
-LIST: Kind[tuple[str, ...]] = Kind("list", comma_separated, _LIST, ())
-LOWER_LIST: Kind[tuple[str, ...]] = Kind("list", comma_separated_lower, _LIST, ())
-LOWER_SET: Kind[frozenset[str]] = Kind(
+TEXT = SettingKind("text", str, empty="")
+PORT = SettingKind("port", port, {"type": _NUMBER_OR_TEXT, "minimum": 1, "maximum": 65535})
+FLAG = SettingKind("`true` or `false`", flag, {"type": ["boolean", "string"]})
+COUNT = SettingKind("number", count, {"type": _NUMBER_OR_TEXT, "minimum": 0})
+POSITIVE = SettingKind("number above 0", positive, {"type": _NUMBER_OR_TEXT, "minimum": 1})
+SIZE = SettingKind("bytes", size, {"type": _NUMBER_OR_TEXT, "minimum": 0})
+DURATION = SettingKind("time", seconds, {"type": _NUMBER_OR_TEXT})
+DURATION_OR_NEVER = SettingKind("time, or `0`", seconds_or_never, {"type": _NUMBER_OR_TEXT})
+HIVE_DURATION = SettingKind("Hive time", hive_seconds, {"type": _NUMBER_OR_TEXT})
+LIST: SettingKind[tuple[str, ...]] = SettingKind("list", comma_separated, _LIST, ())
+LOWER_LIST: SettingKind[tuple[str, ...]] = SettingKind("list", comma_separated_lower, _LIST, ())
+LOWER_SET: SettingKind[frozenset[str]] = SettingKind(
     "list", lambda text: frozenset(comma_separated_lower(text)), _LIST, frozenset()
 )
-ENDPOINT = Kind("`host:port`", Endpoint.parse)
-HTTP_URL = Kind("URL", http_url)
-ENDPOINTS: Kind[tuple[Endpoint, ...]] = Kind("list of `host:port`", endpoints, _LIST, ())
-PATH = Kind("path", Path)
-FILE = Kind("file", existing_file)
-SECRET_PATH = Kind("secret file", lambda text: SecretFile(Path(text)))
-SECRET_FILE = Kind("secret file", lambda text: SecretFile(existing_file(text)))
+ENDPOINT = SettingKind("`host:port`", Endpoint.parse)
+HTTP_URL = SettingKind("URL", http_url)
+ENDPOINTS: SettingKind[tuple[Endpoint, ...]] = SettingKind(
+    "list of `host:port`", endpoints, _LIST, ()
+)
+PATH = SettingKind("path", Path)
+FILE = SettingKind("file", existing_file)
+SECRET_PATH = SettingKind("secret file", lambda text: SecretFile(Path(text)))
+SECRET_FILE = SettingKind("secret file", lambda text: SecretFile(existing_file(text)))

@@ -1,21 +1,20 @@
-"""One canonical form of a location, and the cluster that a location belongs to.
+"""Compares locations of directories, and finds the cluster to which a location belongs.
 
-A location is a URI or a bare path, as in statements, the metastore and settings. Spellings that
-Hadoop reads as the same directory have the same form. The guard's Java has the same rules
-(guard/, Locations.java); tests/conf/location_cases.json has the cases of both.
+A location is a URI or a bare path, as in statements, the metastore and settings. Texts that Hadoop
+reads as the same directory are equal `Location`s. The guard has the same rules in Java (guard/,
+Locations.java); tests/conf/location_cases.json has the cases of both.
 
 - `file:/x`, `file:///x`, `file://host/x` and `pfile:` name a path of this machine. Scheme and host
   are compared in lower case; dots at the end of a host, user names and doubled slashes are ignored;
   `.` and `..` are resolved.
-- An object store's authority is a bucket or an account: it has to be equal.
-- Every other scheme is served by a host: `hdfs`, `webhdfs`, `viewfs` and unknown schemes of one
+- The authority of an object store is a bucket or an account. It has to be equal.
+- Every other scheme is served by a host. `hdfs`, `webhdfs`, `viewfs` and unknown schemes of one
   host are the same file system. A host and its full name (`nn`, `nn.example.org`) are the same.
-- The port counts only if it is certain: a location with the same host and port as a cluster's file
-  system (the default port of `hdfs` is 8020) lies in that one. With another port it lies in every
-  file system of that host.
-- A bare path belongs to file systems of the scheme `file`, where it means the same as with `file:`.
-- `%2e` may be read as three letters or as a dot: both readings count.
-- Of nested file systems the deepest one has the location.
+- A location with the same host and port as a cluster's file system (the default port of `hdfs` is
+  8020) lies in that file system. With another port it may lie in every file system of that host.
+- A bare path belongs to file systems of the scheme `file`, as if it were written with `file:`.
+- `%2e` may mean three letters or a dot: both readings count.
+- If file systems are nested, the location belongs to the deepest one.
 
 An ambiguous location belongs to each cluster that it may lie in.
 """
@@ -40,13 +39,13 @@ _DEFAULT_PORTS = {"hdfs": "8020"}
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
 _SERVER = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
 _NUMERIC = re.compile(r"[0-9.]+|\[.*\]")
-_RAW = (".reserved", "raw")  # HDFS shows the whole tree there a second time
+_RAW = (".reserved", "raw")  # a folder in which HDFS shows its whole tree a second time
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """A directory. `kind` is FILE, HOST, BARE or the name of an object store; `parts` are the names
-    in its path. `port` is empty if the location does not name one.
+    in its path. `port` is empty if the text has none.
     """
 
     kind: str
@@ -56,7 +55,7 @@ class Location:
 
     @classmethod
     def of(cls, text: str) -> "Location":
-        """The location that `text` names, without decoding percent signs."""
+        """The location of a text, in which percent signs are not decoded."""
         found = _URI.fullmatch(text)
         if not found:
             return cls(BARE, "", "", _parts(text))
@@ -71,15 +70,15 @@ class Location:
 
     @property
     def folder(self) -> str:
-        """A text that is equal for equal directories of one host, without regard to the port."""
+        """A text that is equal for equal directories of one host, whatever the port is."""
         return "/".join((f"{self.kind}:/", self.host, *self.parts))
 
     def is_inside(self, folder: "Location") -> bool:
-        """Whether it is `folder` or lies below, in a file system that may be the same."""
+        """Whether the location may be `folder`, or lie below it."""
         return self.may_share(folder) and self.parts[: len(folder.parts)] == folder.parts
 
     def may_share(self, other: "Location") -> bool:
-        """Whether both may lie in one file system."""
+        """Whether both may lie in the same file system."""
         if BARE in (self.kind, other.kind):
             return {self.kind, other.kind} <= {BARE, FILE}
         return self.kind == other.kind and (
@@ -87,7 +86,7 @@ class Location:
         )
 
     def shares(self, other: "Location") -> bool:
-        """Whether both lie in one file system with certainty."""
+        """Whether both certainly lie in the same file system."""
         same = (self.kind, self.host, self.port) == (other.kind, other.host, other.port)
         return same or {self.kind, other.kind} == {BARE, FILE}
 
@@ -100,7 +99,7 @@ def readings(text: str) -> Iterator[Location]:
 
 
 def clusters_of(location: str, filesystems: Mapping[ClusterName, str]) -> frozenset[ClusterName]:
-    """The clusters with a file system that has or may have the location; none if it is shared."""
+    """The clusters whose file system has, or may have, the location; none if it is a shared one."""
     roots = {name: Location.of(filesystem) for name, filesystem in filesystems.items()}
     return frozenset(name for each in readings(location) for name in _owners(each, roots))
 
@@ -108,9 +107,10 @@ def clusters_of(location: str, filesystems: Mapping[ClusterName, str]) -> frozen
 def foreign_cluster(
     location: str, filesystems: Mapping[ClusterName, str], own: ClusterName
 ) -> ClusterName | None:
-    """A cluster other than `own` that the location belongs to or may belong to; None if none.
+    """A cluster other than `own` to which the location belongs or may belong; None if there is
+    none.
 
-    Clusters that share one file system may both write there.
+    A cluster that has the same file system as `own` is no other one.
     """
     home = Location.of(filesystems[own]) if own in filesystems else None
     for name in sorted(clusters_of(location, filesystems) - {own}):
@@ -119,9 +119,10 @@ def foreign_cluster(
     return None
 
 
-def _owners(place: Location, roots: Mapping[ClusterName, Location]) -> list[ClusterName]:
-    certain = {name: root for name, root in roots.items() if place.shares(root)}
-    holding = [(name, root) for name, root in (certain or roots).items() if place.is_inside(root)]
+def _owners(location: Location, roots: Mapping[ClusterName, Location]) -> list[ClusterName]:
+    certain = {name: root for name, root in roots.items() if location.shares(root)}
+    possible = (certain or roots).items()
+    holding = [(name, root) for name, root in possible if location.is_inside(root)]
     depth = max((len(root.parts) for _, root in holding), default=0) if certain else 0
     return [name for name, root in holding if len(root.parts) >= depth]
 
@@ -147,7 +148,7 @@ def _server(authority: str) -> tuple[str, str]:
 
 
 def _same_name(one: str, other: str) -> bool:
-    """Whether one host name is the other's beginning, by its labels."""
+    """Whether one host name begins with all labels of the other one."""
     if not one or not other or _NUMERIC.fullmatch(one) or _NUMERIC.fullmatch(other):
         return False
     short, long = sorted((one, other), key=len)

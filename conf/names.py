@@ -43,17 +43,17 @@ class PartitionRef:
 
 
 def quoted(*parts: str) -> str:
-    """A name in Spark's SQL, whatever the characters of its parts are."""
+    """A name in Spark's SQL, with each part in backquotes."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def is_plain(name: str) -> bool:
-    """Whether Spark writes the name without quotes."""
+    """Whether Spark writes the name without backquotes."""
     return _PLAIN.fullmatch(name) is not None and not name.isdigit()
 
 
 def quoted_if_needed(name: str) -> str:
-    """A part of a name as Spark quotes it where that is needed."""
+    """A part of a name, in backquotes where Spark writes them."""
     return name if is_plain(name) else quoted(name)
 
 
@@ -63,7 +63,7 @@ def partition_name(spec: Iterable[tuple[str, str]]) -> str:
 
 
 def parse_partition_name(name: str) -> tuple[tuple[str, str], ...]:
-    """The inverse of `partition_name`. Raises ValueError when a part has no `=`."""
+    """The (key, value) pairs in a partition's name. Raises ValueError if a part has no `=`."""
     pairs = []
     for part in name.split("/"):
         key, equals, value = part.partition("=")

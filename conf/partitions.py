@@ -7,7 +7,7 @@ from sys import intern
 
 from conf.names import ClusterName
 
-SHARED = 5_000  # values of a key; if it has more, such as ids, no other table has most of them
+SHARED = 5_000  # values of a key whose texts are shared; more are ids, which no other table has
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,10 @@ class PartitionKey:
 class PartitionSet:
     """The partitions of one table. Each has a row number.
 
-    Distinct values of a key are stored once, and a row is an array of value numbers. So a predicate
-    is evaluated once for each distinct value, not once for each partition. Tables share the texts
-    of values that many of them have, such as days: else a text is most of a partition's memory.
+    Each distinct value of a key is stored once, and a row is a number of a value for each key. So a
+    predicate is evaluated once for each distinct value, not once for each partition. Tables share
+    the texts of values that many of them have, such as days, because texts would take most of the
+    memory.
     """
 
     __slots__ = ("__weakref__", "_columns", "_inverse", "_values", "keys")
@@ -44,11 +45,11 @@ class PartitionSet:
         return len(self._columns[0]) if self._columns else 0
 
     def distinct(self, key: int) -> tuple[str, ...]:
-        """The distinct values of the key at that position."""
+        """The distinct values of the key at position `key`."""
         return self._values[key]
 
     def rows_with(self, key: int, value: str) -> Sequence[int]:
-        """The row numbers in which the key has that value, ascending."""
+        """The ascending numbers of the rows in which the key has that value."""
         inverse = self._inverse.get(key)
         if inverse is None:
             inverse = {each: array("I") for each in self._values[key]}
@@ -74,8 +75,8 @@ class PartitionSet:
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """The clusters that have one object: it is written in `primary`, and read there and in
-    `fresh`."""
+    """The clusters that have one object. It is written in `primary`, and read there and in the
+    clusters of `fresh`."""
 
     primary: ClusterName
     fresh: frozenset[ClusterName]
@@ -87,10 +88,10 @@ class Replicas:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPartitions:
-    """Partitions with their replicas: `groups[row]` is an index into `replicas`.
+    """Partitions with their replicas. `groups[row]` is an index into `replicas`.
 
-    Each of `replicas` belongs to at least one partition. `complete`: the table has no other
-    partitions.
+    Each of `replicas` belongs to at least one partition. `complete`: these are all partitions of
+    the table.
     """
 
     partitions: PartitionSet
@@ -103,9 +104,9 @@ class PlacedPartitions:
 class TableFacts:
     """The facts of a table for the router: its replicas and, if it has partitions, theirs.
 
-    `write` is the id of the table's last write, `changes` the id of the last change to the facts of
-    any partition. Ids can only be compared. For people alone are `size` in bytes, None if it is
-    not known, and `copyable`: whether copies of it can be made.
+    `write` is the id of the table's last write, `changes` the id of the last change of any
+    partition's facts. Ids can only be compared for equality. `size` in bytes (None if not known)
+    and `copyable`, whether copies of the table can be made, are only for messages.
     """
 
     replicas: Replicas

@@ -1,37 +1,34 @@
-"""Cluster facts of one table or partition, as kept in its metastore parameters (D12).
+"""Cluster facts of one table or partition, as they are kept in its metastore parameters (D12).
 
-Theory. Every object has a write id. A copy records the version of its source at the time when the
-copy began. It is fresh exactly while the object still has that version and no write is running: one
-changed parameter makes every copy stale (D10), and a copy that overlaps with a write is never
-fresh.
+Theory. Every object has a write id. A copy records the version that its source had when the copy
+began. It is fresh exactly while the object has that version and no write runs. So one changed
+parameter makes every copy stale (D10), and a copy that overlaps with a write is never fresh.
 
-A running write is a mark in the *table's* parameters: one change covers a million partitions,
-writers do not remove each other's marks, and the mark of a writer that died stays. It covers the
-partitions that it names, or all. When the write ends, the id of what it covered changes: of each
-named partition, or of the table; the table's id is part of its partitions' versions.
+A running write is a mark in the *table's* parameters. So one change covers a million partitions,
+writers do not remove each other's marks, and the mark of a dead writer stays. A mark covers the
+partitions that it names, or all. When the write ends, the ids of what it covered change: that of
+each named partition, or that of the table, which is part of its partitions' versions.
 
 A table's `facts` id changes with the facts of any partition, so that a cache of partitions only has
-to compare the table. Only `metastore.placement.placement_store` may change facts; it keeps these
-rules.
+to compare the table. Only `metastore.placement` and the metastore view may change facts.
 
 A table may name the only partitions that can have a primary or copies of their own
 (`causeway.partitions`), so that the others need not be read. If it names none it is `uniform`.
 
-A partitioned table that is copied as a whole (a Hudi table, whose readers find the partitions
-themselves) has the copy in its own parameters. The copy counts while the table is `uniform`,
+A partitioned table may be copied as a whole: a Hudi table, whose readers find the partitions
+themselves. Then the copy is in the table's own parameters. It counts while the table is `uniform`,
 because then every write changes the table's own id.
 
-A table of Iceberg is what its metadata file says, which the parameter `metadata_location` names.
-A copy has a metadata file of its own, with the paths of the copy's files. Both have the same name,
-which no other state of the table has. So a copy is fresh only while the names are equal: it is
-stale also after a commit that made no other mark.
+The state of an Iceberg table is its metadata file, which the parameter `metadata_location` names. A
+copy has its own metadata file, with the paths of the copy's files. Both files have the same name,
+which no other state of the table has. So a copy is fresh only while the names are equal, and it is
+stale after a commit that left no mark.
 
-For people and for sweeps alone, a copy has `notes`: when it was made, until when it is wanted, its
-files and bytes, and `missed`, the id of the first write that it misses, which is the write that
-makes it stale. A table's write makes its
-partitions' copies stale without changing them. So the table has `causeway.bases`: ids of its own
-under which partitions were copied, each with the id that came next. Notes and bases are not
-compared, and no decision reads them.
+A copy has `notes`, only for people and for sweeps: when it was made, until when it is wanted, its
+files and bytes, and `missed`, the id of the first write that it misses. A write of a whole table
+makes the copies of its partitions stale without changing the partitions. So the table has
+`causeway.bases`: ids of its own under which partitions were copied, each with the id that followed.
+Notes and bases are not compared, and no decision reads them.
 """
 
 import json
@@ -50,23 +47,23 @@ PARTITIONS = "causeway.partitions"
 BASES = "causeway.bases"
 UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
-METADATA = "metadata_location"  # Iceberg's own parameter of a table
+METADATA = "metadata_location"  # a parameter of Iceberg's, not of Causeway's
 NEVER_WRITTEN = "0"
-BASES_LIMIT = 32  # in one table; of older ones it is unknown which write came next
-NAMES_LIMIT = 8_000  # characters of partition names in one parameter; beyond, it means all
+BASES_LIMIT = 32  # ids in one table; older ones are removed
+NAMES_LIMIT = 8_000  # characters of partition names in one parameter; more count as all partitions
 
 
 class BadPlacement(ValueError):
-    """A `causeway.` parameter that cannot be read; the object must not be used."""
+    """A `causeway.` parameter cannot be read, so the object must not be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A secondary copy. `of` is the version of the source that it holds, `metadata` the location of
-    the copy's own metadata file, of a table of Iceberg; empty for any other table.
+    """A secondary copy. `of` is the version of the source that it has. `metadata` is the location
+    of the copy's own metadata file if the table is Iceberg's, else empty.
 
-    `notes` may have `at` (epoch seconds of its publication), `until` (epoch seconds of the end of
-    its time to live), `files`, `bytes` and `missed`.
+    `notes` may have `at` and `until`, the epoch seconds of its publication and of the end of its
+    time to live, and `files`, `bytes` and `missed`.
     """
 
     cluster: ClusterName
@@ -76,13 +73,13 @@ class Copy:
     metadata: str = ""
 
     def is_expired(self, now: float) -> bool:
-        """Whether its time to live has ended. One without never ends, nor one whose note is no
-        number."""
+        """Whether the copy's time to live has ended; never if it has none that is a number."""
         until = self.notes.get("until")
         return isinstance(until, int | float) and until <= now
 
     def missing(self, write: str, next_id: str) -> "Copy":
-        """With the first write that it misses, as the object's own id `write` becomes `next_id`."""
+        """The copy after the object's own id `write` has become `next_id`: if the copy had all
+        writes until then, it has the note of the first write that it misses."""
         if self.of.rpartition("/")[2] != write:
             return self
         return replace(self, notes={**self.notes, "missed": next_id})
@@ -90,7 +87,8 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class OpenWrite:
-    """A running write of a table. `since` is in epoch seconds (0: unknown), `by` the writer's name.
+    """The mark of a running write. `since` is in epoch seconds, 0 if unknown; `by` names the
+    writer.
 
     `partitions` are the names (`ds=1`) of the only partitions that it may change; None: all.
     `application` is the id of the Spark application that writes past the proxy, if it is known.
@@ -116,8 +114,8 @@ class Placement:
     of the only partitions that may have a primary or copies of their own; None: any may. A
     partition's name is added before it gets such facts. A table without exceptions is `uniform`;
     with the first exception it loses its own copies. `bases` is the text of the table's
-    `causeway.bases`, also of a partition. `metadata` is the location of a table's metadata file, if
-    it is one of Iceberg.
+    `causeway.bases`, for a partition too. `metadata` is the location of an Iceberg table's metadata
+    file.
     """
 
     primary: ClusterName
@@ -141,7 +139,7 @@ class Placement:
 
     @property
     def version(self) -> str:
-        """The version that a copy which begins now will have. No copy may begin while `writing`."""
+        """The version of a copy that begins now. No copy may begin while `writing`."""
         return self.write if self.table_write is None else f"{self.table_write}/{self.write}"
 
     def is_fresh(self, copy: Copy) -> bool:
@@ -164,17 +162,18 @@ class Placement:
         since: float = 0,
         by: str = "",
     ) -> "Placement":
-        """With the mark of a write `write_id` of this table, which is about to start."""
+        """The placement with the mark of the write `write_id`, which is about to start."""
         names = None if partitions is None else bounded_names(partitions)
         marks = {each.id: each for each in self.open}
         marks[write_id] = OpenWrite(write_id, since, by, names)
         return replace(self, open=tuple(marks[key] for key in sorted(marks)))
 
     def closed(self, write_id: str, next_id: str) -> "Placement":
-        """Without the mark of the write `write_id`, which has ended; `next_id` is a new id.
+        """The placement without the mark of the write `write_id`, which has ended; `next_id` is a
+        new id.
 
-        Partitions that the mark names were `rewritten` before. A mark that is missing counts as one
-        that covered all partitions.
+        If the mark names partitions, these must have been `rewritten` before. A missing mark counts
+        as one that covered all partitions.
         """
         mark = next((each for each in self.open if each.id == write_id), None)
         others = tuple(each for each in self.open if each.id != write_id)
@@ -183,7 +182,7 @@ class Placement:
         return replace(self, open=others).rewritten(next_id)
 
     def rewritten(self, next_id: str) -> "Placement":
-        """With changed data, so that every copy is stale. `next_id` is a new id."""
+        """The placement after a change of the data: every copy is stale. `next_id` is a new id."""
         if next_id == self.write:
             return self
         copies = tuple(copy.missing(self.write, next_id) for copy in self.copies)
@@ -195,7 +194,7 @@ class Placement:
     def with_partition_facts(
         self, facts_id: str, exceptions: Iterable[str] | None = ()
     ) -> "Placement":
-        """With a new `facts_id`, because facts of this table's partitions change.
+        """The table's placement with a new `facts_id`, because facts of its partitions change.
 
         `exceptions` are the partitions that may get a primary or copies of their own; None: any.
         """
@@ -207,7 +206,7 @@ class Placement:
         return replace(self, facts=facts_id, exceptions=names, copies=copies, bases=bases)
 
     def without_exceptions(self, names: Collection[str]) -> "Placement":
-        """Without exceptions for partitions that lost their own facts or were dropped."""
+        """The table's placement without these exceptions, which have no facts of their own."""
         if self.exceptions is None or self.exceptions.isdisjoint(names):
             return self
         return replace(self, exceptions=self.exceptions.difference(names))
@@ -222,8 +221,8 @@ class Placement:
 
 
 def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
-    """The placement in a table's parameters. Without a named primary it is `owner`, the default
-    cluster. Raises BadPlacement.
+    """The placement in an object's parameters. If they name no primary, it is `owner`. Raises
+    BadPlacement.
     """
     copies = []
     marks = []
@@ -249,7 +248,8 @@ def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placeme
 def read_partition_placement(
     parameters: Mapping[str, str], table: Placement, name: str
 ) -> Placement:
-    """The placement of the partition `name` (`ds=1`) of a table placed so."""
+    """The placement of the partition `name` (`ds=1`) of a table with the placement `table`. Raises
+    BadPlacement."""
     own = read_placement(parameters, table.primary)
     marks = tuple(mark for mark in table.open if mark.covers(name))
     return replace(own, open=marks, table_write=table.write, exceptions=None, bases=table.bases)
@@ -258,10 +258,10 @@ def read_partition_placement(
 def fresh_partition_copy(
     parameters: Mapping[str, str], table: Placement, cluster: ClusterName
 ) -> Copy | None:
-    """The cluster's copy of a partition if it is fresh; None if the table has running writes.
+    """The cluster's copy of a partition, if it is fresh; None also if the table has running writes.
 
-    The same result as with `read_partition_placement`, without reading the other parameters: views
-    call it for every partition of a reply. Raises BadPlacement if that copy cannot be read.
+    The result is that of `read_partition_placement`, without reading the other parameters, because
+    views call this for every partition in a reply. Raises BadPlacement if the copy cannot be read.
     """
     text = parameters.get(COPY_PREFIX + cluster)
     if text is None or table.open:
@@ -297,12 +297,12 @@ def write_mark(mark: OpenWrite) -> dict[str, str]:
 
 
 def replace_placement(parameters: Mapping[str, str], placement: Placement) -> dict[str, str]:
-    """An object's parameters with this placement instead of their own."""
+    """An object's parameters with this placement in place of the one that they have."""
     return users_parameters(parameters) | write_placement(placement)
 
 
 def rewritten_parameters(parameters: Mapping[str, str], next_id: str) -> dict[str, str]:
-    """The facts of an object whose data has changed, as `Placement.rewritten`."""
+    """The facts of an object after a change of its data, as `Placement.rewritten`."""
     changed = {**parameters, WRITE: next_id}
     write = parameters.get(WRITE, NEVER_WRITTEN)
     for key, text in parameters.items():
@@ -315,8 +315,8 @@ def rewritten_parameters(parameters: Mapping[str, str], next_id: str) -> dict[st
 
 
 def read_bases(text: str) -> dict[str, str | None]:
-    """The table's ids under which partitions were copied, each with the id that came next; None
-    while none did. Empty if the text cannot be read."""
+    """The ids in `causeway.bases`, each with the id that followed, or None for the present one.
+    Empty if the text cannot be read."""
     try:
         value = json.loads(text) if text else {}
     except (ValueError, RecursionError):
@@ -325,7 +325,8 @@ def read_bases(text: str) -> dict[str, str | None]:
 
 
 def with_base(text: str, write: str) -> str:
-    """The text of `causeway.bases` with the id under which partitions may be copied now."""
+    """The text of `causeway.bases` with the table's present id, under which partitions may be
+    copied now."""
     bases = read_bases(text)
     if write in bases:
         return text
@@ -334,7 +335,7 @@ def with_base(text: str, write: str) -> str:
 
 
 def bases_after(text: str, write: str, next_id: str) -> str:
-    """The text of `causeway.bases` as the table's id `write` becomes `next_id`."""
+    """The text of `causeway.bases` after the table's id `write` has become `next_id`."""
     bases = read_bases(text)
     if bases.get(write, "") is not None:
         return text

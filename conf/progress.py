@@ -1,9 +1,9 @@
-"""How work tells its caller how far it is."""
+"""The callback by which long work reports its progress."""
 
 from collections.abc import Callable
 
-Progress = Callable[[int, int], None]  # bytes that are done, bytes of all
+Progress = Callable[[int, int], None]  # called with the bytes that are done, and all bytes
 
 
 def no_progress(done: int, total: int) -> None:
-    """For callers that show no progress."""
+    """The callback of callers that show no progress."""

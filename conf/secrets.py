@@ -1,8 +1,8 @@
 """Files with secrets (passwords, tokens, keys): read only if no other user can read them.
 
-A file either belongs to the user that Causeway runs as, and no other user has any right to it, or
-to root, which may let Causeway's group read it. Secrets of container platforms are often readable
-for all: `proxy.secret.files = shared` accepts them.
+The file belongs either to the user that Causeway runs as, and no other user has any right to it, or
+to root, which may let Causeway's group read it. On container platforms all users can often read
+secrets: `proxy.secret.files = shared` accepts such files.
 """
 
 import errno
@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 _FILES = "proxy.secret.files"
-_OURS, _ROOTS = 0o077, 0o037  # forbidden mode bits, by owner
+_OURS, _ROOTS = 0o077, 0o037  # the forbidden mode bits of a file of Causeway's user, and of root
 
 
 class Sharing(Enum):
@@ -24,7 +24,7 @@ class Sharing(Enum):
 
 
 class ExposedSecret(PermissionError):
-    """Other users can read or change a file with a secret; the message says how."""
+    """Other users can read or change a file with a secret. The message has the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EACCES, f"not used, since {reason}", str(path))
@@ -32,7 +32,7 @@ class ExposedSecret(PermissionError):
 
 @dataclass(frozen=True, slots=True)
 class SecretFile:
-    """`shared`: other users may read it."""
+    """The path of a file with a secret. `shared`: other users may read it."""
 
     path: Path
     shared: bool = False
@@ -44,13 +44,13 @@ class SecretFile:
         return found
 
     def read_bytes(self) -> bytes:
-        """Raises ExposedSecret, OSError."""
+        """The file's content. Raises ExposedSecret, OSError."""
         with self.path.open("rb") as file:
             self._check(os.fstat(file.fileno()))
             return file.read()
 
     def read_text(self) -> str:
-        """Raises ExposedSecret, OSError, and UnicodeDecodeError if it is not UTF-8."""
+        """The file's text. Raises ExposedSecret, OSError, UnicodeDecodeError."""
         return self.read_bytes().decode("utf-8")
 
     def _check(self, found: os.stat_result) -> None:
@@ -65,7 +65,7 @@ class SecretFile:
 
 
 def exposure(owner: int, mode: int, user: int) -> str:
-    """Why a file with that owner and mode is not private to `user`; empty if it is."""
+    """The reason why a file with that owner and mode is not private to `user`; empty if it is."""
     if owner == user:
         return f"others can use it (mode {mode:04o}): chmod 600" if mode & _OURS else ""
     if owner == 0:

@@ -1,4 +1,4 @@
-"""The server's certificate, loaded from PEM or PKCS12, and again when its file changes."""
+"""Loads a server's certificate from PEM or PKCS12, and loads it again when its file changes."""
 
 import logging
 import secrets
@@ -24,7 +24,7 @@ _JAVA_KEYSTORES = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
 
 
 class Certificate:
-    """`context` has the certificate for new connections; existing connections keep theirs."""
+    """A server's certificate. `context` is for new connections; others keep their certificate."""
 
     def __init__(self, tls: Tls) -> None:
         """Raises BadCertificate."""
@@ -36,13 +36,13 @@ class Certificate:
         _load(self.context, tls)
 
     def refresh(self) -> None:
-        """Loads the file again if it changed. If that fails, the former certificate stays."""
+        """Loads the file again if it has changed. If that fails, the old certificate stays."""
         try:
             version = _file_version(self._tls.keystore)
             if version == self._version:
                 return
             self._version = version
-            # A context of its own comes first: a context that is half loaded would be unusable.
+            # Try another context first: one that is loaded in part would be unusable.
             _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._tls)
             _load(self.context, self._tls)
         except BadCertificate as error:
@@ -52,8 +52,8 @@ class Certificate:
 
 
 def served_certificate(tls: Tls) -> x509.Certificate:
-    """The certificate that clients get, without its chain. Raises BadCertificate, also if the key
-    is that of another certificate."""
+    """The certificate that clients get, without its chain. Raises BadCertificate, also for the key
+    of another certificate."""
     _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), tls)
     data = tls.keystore.read_bytes()
     if b"-----BEGIN" in data:
@@ -104,7 +104,8 @@ def _password(tls: Tls) -> str:
 
 
 def _load_pkcs12(context: ssl.SSLContext, data: bytes, path: Path, secret: str) -> None:
-    """Loads it by a temporary PEM file with an encrypted key, because `ssl` reads only files."""
+    """Loads a PKCS12 keystore by way of a temporary PEM file, because `ssl` reads only files. The
+    key in that file is encrypted."""
     key, certificate, chain = load_key_and_certificates(data, secret.encode())
     if key is None or certificate is None:
         raise BadCertificate(f"{path}: without a certificate and its key.")

@@ -30,8 +30,8 @@ class Endpoint:
 class Cluster:
     """One physical cluster: its default file system and its Thrift Servers (JobTracker).
 
-    `resource_managers` and `masters` are the URLs of YARN's resource managers, and of the web UIs
-    of Spark's own masters, which know whether an application has ended.
+    `resource_managers` are the URLs of YARN's resource managers, `masters` those of the web UIs of
+    Spark's own masters. They are asked whether an application has ended.
     """
 
     name: ClusterName
@@ -64,6 +64,6 @@ class Topology:
 def first_up(
     default: ClusterName, clusters: Iterable[ClusterName], down: Collection[ClusterName]
 ) -> ClusterName:
-    """The cluster for what any cluster can do (D11): the default one, else the first of `clusters`
-    that is not down; the default one again when all are down."""
+    """The cluster for work that any cluster can do (D11): the default one, else the first of
+    `clusters` that is not down. If all are down, the default one."""
     return next((each for each in (default, *clusters) if each not in down), default)

@@ -1,1 +1,5 @@
-"""Rules about who may read and write what: what they are, and the file that has them."""
+"""Rules about who may read and write what.
+
+`rules`, `people`, `masks` and `quotas` are the rules; `document` reads them from a file, `ranger`
+from the policies of Apache Ranger.
+"""

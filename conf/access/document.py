@@ -21,13 +21,13 @@ _KEYS = ("name", "effect", *_PEOPLE, *_OBJECTS, "rights", "columns", "mask", "ex
          "unless", "because")  # fmt: skip
 _TOP = ("groups", "roles", "rules", "quotas", "ranger")
 _BOUNDS = ("statements", "statements_a_minute", "rows", "bytes", "seconds")
-_WAITS = {"waiting": "statements", "waiting_seconds": "waiting"}  # with what each goes
+_WAITS = {"waiting": "statements", "waiting_seconds": "waiting"}  # each with the key that it needs
 _QUOTA_KEYS = ("name", *_PEOPLE, *_BOUNDS, *_WAITS, "unless")
 _CODE = ("*", "transform", "add", "create-function")
 
 
 def read_rules(text: str) -> AccessRules:
-    """The rules in the file of this name. Raises BadValue with all that is wrong in it."""
+    """The rules in the file at the path `text`. Raises BadValue with everything that is wrong."""
     document = read_document(text)
     try:
         return rules_of(document)
@@ -36,8 +36,8 @@ def read_rules(text: str) -> AccessRules:
 
 
 def read_document(text: str) -> object:
-    """What the file of this name says, of JSON's types, with the policies of Ranger in the place of
-    their file's name. Raises BadValue if it cannot be read."""
+    """The content of the file at the path `text`, as JSON values. Under the key `ranger` it has the
+    policies themselves, not the name of their file. Raises BadValue if a file cannot be read."""
     document = _parsed(text)
     if isinstance(document, dict) and isinstance(document.get("ranger"), str):
         document["ranger"] = _parsed(document["ranger"])
@@ -60,7 +60,7 @@ def _parsed(text: str) -> object:
 
 
 def rules_of(document: object) -> AccessRules:
-    """The rules of a parsed document. Raises BadValue with all that is wrong in it."""
+    """The rules of a parsed document. Raises BadValue with everything that is wrong in it."""
     faults = Faults()
     with faults.collected():
         table = _table(document, "the document", _TOP)
@@ -159,7 +159,7 @@ def _named_rule(name: str, table: Mapping[str, Any]) -> Rule:
 
 
 def _expression(table: Mapping[str, Any], effect: Effect, columns: Sequence[str]) -> str:
-    """What a mask shows, or the condition of a filter. Spark alone can tell whether it is valid."""
+    """The expression of a mask or filter; empty for other rules. Only Spark can check its SQL."""
     found = [key for key in ("mask", "expression") if key in table]
     if effect not in (Effect.MASK, Effect.FILTER):
         if found:
@@ -233,7 +233,7 @@ def _name(table: Mapping[str, Any]) -> str:
 
 
 def _concerned(table: Mapping[str, Any]) -> tuple[People, People]:
-    """Whom a rule or quota concerns, and the exceptions."""
+    """The people whom a rule or quota concerns, and the people who are excepted from it."""
     who, unless = _people(table), _people(_table(table.get("unless", {}), "unless", _PEOPLE))
     if who.is_nobody:
         raise ValueError('it names no users, groups or roles; users = ["*"] is anyone')

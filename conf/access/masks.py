@@ -1,7 +1,7 @@
-"""Kinds of masks: what a user sees of a column, as expressions of Spark's.
+"""Kinds of masks, as Spark expressions for the value that a user sees in place of a column's.
 
-`{col}` stands for the column. The guard casts the value to the column's type, so that of columns
-with another type than a mask gives, NULL is left.
+`{col}` stands for the column. The guard casts the value to the column's type, so a value that does
+not fit the type is shown as NULL.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ COLUMN = "{col}"
 
 _TEXT = f"CAST({COLUMN} AS STRING)"
 _REST = f"length({_TEXT}) - 4"
-_LETTERS = "'x', 'x', 'x'"  # in place of capital letters, small letters and digits
+_LETTERS = "'x', 'x', 'x'"  # replace capital letters, small letters and digits
 _HIDDEN = f"mask({_TEXT}, {_LETTERS})"
 
 MASKS: Mapping[str, str] = {
@@ -37,9 +37,9 @@ RANGER: Mapping[str, str] = {
     "MASK_NULL": MASKS["null"],
     "MASK_DATE_SHOW_YEAR": MASKS["year"],
 }
-"""Ranger's kinds of masks; CUSTOM has an expression of its own, MASK_NONE changes nothing."""
+"""Ranger's kinds of masks, except CUSTOM, which has its own expression, and MASK_NONE."""
 
 
 def of_column(expression: str, column: str) -> str:
-    """The expression with the column's name in the place of `{col}`."""
+    """The expression with the column's name in place of `{col}`."""
     return expression.replace(COLUMN, quoted(column))

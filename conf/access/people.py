@@ -1,4 +1,4 @@
-"""Whom a rule concerns, and what a user is."""
+"""The people whom a rule concerns, and the groups and roles of a user."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ ANYONE = "*"
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Users by name, by group and by role; `*` is anyone."""
+    """Users by name, by group and by role. The user `*` is anyone."""
 
     users: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
@@ -38,5 +38,5 @@ class Membership:
 
 
 def folded(people: People) -> People:
-    """The same with names that are compared loosely."""
+    """The same people with user names for a loose comparison (`conf.access.user_names.loose`)."""
     return People(frozenset(map(loose, people.users)), people.groups, people.roles)

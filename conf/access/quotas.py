@@ -8,9 +8,9 @@ from conf.access.people import People
 
 @dataclass(frozen=True, slots=True)
 class UserQuota:
-    """`statements` run at the same time; `waiting` more wait for their place for
-    `waiting_seconds`, none if that is 0. `statements_a_minute` begin within one; the others are of
-    one statement. 0: any number."""
+    """Bounds for one user; 0: any number. At most `statements` run at the same time. At most
+    `waiting` more wait for at most `waiting_seconds`; 0: none waits. At most `statements_a_minute`
+    begin in a minute. `rows`, `bytes` and `seconds` are bounds of one statement."""
 
     statements: int = 0
     waiting: int = 0
@@ -23,7 +23,7 @@ class UserQuota:
 
 @dataclass(frozen=True, slots=True)
 class QuotaRule:
-    """Each user whom it concerns has the whole quota."""
+    """A quota that each of the people in `who` has for itself, except those in `unless`."""
 
     name: str
     who: People
@@ -32,7 +32,7 @@ class QuotaRule:
 
 
 def smallest(quotas: Iterable[UserQuota]) -> UserQuota | None:
-    """The smallest bound of each kind; None without any."""
+    """The smallest bound of each kind; None without quotas."""
     found = list(quotas)
     if not found:
         return None

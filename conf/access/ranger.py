@@ -1,9 +1,9 @@
-"""Reads the policies of a Hive service that Apache Ranger answers, as access rules.
+"""Turns the policies of a Hive service in Apache Ranger into access rules.
 
-The document is that of `GET /service/plugins/policies/download/<service>`. Ranger asks the items
-that deny first, and denies what no item allows; so do the rules that are made of them. What is not
-understood is never read as a right: an item that allows is left out, one that denies concerns all
-users. docs/internals/access.md has the table.
+The document is the reply to `GET /service/plugins/policies/download/<service>`. Ranger applies the
+items that deny first, and denies everything that no item allows. The rules do the same. An item
+that is not understood never gives a right: if it allows it is left out, if it denies it concerns
+all users. docs/internals/access.md has the table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -27,7 +27,7 @@ _RIGHTS: Mapping[str, Set[Right]] = {
     "drop": {Right.DROP},
     "alter": {Right.ALTER},
     "all": EVERY_RIGHT,
-    # What Causeway has no statements for.
+    # Kinds of access for which Causeway has no statements.
     **dict.fromkeys(("index", "lock", "read", "write", "refresh"), frozenset[Right]()),
     **dict.fromkeys(("repladmin", "serviceadmin", "tempudfadmin"), frozenset[Right]()),
 }
@@ -41,7 +41,7 @@ _NOT_UNDERSTOOD = (
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """`ignored` says what of the document was not understood."""
+    """`ignored` are sentences about the parts of the document that were not understood."""
 
     rules: tuple[Rule, ...]
     ignored: tuple[str, ...]
@@ -49,7 +49,8 @@ class Policies:
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """`whole`: a right on it is one on whole tables. `doubt` says what is not understood."""
+    """The objects of a policy. `whole`: a right on them is one on whole tables. `doubt` is a
+    sentence about a part that was not understood."""
 
     objects: Objects
     columns: tuple[str, ...] = ()
@@ -58,9 +59,11 @@ class _Resource:
 
 
 def policies_of(document: object, groups: Set[str], roles: Set[str]) -> Policies:
-    """The rules, in their order. `groups` and `roles` are those whose members are known.
+    """The rules, in the order in which they apply. `groups` and `roles` are those whose members are
+    known.
 
-    Raises BadValue for a document of another form, or with parts that would change all the rest.
+    Raises BadValue for a document of another form, or with parts that change the meaning of the
+    rest.
     """
     if not isinstance(document, dict) or not isinstance(document.get("policies"), list):
         raise BadValue(["ranger: it has no list of policies"])
@@ -77,7 +80,7 @@ def policies_of(document: object, groups: Set[str], roles: Set[str]) -> Policies
             raise BadValue([f"ranger: policy {at} is not of a Hive service"])
         if policy.get("isEnabled") is not False:
             rules += reader.rules(policy, f"Ranger: {policy.get('name') or at} ({at})")
-    rules.sort(key=lambda rule: rule.effect.gives)  # denials first; the order stays otherwise
+    rules.sort(key=lambda rule: rule.effect.gives)  # denials first; the sort is stable
     because = "No policy of Ranger allows it."
     last = Rule("Ranger", Effect.DENY, _EVERYONE, _EVERYTHING, because=because)
     return Policies((*rules, last), tuple(reader.ignored))
@@ -109,8 +112,8 @@ class _Reader:
     def _parts(
         self, policy: Mapping[str, Any], name: str, resource: _Resource, doubtful: bool
     ) -> Iterator[Rule]:
-        """Masks and filters. The first item that concerns a user counts: those whom an item shows
-        everything are exceptions of the later ones."""
+        """The masks and filters of a policy. Ranger applies the first item that concerns a user, so
+        users to whom an item shows everything are exceptions of the later items."""
         effect, key = _EFFECTS[policy["policyType"]]
         columns = resource.columns if effect is Effect.MASK else ()
         free = People()
@@ -132,7 +135,7 @@ class _Reader:
     def _denials(
         self, policy: Mapping[str, Any], name: str, resource: _Resource, doubtful: bool
     ) -> Iterator[Rule]:
-        """Exceptions count where they are for all rights of the item."""
+        """The denials of a policy. An exception counts only if it is for all rights of the item."""
         for number, item in enumerate(_items(policy, "denyPolicyItems"), 1):
             rights, unknown = _rights(item)
             unclear = doubtful or bool(unknown) or bool(item.get("conditions"))
@@ -172,7 +175,7 @@ class _Reader:
                 )
 
     def _denied(self, item: Mapping[str, Any], name: str, unclear: bool) -> People:
-        """Everyone, unless it is known who is meant."""
+        """The people whom an item denies; everyone if they are not known for certain."""
         people = _people(item)
         if unclear or self._is_unclear(people):
             self.ignored.append(f"{name}: it is not known who is meant, so a denial is to everyone")
@@ -242,8 +245,7 @@ def _union(found: Sequence[People]) -> People:
 
 
 def _mask(item: Mapping[str, Any]) -> str | None:
-    """What an item shows of a column: the column as it is where that is empty; None where it is
-    not understood."""
+    """The expression of an item's mask. Empty: the column is not masked; None: not understood."""
     found = item.get("dataMaskInfo")
     if not isinstance(found, dict):
         return None
@@ -254,7 +256,7 @@ def _mask(item: Mapping[str, Any]) -> str | None:
 
 
 def _condition(item: Mapping[str, Any]) -> str | None:
-    """An item's condition on rows; empty for all rows, None where it is not understood."""
+    """An item's condition on rows. Empty: all rows; None: not understood."""
     found = item.get("rowFilterInfo")
     if not isinstance(found, dict):
         return None
@@ -263,7 +265,7 @@ def _condition(item: Mapping[str, Any]) -> str | None:
 
 
 def _understood(expression: object) -> str | None:
-    """The expression, unless Ranger would put something in it."""
+    """The expression; None if it has variables that Ranger would replace."""
     if not isinstance(expression, str) or not expression.strip() or "${" in expression:
         return None
     return None if "{" in expression.replace(COLUMN, "") else expression

@@ -1,7 +1,7 @@
-"""Access rules: an ordered list of which the first that concerns an object decides.
+"""Access rules: an ordered list. The first rule that concerns an object decides.
 
-What no rule decides is allowed, except that a user to whom any rule denies something may not
-name folders or bring code (docs/internals/access.md).
+An action that no rule decides is allowed. But a user to whom any rule denies something may not name
+folders or bring code (docs/internals/access.md).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from conf.access.user_names import exact, loose
 
 
 class Effect(Enum):
-    """What a rule does. The guard of a cluster carries out MASK and FILTER."""
+    """The effect of a rule. The guard of a cluster carries out MASK and FILTER."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -23,11 +23,12 @@ class Effect(Enum):
 
     @property
     def gives(self) -> bool:
+        """Whether the rule gives a right; every other rule takes one away."""
         return self is Effect.ALLOW
 
 
 class Right(Enum):
-    """What may be done to a table, a view or a database."""
+    """An action on a table, a view or a database."""
 
     SELECT = "select"
     INSERT = "insert"
@@ -43,8 +44,8 @@ EVERY_RIGHT = frozenset(Right)
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Patterns of names, in which `*` stands for any characters. `tables` are `database.table`;
-    `databases` are these with all their tables; `paths` are folders with all that is below;
+    """Patterns of names, in which `*` stands for any characters. `databases` are databases with all
+    their tables, `tables` are `database.table`, `paths` are folders with everything below, and
     `code` are values of `proxy.denied.statements`."""
 
     databases: tuple[str, ...] = ()
@@ -58,9 +59,10 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`rights` are for databases and tables. With `columns` the rule concerns the reading of these
-    columns alone. `expression` is what a mask shows, with `{col}` for the column, or a filter's
-    condition on rows; a mask or filter without one denies. `because` is shown to users."""
+    """One rule. `rights` are for databases and tables. With `columns` the rule concerns only the
+    reading of these columns. `expression` is the value that a mask shows, with `{col}` for the
+    column, or a filter's condition on rows; a mask or filter without one denies. `because` is the
+    reason that users are shown."""
 
     name: str
     effect: Effect
@@ -74,14 +76,15 @@ class Rule:
 
     @property
     def shows_part(self) -> bool:
-        """Whether tables may be read, in part."""
+        """Whether the rule leaves a part of a table readable."""
         return bool(self.columns) or (self.effect is Effect.FILTER and bool(self.expression))
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """`groups` have users by group, `roles` have people by role. `ignored` says what of Ranger's
-    policies was not understood, so that more is denied."""
+    """All rules. `groups` has the users of each group, `roles` the people of each role. `ignored`
+    are sentences about parts of Ranger's policies that were not understood, so that more is denied.
+    """
 
     rules: tuple[Rule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -92,8 +95,8 @@ class AccessRules:
     def of(self, user: str) -> tuple[Rule, ...]:
         """The rules that concern the user, in their order.
 
-        A rule that takes away concerns all whose name is alike; one that gives, the user of
-        exactly that name. Exceptions are the other way round.
+        A rule that takes a right away concerns every user whose name is alike, a rule that gives
+        one only the user of exactly that name. Exceptions are compared the other way round.
         """
         sure, possible = self._membership(user, exact), self._membership(user, loose)
         found = []
@@ -108,7 +111,7 @@ class AccessRules:
         return tuple(found)
 
     def quota_of(self, user: str) -> UserQuota | None:
-        """The smallest bounds of all quotas that concern the user; None without any."""
+        """The smallest bounds of all quotas that concern the user; None if no quota does."""
         sure, possible = self._membership(user, exact), self._membership(user, loose)
         return smallest(
             each.quota

@@ -1,7 +1,7 @@
 """Comparison of user names in access rules.
 
-A name that takes a right away is compared loosely, because a directory may take `Ann` and `ann` for
-one user. A name that gives a right is compared exactly.
+A name in a rule that takes a right away is compared loosely, because a directory may take `Ann` and
+`ann` for one user. A name in a rule that gives a right is compared exactly.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ _DOTLESS_I = "\u0131"
 
 
 def short(name: str) -> str:
-    """The name before its first `/` or `@`, if that is not empty."""
+    """The part of the name before its first `/` or `@`; the whole name if that part is empty."""
     ends = [at for at in (name.find("/"), name.find("@")) if at > 0]
     return name[: min(ends)] if ends else name
 
@@ -23,8 +23,8 @@ def exact(name: str) -> str:
 
 @lru_cache(100_000)
 def loose(name: str) -> str:
-    """A key that is equal for names which differ in domain, case, accents, white space, or in
-    compatible forms of letters. Two users may share one."""
+    """A key that is equal for names that differ only in domain, case, accents, white space, or
+    compatible forms of letters. Two users may have the same key."""
     folded = short(unicodedata.normalize("NFKC", name)).casefold().replace(_DOTLESS_I, "i")
     letters = unicodedata.normalize("NFKD", folded)
     kept = "".join(each for each in letters if unicodedata.category(each)[0] not in "MCZ")

@@ -1,1 +1,2 @@
-"""Tables as catalogs describe them: the metastore, Spark, and lists of names."""
+"""Tables as catalogs describe them: for the analysis of statements (`tables`), as Spark shows them
+(`spark_table`), and in lists (`listing`)."""

@@ -41,5 +41,5 @@ class ListedTable:
 
     @property
     def weight(self) -> int:
-        """The memory that it takes, in columns."""
+        """The memory that the table takes, as a number of columns."""
         return 1 + len(self.columns or ())

@@ -8,9 +8,10 @@ from conf.names import TableRef
 
 @dataclass(frozen=True, slots=True)
 class SparkColumn:
-    """`simple` is the type as DESCRIBE shows it, `tree` its lines of a printed schema without
-    their common prefix, `sql` the type in a DDL text, None where that is not certain. `comment` and
-    `default`, an expression, are None where it has none. `statistics` are by Spark's names."""
+    """A column. `simple` is the type as DESCRIBE shows it; `tree` are the type's lines in a printed
+    schema, without their common prefix; `sql` is the type in a DDL text, None if that is not
+    certain. `comment` and `default`, which is an expression, are None if it has none. `statistics`
+    have Spark's names."""
 
     name: str
     simple: str
@@ -36,8 +37,8 @@ class Buckets:
 
 @dataclass(frozen=True, slots=True)
 class SparkView:
-    """`namespace` are the parts of the name under which the names of its query are looked up,
-    `produced` the names of the query's columns."""
+    """The text of a view. Names in its query are looked up in `namespace`, given as the parts of
+    its name. `produced` are the names of the query's columns."""
 
     text: str
     original: str
@@ -47,8 +48,8 @@ class SparkView:
 
 @dataclass(frozen=True, slots=True)
 class SparkStorage:
-    """`properties` are in Spark's order if `is_ordered`. `location` is None where the text that
-    Spark makes of it is not certain."""
+    """The storage of a table. `properties` are in Spark's order if `is_ordered`. `location` is None
+    if the text that Spark shows is not certain."""
 
     location: str | None
     serde: str
@@ -61,7 +62,7 @@ class SparkStorage:
 
 @dataclass(frozen=True, slots=True)
 class SparkDatabase:
-    """A database as Spark's catalog has it. `location` is None where its text is not certain."""
+    """A database as Spark's catalog has it. `location` is None if its text is not certain."""
 
     name: str
     comment: str
@@ -72,11 +73,11 @@ class SparkDatabase:
 
 @dataclass(frozen=True, slots=True)
 class SparkTable:
-    """`columns` are all columns, `partition_columns` the names of the last ones.
+    """A table or view. `columns` are all columns, `partition_columns` the names of the last ones.
 
-    `created` and `accessed` are Unix time in seconds. `kind` is MANAGED, EXTERNAL or VIEW. `copies`
-    are the names of the clusters that have a copy: they may see another location. `storage` is
-    None where it is not certain what Spark shows of it, and `statistics` is empty without any.
+    `created` and `accessed` are epoch seconds. `kind` is MANAGED, EXTERNAL or VIEW. `copies` are
+    the clusters with a copy, which may see another location. `storage` is None if it is not certain
+    how Spark shows it. `statistics` is empty if there are none.
     """
 
     ref: TableRef

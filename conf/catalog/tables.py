@@ -27,12 +27,12 @@ class Column:
 class ViewText:
     """A stored view: its query, and the database of its unqualified names.
 
-    `columns` renames the query's columns; empty if the view names none. `produced` are the names
-    of the query's columns when the view was created, if known: Spark looks the columns up by these
-    names, because a `*` may produce more today; without them it goes by position. `temps` are the
-    names that meant temporary objects when a temporary view was created: only these names mean
-    temporary objects in its text, whatever the session has now. `double_quoted_names`: "a" is a
-    name in its text, because Spark reads it with the settings that it was created with.
+    `columns` are new names of the query's columns; empty if the view has none. `produced` are the
+    names of the query's columns when the view was created, if known. Spark looks the columns up by
+    these names, because a `*` may produce more columns now; without them it uses their positions.
+    `temps` are the names that meant temporary objects when a temporary view was created. Only these
+    mean temporary objects in its text, whatever the session has now. `double_quoted_names`: in its
+    text "a" is a name, because Spark reads the text with the settings of its creation.
     """
 
     sql: str
@@ -45,8 +45,8 @@ class ViewText:
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """Facts about one table or view. `columns` excludes partition keys; `serde` is the class that
-    writes a row of a Hive table. A Hudi table may have the provider hive."""
+    """Facts about one table or view. `columns` are those without the partition keys; `serde` is the
+    class that writes the rows of a Hive table. A Hudi table may have the provider hive."""
 
     ref: TableRef
     kind: TableKind
@@ -59,7 +59,7 @@ class TableInfo:
 
 
 class NotLoaded(LookupError):
-    """The catalog does not have the table in memory: load it, then try again."""
+    """The table is not in memory. The caller has to load it and to try again."""
 
     def __init__(self, table: TableRef) -> None:
         super().__init__(str(table))
@@ -67,8 +67,8 @@ class NotLoaded(LookupError):
 
 
 class Catalog(Protocol):
-    """Looks tables up in memory; never waits."""
+    """Looks tables up in memory, without waiting."""
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """The table; None if it certainly does not exist. Raises NotLoaded if that is not known."""
+        """The table; None if it certainly does not exist. Raises NotLoaded if it is not known."""
         ...

@@ -1,1 +1,2 @@
-"""The log: its lines, their ids, and texts from outside made safe to print."""
+"""The log: its lines (`logs`), the ids in them (`log_fields`), and texts from outside made safe to
+print (`printable`). `batch_thread` writes entries of other records in the background."""

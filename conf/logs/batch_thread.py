@@ -1,7 +1,7 @@
 """A bounded queue, and the thread that writes its entries in batches.
 
-No client waits for a disk or a database: entries that arrive faster than they can be written are
-dropped and counted, so that a slow or dead one neither stops work nor fills memory.
+No client waits for a disk or a database. Entries that arrive faster than they can be written are
+dropped and counted, so that a slow or dead disk or database neither stops work nor fills memory.
 """
 
 import logging
@@ -16,13 +16,13 @@ from conf.logs.log_fields import extra, new_incident
 
 _log = logging.getLogger(__name__)
 MAX_WAITING = 10_000
-MAX_CHARACTERS = 64 << 20  # of the texts that wait
-_BATCH = 500
-_CLOSE = 5.0  # seconds to write what still waits at the end
+MAX_CHARACTERS = 64 << 20  # in all waiting entries
+_BATCH = 500  # entries
+_CLOSE = 5.0  # seconds in which `close` writes the waiting entries
 
 
 class Entry(Protocol):
-    """What is written. It does not change after `put`, unless its writer says so."""
+    """An entry to be written. It must not change after `put`, unless its writer allows it."""
 
     @property
     def kept(self) -> int:
@@ -34,10 +34,10 @@ E = TypeVar("E", bound=Entry)
 
 
 class BatchThread(ABC, Generic[E]):
-    """The queue and its thread; a subclass says how a batch is written.
+    """The queue and its thread. A subclass writes the batches.
 
-    A batch is written `delay` seconds after an entry has come to an empty queue, so that entries
-    gather and the event loop seldom wakes the thread; after `idle` seconds without an entry the
+    A batch is written `delay` seconds after an entry was put into an empty queue, so that batches
+    are large and the event loop seldom wakes the thread. After `idle` seconds without an entry the
     thread writes an empty batch.
     """
 
@@ -47,14 +47,14 @@ class BatchThread(ABC, Generic[E]):
         self._idle = idle
         self._queue: SimpleQueue[E | None] = SimpleQueue()
         self._put = self._characters_put = 0
-        self._taken = self._characters_taken = 0  # written by the thread alone
+        self._taken = self._characters_taken = 0  # changed only by the thread
         self._refused = self._lost = 0
         self._closing = threading.Event()
         self._putting = threading.Lock()
         self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
 
     def start(self) -> None:
-        """Starts to write. Without it entries can be put, but are not written."""
+        """Starts the thread. Entries that were put before are written too."""
         self._thread.start()
 
     @property
@@ -73,7 +73,7 @@ class BatchThread(ABC, Generic[E]):
         return self._put - self._taken
 
     def put(self, entry: E) -> None:
-        """Queues an entry; drops it if too much is waiting. Any thread may call it."""
+        """Queues an entry, or drops it if too many are waiting. Any thread may call it."""
         with self._putting:
             characters = self._characters_put - self._characters_taken
             if self.waiting >= MAX_WAITING or characters >= MAX_CHARACTERS:
@@ -84,7 +84,7 @@ class BatchThread(ABC, Generic[E]):
         self._queue.put(entry)
 
     def close(self) -> None:
-        """Writes what is queued, for a few seconds at most."""
+        """Writes the queued entries, for a few seconds at most, and ends the thread."""
         self._closing.set()
         self._queue.put(None)
         self._thread.join(_CLOSE)
@@ -96,7 +96,7 @@ class BatchThread(ABC, Generic[E]):
         """Writes the entries; returns how many of them it could not write."""
 
     def pause(self, seconds: float) -> bool:
-        """Waits, and returns early with True when the thread has to end."""
+        """Waits that long. Returns True, possibly earlier, if the thread has to end."""
         return self._closing.wait(seconds)
 
     def _write_all(self) -> None:
@@ -115,7 +115,7 @@ class BatchThread(ABC, Generic[E]):
             self._characters_taken += characters
 
     def _batch(self) -> tuple[list[E], bool]:
-        """The entries that wait, and whether more may come."""
+        """The next entries, and whether more may come."""
         batch: list[E] = []
         with suppress(Empty):
             entry = self._queue.get(timeout=self._idle)

@@ -1,10 +1,10 @@
-"""The ids that log lines carry: of the statement, session, connection, copy or instance.
+"""The ids in log lines: of the statement, session, connection, copy or instance.
 
-Theory: the ids of what a task works on are kept in a context variable. A task that is started
-inherits them, a thread of `asyncio.to_thread` too, and the formatters (`conf.logs.logs`) write them
-with each line. So a line names its statement wherever in the code it is written. One id leads
-through everything that belongs to a statement: the field `statement` here, in the audit log and in
-`causeway admin statements`, and the beginning of the job's description in Spark's UI.
+Theory: a context variable has the ids of the work that a task does. Tasks and threads
+(`asyncio.to_thread`) that it starts inherit the variable, and the formatters (`conf.logs.logs`)
+write the ids with each line. So a line has the id of its statement wherever in the code it is
+written. The same id is in the audit log (`statement`), in `causeway admin statements`, and at the
+beginning of the job's description in Spark's UI.
 """
 
 import json
@@ -26,7 +26,7 @@ def add_log_fields(**fields: str) -> None:
 
 @contextmanager
 def with_log_fields(**fields: str) -> Iterator[None]:
-    """Adds fields to the lines inside the block, and of the tasks that it starts."""
+    """Adds fields to the lines of the block, and of the tasks that it starts."""
     token = _FIELDS.set({**log_fields(), **fields})
     try:
         yield
@@ -40,8 +40,8 @@ def log_fields() -> Mapping[str, str]:
 
 
 def trace_id() -> str:
-    """The id of the trace of what this task works on: a statement, an instance of the lifecycle or
-    a copy. Empty for other tasks."""
+    """The id of the statement, instance of the lifecycle or copy that this task works on, which is
+    the id of its trace. Empty for other tasks."""
     fields = log_fields()
     return fields.get("statement") or fields.get("instance") or fields.get("copy") or ""
 
@@ -52,12 +52,13 @@ def extra(**fields: str) -> dict[str, dict[str, str]]:
 
 
 def environment() -> dict[str, str]:
-    """This process's environment for a child process, whose lines get the fields of this task."""
+    """The environment for a child process: that of this process, and the fields of this task for
+    the child's log lines."""
     return {**os.environ, _VARIABLE: json.dumps(dict(log_fields()))}
 
 
 def inherit_log_fields() -> None:
-    """Takes the fields of the parent process over, if it passed some."""
+    """Adds the fields that the parent process passed in the environment, if there are any."""
     try:
         fields = json.loads(os.environ.get(_VARIABLE, "{}"))
     except ValueError:
@@ -67,5 +68,5 @@ def inherit_log_fields() -> None:
 
 
 def new_incident() -> str:
-    """An id for an internal error: the client gets it in the message, the log has it as a field."""
+    """A new id for an internal error. It is in the client's message, and a field in the log."""
     return secrets.token_hex(4)

@@ -1,6 +1,6 @@
-"""The log: text for people, or JSON, with the ids of what a line is about.
+"""The log: lines of text for people, or of JSON, with the ids of the work that they are about.
 
-Lines are written by a thread of their own, so that no client waits for a reader of standard error.
+A thread writes the lines, so that no client waits for a slow reader of standard error.
 Text from outside cannot forge a line: every character that is not printable is escaped
 (`conf.logs.printable`), and the lines of a traceback are marked.
 """
@@ -19,7 +19,7 @@ from conf.logs.printable import escaped, json_text
 from conf.settings.operating import LogFormat, LogLevel
 
 MAX_WAITING = 10_000  # lines
-_CLOSE = 1.0  # seconds
+_CLOSE = 1.0  # seconds in which `close` writes the waiting lines
 ROOMS = (
     "advice",
     "cli",
@@ -35,7 +35,7 @@ ROOMS = (
     "telemetry",
     "thriftcodec",
 )
-"""The packages of Causeway: `log.level` holds for their loggers."""
+"""Causeway's packages. `log.level` is the level of their loggers."""
 
 
 class TextFormatter(logging.Formatter):
@@ -76,8 +76,8 @@ class JsonFormatter(logging.Formatter):
 
 
 class BackgroundHandler(logging.Handler):
-    """Formats a line in the caller's context and writes it in a thread of its own. Lines beyond
-    MAX_WAITING are dropped; `dropped` counts them."""
+    """Formats a line in the caller's context, and writes it in another thread. If MAX_WAITING lines
+    wait, a new one is dropped; `dropped` counts these."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -100,20 +100,20 @@ class BackgroundHandler(logging.Handler):
         while (line := self._queue.get()) is not None:
             if self.dropped > reported:
                 reported = self.dropped
-                line += f"\n{self.format(_lacking(reported))}"
+                line += f"\n{self.format(_dropped_lines(reported))}"
             with suppress(OSError, ValueError):  # the stream is closed, or its reader is gone
                 self._stream.write(f"{line}\n")
                 self._stream.flush()
 
     def close(self) -> None:
-        """Writes what still waits, for a second at most."""
+        """Writes the waiting lines, for a second at most."""
         with suppress(Full):
             self._queue.put(None, timeout=_CLOSE)
         self._thread.join(_CLOSE)
         super().close()
 
 
-def _lacking(dropped: int) -> logging.LogRecord:
+def _dropped_lines(dropped: int) -> logging.LogRecord:
     text = f"{dropped} lines of the log are missing, because nothing read them in time"
     return logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, (), None)
 
@@ -125,9 +125,9 @@ def _fields(record: logging.LogRecord) -> Mapping[str, str]:
 
 
 def configure_logs(form: LogFormat = LogFormat.TEXT, level: LogLevel = LogLevel.INFO) -> None:
-    """Writes logs to standard error: of libraries warnings, of Causeway what `level` says.
+    """Writes logs to standard error: warnings of libraries, and Causeway's lines from `level` on.
 
-    Starts a thread, which inherits the mask of signals.
+    It starts a thread, which inherits the signal mask.
     """
     handler = BackgroundHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form is LogFormat.JSON else TextFormatter())

@@ -1,4 +1,4 @@
-"""All settings as rows: their names, the tables of docs/reference/settings.md and a JSON schema."""
+"""All rows of settings: names, the tables of docs/reference/settings.md, and a JSON schema."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -7,7 +7,7 @@ from typing import Any
 from conf.settings.rows import Setting, all_rows, group_of
 from conf.settings.settings import Settings
 
-_USERS = "hadoop.proxyuser.<user>."  # names of settings that hold the name of a user
+_USERS = "hadoop.proxyuser.<user>."  # the beginning of names of settings that contain a user's name
 _HEAD = "| name | type | default | change | meaning |\n|---|---|---|---|---|"
 
 SECTIONS: Mapping[str, tuple[Setting[Any], ...]] = {
@@ -31,8 +31,9 @@ def table(section: str) -> str:
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a TOML file with settings.
 
-    TOML may write `a.b.c` as nested tables or quote any part of it. So each prefix of a name, `a.*`
-    in the definitions, is an object whose properties are all that may follow: `b`, `b.c`.
+    In TOML `a.b.c` may be written as nested tables, and any part of it may be quoted. So each
+    prefix of a name, `a.*` in the definitions, is an object with a property for every possible rest
+    of a name: `b`, `b.c`.
     """
     rows = {row.name: row for row in ROWS if not row.name.startswith(_USERS)}
     prefixes = {name[:at] for name in rows for at in range(len(name)) if name[at] == "."}

@@ -1,6 +1,7 @@
 """hive.cluster.properties: the clusters, their metastore views and the logins to them (DC-C3, D9).
 
-JSON of a cluster's name to its keys; docs/reference/settings.md describes the keys.
+Its value is a JSON object, which has an object of keys for each cluster's name.
+docs/reference/settings.md describes the keys.
 """
 
 import re
@@ -24,7 +25,8 @@ Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, tuple[Endpoint, .
 
 
 def parse_clusters(text: str) -> Clusters:
-    """Raises BadValue naming each cluster and key that is wrong."""
+    """The clusters, and the addresses of their views. Raises BadValue with each wrong cluster and
+    key."""
     clusters, views, faults = {}, {}, Faults()
     for name, keys in json_object(text).items():
         if not is_cluster_name(name):
@@ -43,7 +45,7 @@ def parse_clusters(text: str) -> Clusters:
 
 
 def cluster_names(text: str) -> tuple[str, ...]:
-    """The names of all clusters, also of those with wrong keys; none if the text is not JSON."""
+    """The names of all clusters, also those with wrong keys; none if the text is not JSON."""
     try:
         return tuple(json_object(text))
     except ValueError:
@@ -51,7 +53,8 @@ def cluster_names(text: str) -> tuple[str, ...]:
 
 
 def is_cluster_name(text: str) -> bool:
-    """Whether the name can be part of parameter names, folders and statements."""
+    """Whether the text may be a cluster's name: it becomes a part of parameters, folders and
+    statements."""
     return _NAME.fullmatch(text) is not None
 
 

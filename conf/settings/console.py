@@ -1,10 +1,10 @@
-"""How `causeway console` is operated: its address, its proxies, and who may do what."""
+"""Settings of `causeway console`: its address, its proxies, its log-ins, and its users' roles."""
 
 from dataclasses import dataclass
 
-from conf.kinds import ENDPOINT, ENDPOINTS, LIST, PORT, SECRET_PATH, TEXT, Kind
+from conf.kinds import ENDPOINT, ENDPOINTS, LIST, PORT, SECRET_PATH, TEXT, SettingKind
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.rows import RESTART, Setting, SettingsReader, group, made_of, setting
 from conf.settings.security.operator_issuer import (
     AUDIENCE,
     HTTPS_URL,
@@ -24,7 +24,7 @@ _PORT = Setting("console.port", PORT, "10002", RESTART, "The port of the console
 _URL = Setting("console.url", HTTPS_URL, "", RESTART,
     "The address of the console for browsers, which the issuer sends them back to.",
     shown="`console.host` and `console.port`")
-LOGIN = Setting("console.login", Kind("JSON or TOML table", parse_login, _JSON, Login()), "",
+LOGIN = Setting("console.login", SettingKind("JSON or TOML table", parse_login, _JSON, Login()), "",
     RESTART,
     "How the console logs in to the proxy to run a user's statement, which then runs as that user"
     " ([how](../guide/console.md#statements-that-users-run)): the keys `Authentication` to"
@@ -38,7 +38,7 @@ CLIENT = Setting("console.oidc.client.id", TEXT, "", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class OidcClient:
-    """`client` empty: users do not log in at an issuer."""
+    """The console as a client of an issuer. `client` empty: users do not log in at an issuer."""
 
     client: str = made_of(CLIENT, factory=str)
     secret: SecretFile | None = setting("console.oidc.client.secret.file", SECRET_PATH, "", RESTART,
@@ -51,8 +51,8 @@ class OidcClient:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """`proxies` are the addresses of administration ports; empty: that of `proxy.admin.port`. `sql`
-    is the proxy that runs statements; None: that of these settings."""
+    """`proxies` are addresses of administration ports; empty: that of `proxy.admin.port`. `sql` is
+    the address of the proxy that runs statements; None: that of the proxy in these settings."""
 
     listen: Endpoint = made_of(_HOST, _PORT, factory=lambda: Endpoint("127.0.0.1", 10002))
     url: str = made_of(_URL, factory=str)
@@ -76,8 +76,8 @@ class ConsoleSettings:
 
 
 # fmt: on
-def read(reader: Reader, issuer: OperatorIssuer) -> ConsoleSettings:
-    """`issuer` is where the console's users may log in."""
+def read(reader: SettingsReader, issuer: OperatorIssuer) -> ConsoleSettings:
+    """Reads the settings. `issuer` is the one of `proxy.admin.oidc.issuer`."""
     oidc = reader.group(OidcClient)
     if oidc.client and not issuer.url and not reader.is_wrong(ISSUER):
         reader.report(CLIENT, f"it needs {ISSUER.name}")

@@ -9,8 +9,8 @@ from conf.settings.rows import LIVE, RESTART, setting
 # fmt: off
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """Bounds in bytes; 0: no bound, but for `limit`, with which nothing is copied. `keep` is in
-    seconds."""
+    """Bounds in bytes. 0 is no bound, except for `limit`, where it means that nothing is copied.
+    `keep` is in seconds."""
 
     limit: int = setting("router.fetch.limit", SIZE, "0", LIVE,
         "How many bytes users may have copied for one query that no cluster can run, with"

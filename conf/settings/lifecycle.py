@@ -1,12 +1,12 @@
-"""How `causeway lifecycle serve` is operated: its port, and where its alerts go."""
+"""Settings of `causeway lifecycle serve`: its port, its alerts, and its catalog."""
 
 import re
 from dataclasses import dataclass
 from enum import Enum
 
-from conf.kinds import ENDPOINT, HTTP_URL, PORT, SECRET_PATH, TEXT, Kind, choice
+from conf.kinds import ENDPOINT, HTTP_URL, PORT, SECRET_PATH, TEXT, SettingKind, choice
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
+from conf.settings.rows import RESTART, Setting, SettingsReader, made_of, setting
 from conf.topology import Endpoint
 
 
@@ -47,8 +47,8 @@ _TOKEN: Setting[SecretFile | None] = Setting("lifecycle.token.file", SECRET_PATH
     "A file with the token that callers of this port have to send, as for `proxy.admin.port`.",
     shown="required with a port")
 _MAIL_TO: Setting[tuple[str, ...]] = Setting("lifecycle.alert.mail.to",
-    Kind("list of mail addresses", _addresses, {"type": ["string", "array"]}, ()), "", RESTART,
-    "Addresses that get a mail for the same alerts, separated by commas.")
+    SettingKind("list of mail addresses", _addresses, {"type": ["string", "array"]}, ()), "",
+    RESTART, "Addresses that get a mail for the same alerts, separated by commas.")
 _MAIL_SERVER: Setting[Endpoint | None] = Setting("lifecycle.alert.mail.server",
     ENDPOINT, "", RESTART,
     "The `host:port` of the SMTP server for these mails and for those of `<notification>`.",
@@ -82,14 +82,14 @@ class Lifecycle:
     mail_user: str = made_of(_MAIL_USER, factory=str)
     mail_password: SecretFile | None = made_of(_MAIL_PASSWORD, factory=lambda: None)
     catalog_service: str = setting("catalog.service.impl",
-        Kind("package.module:Class", _class_name, empty=""), "", RESTART,
+        SettingKind("package.module:Class", _class_name, empty=""), "", RESTART,
         "A Python class that connects the lifecycle commands to another catalog than Hive"
         " metastores ([how](../guide/lifecycle.md#another-catalog)). Falcon's"
         f" `{HIVE_CATALOG_SERVICE}` is the default.")
 
 
 # fmt: on
-def read(reader: Reader) -> Lifecycle:
+def read(reader: SettingsReader) -> Lifecycle:
     port = reader.read(_PORT)
     found = reader.group(
         Lifecycle,
@@ -102,7 +102,7 @@ def read(reader: Reader) -> Lifecycle:
         mail_password=reader.read(_MAIL_PASSWORD),
     )
     if found.port is not None and found.token is None:
-        reader.report(_TOKEN, f"missing; who knows what it holds may use {_PORT.name}")
+        reader.report(_TOKEN, f"missing; {_PORT.name} needs it")
     if found.mail_to and found.mail_server is None:
         reader.report(_MAIL_SERVER, f"missing; {_MAIL_TO.name} needs it")
     if found.mail_user and found.mail_tls is MailTls.NONE:

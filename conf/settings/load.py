@@ -1,9 +1,9 @@
 """Reads a settings file: a hive-site.xml, Causeway's own TOML, or an endpoints.json.
 
-The first two hold the same names. A TOML table stands for the dotted names below it, so that
-`[hive.metastore] uris = "thrift://..."` is `hive.metastore.uris`; `hive.cluster.properties` may
-be a table too. Whatever the file, settings become text by name first (`properties`) and are
-validated in one place (`read_settings`).
+The first two have the same names of settings. A TOML table stands for the dotted names below it, so
+`[hive.metastore] uris = "thrift://..."` is `hive.metastore.uris`; `hive.cluster.properties` may be
+a table too. Every file is first read as texts by name (`properties`), which are then validated in
+one place (`read_settings`).
 """
 
 import json
@@ -29,21 +29,20 @@ _TABLES = (CLUSTERS.name, LOGIN.name, CONSOLE_LOGIN.name)  # settings that are t
 
 
 def load(path: Path, instead: Mapping[str, str] | None = None) -> Settings:
-    """The settings in a `.xml`, `.toml` or `.json` file, with some values `instead` of the file's.
+    """The settings in a `.xml`, `.toml` or `.json` file. Values in `instead` replace the file's.
 
-    Raises UnreadableSettings, or BadSettings naming the file, and the key and reason of each
-    problem.
+    Raises UnreadableSettings, or BadSettings with the file, and the key and reason of each problem.
     """
-    found = examine(path, instead)
-    if found.problems:
-        raise BadSettings(str(path), found.problems)
-    return found.settings
+    examined = examine(path, instead)
+    if examined.problems:
+        raise BadSettings(str(path), examined.problems)
+    return examined.settings
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The settings of a file as far as they are right, what is wrong, and names that are probably
-    misspelt, though other programs may have them."""
+    """The settings of a file as far as they are right, the problems, and `doubtful` names, which
+    are probably misspelt, but may be settings of other programs."""
 
     settings: Settings
     problems: tuple[Problem, ...]
@@ -51,13 +50,13 @@ class Examined:
 
 
 def examine(path: Path, instead: Mapping[str, str] | None = None) -> Examined:
-    """What is wrong with the settings in a file, all of it. Raises UnreadableSettings."""
+    """Reads a file, and finds everything that is wrong in it. Raises UnreadableSettings."""
     values = properties(path) | dict(instead or {})
     settings, problems = read_settings(values)
     unknown = [_unknown(name) for name in values if name not in NAMES and not is_rule(name)]
     if path.suffix == ".toml":
         return Examined(settings, (*unknown, *problems), ())
-    # A hive-site.xml has other programs' settings too.
+    # A hive-site.xml may have settings of other programs too.
     doubtful = (each for each in unknown if _is_doubtful(each.name))
     return Examined(settings, tuple(problems), tuple(doubtful))
 
@@ -74,7 +73,7 @@ def _is_doubtful(name: str) -> bool:
 
 
 def properties(path: Path) -> dict[str, str]:
-    """Settings by name, as text and not yet validated. Raises UnreadableSettings."""
+    """The texts of the settings in a file by name, not validated. Raises UnreadableSettings."""
     readers = {".xml": _from_hive_site, ".toml": _from_toml, ".json": _from_endpoints}
     reader = readers.get(path.suffix)
     if reader is None:
@@ -103,7 +102,8 @@ def _from_hive_site(text: str, source: str) -> dict[str, str]:
 
 
 def _substituted(value: str, values: Mapping[str, str]) -> str:
-    """Hadoop's `${name}`, as often as Hadoop follows it; what has no value stays as it is."""
+    """Replaces `${name}` by the value of that name, as many times in turn as Hadoop does. A name
+    without a value stays as it is."""
     for _ in range(20):
         changed = re.sub(r"\$\{([^}$\s]+)\}", lambda m: values.get(m[1], m[0]), value)
         if changed == value:
@@ -134,7 +134,7 @@ def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str
 
 
 def _from_endpoints(text: str, source: str) -> dict[str, str]:
-    """What `causeway up` wrote. The first cluster is the default one."""
+    """The settings in an endpoints.json of `causeway up`. Its first cluster is the default one."""
     try:
         written = json.loads(text)
         clusters = {name: _cluster_keys(each) for name, each in written["clusters"].items()}

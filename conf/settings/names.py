@@ -1,8 +1,8 @@
 """The canonical name of a setting that a client writes in one of several ways.
 
 The keys of OpenSession have HiveServer2's prefixes (`set:hiveconf:x`, `set:hivevar:x`), and Spark's
-SET reads `hivevar:x` as x. Hive's `hiveconf:x` is read as x too: Spark stores it under the long
-name, where it has no effect, so that the stricter reading does no harm.
+SET reads `hivevar:x` as x. Hive's `hiveconf:x` is read as x too, so that it is restricted like x;
+Spark stores it under the long name, where it has no effect.
 """
 
 _PREFIXES = ("set:", "hiveconf:", "hivevar:", "metaconf:", "sparkconf:", "spark:")

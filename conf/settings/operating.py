@@ -1,5 +1,5 @@
-"""How the proxy is operated: limits, time-outs, health checks, audit log, administration,
-processes and service discovery."""
+"""Settings of the proxy's operation: limits, time-outs, health checks, logs, history,
+administration, processes and service discovery."""
 
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -18,7 +18,7 @@ from conf.kinds import (
     SECRET_PATH,
     SIZE,
     TEXT,
-    Kind,
+    SettingKind,
     choice,
     count,
     hive_seconds,
@@ -28,8 +28,8 @@ from conf.secrets import SecretFile
 from conf.settings.rows import (
     LIVE,
     RESTART,
-    Reader,
     Setting,
+    SettingsReader,
     group,
     made_of,
     optional_group,
@@ -44,7 +44,7 @@ _LARGEST_REQUEST = 66 << 20  # bytes
 
 
 class LogFormat(Enum):
-    """`log.format`: lines for people, or JSON."""
+    """`log.format`: lines of text for people, or of JSON."""
 
     TEXT = "text"
     JSON = "json"
@@ -120,12 +120,14 @@ _QUORUM_PORT = Setting("hive.zookeeper.client.port", PORT, "2181", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeper:
-    """Where `serviceDiscoveryMode=zooKeeper` finds the proxy. `published` replaces the listener's
-    own address, for a proxy that listens on every address or behind another one."""
+    """The registration by which clients with `serviceDiscoveryMode=zooKeeper` find the proxy.
+    `published` replaces the listener's own address, for a proxy that listens on every address or
+    behind another one."""
 
     quorum: str = made_of(_QUORUM, _QUORUM_PORT, factory=str)
     namespace: str = setting("hive.server2.zookeeper.namespace",
-        Kind("znode", _znode), "hiveserver2", RESTART, "The znode below which Causeway registers.")
+        SettingKind("znode", _znode), "hiveserver2", RESTART,
+        "The znode below which Causeway registers.")
     timeout: float = setting("hive.zookeeper.session.timeout", HIVE_DURATION, "120000ms", RESTART,
         "ZooKeeper removes the registration after this time without a heartbeat.")
     published: Endpoint | None = setting("hive.server2.zookeeper.publish.uri",
@@ -134,13 +136,13 @@ class ZooKeeper:
 
 @dataclass(frozen=True, slots=True)
 class Operating:
-    """Counts, where 0 is no limit, and times in seconds, where 0 is for ever.
+    """Counts, where 0 is no limit, and times in seconds, where 0 is no time-out.
 
     As in HiveServer2, `hive.server2.limit.connections.*` count sessions, which over HTTP outlive
-    connections. `new_connections` are those that have not logged in. `idle_operation` below 0: a
-    statement may also be idle while it runs. `request_bytes` is what a process keeps of requests
+    connections. `new_connections` are those that have not logged in. `idle_operation` below 0: it
+    also holds for running statements. `buffered` are the bytes that a process keeps of requests
     that arrive or wait. `audit_size` 0: Causeway does not rotate the file. `admin` needs
-    `admin_token`; only its owner may use `admin_socket`. `workers` 0: one process a core.
+    `admin_token`. `workers` 0: one process a core.
     """
 
     sessions_per_user: int = setting("hive.server2.limit.connections.per.user", COUNT, "1000", LIVE,
@@ -159,7 +161,7 @@ class Operating:
     new_connections_per_address: int = setting("proxy.limit.connections.new.per.ipaddress",
         COUNT, "1000", LIVE, "Such connections from one address; `0`: no limit.")
     buffered: int = setting("proxy.limit.request.bytes",
-        Kind("bytes", _request_bytes, SIZE.schema), "256m", LIVE,
+        SettingKind("bytes", _request_bytes, SIZE.schema), "256m", LIVE,
         "Memory of one process for requests that arrive or wait for the one before; at least"
         " `66m`.")
     statements_per_user: int = setting("proxy.limit.statements.per.user", COUNT, "0", LIVE,
@@ -185,7 +187,7 @@ class Operating:
         "A result that no client has fetched from for this time is closed in its cluster, where"
         " a Thrift Server keeps it in its heap; `0`: never.")
     idle_session: float = setting("hive.server2.idle.session.timeout",
-        Kind("Hive time", _hive_seconds_or_never, _HIVE_TIME), "7d", LIVE,
+        SettingKind("Hive time", _hive_seconds_or_never, _HIVE_TIME), "7d", LIVE,
         "A session without a request for this time is closed, here and in the clusters; `0`:"
         " never.")
     idle_session_check: bool = setting("hive.server2.idle.session.check.operation",
@@ -195,15 +197,15 @@ class Operating:
         "A statement that has ended is closed after this time without a request; a negative"
         " time holds for running statements too, `0` is never.")
     check_interval: float = setting("hive.server2.session.check.interval",
-        Kind("Hive time", _at_least_a_second, _HIVE_TIME), "60s", LIVE,
+        SettingKind("Hive time", _at_least_a_second, _HIVE_TIME), "60s", LIVE,
         "How often Causeway looks for idle sessions.")
     health_interval: float = setting("proxy.health.interval", DURATION, "10s", LIVE,
         "How often the health of each Thrift Server is checked.")
     health_timeout: float = setting("proxy.health.timeout", DURATION, "60s", LIVE,
         "How long a statement or fetch waits for a Thrift Server that fails its health checks;"
         " then it ends with CW202.")
-    workers: int = setting("proxy.workers", Kind("number", _workers, COUNT.schema), "0", RESTART,
-        "Worker processes; `0`: one a core.")
+    workers: int = setting("proxy.workers", SettingKind("number", _workers, COUNT.schema), "0",
+        RESTART, "Worker processes; `0`: one a core.")
     drain_timeout: float = setting("proxy.drain.timeout", DURATION, "30s", LIVE,
         "How long running statements may continue after SIGTERM.")
     writes_folder: Path | None = setting("proxy.writes.folder", PATH, "", RESTART,
@@ -237,7 +239,7 @@ class Operating:
 
 
 # fmt: on
-def read(reader: Reader) -> Operating:
+def read(reader: SettingsReader) -> Operating:
     admin_port = reader.read(_ADMIN_PORT)
     operating = reader.group(
         Operating,
@@ -246,13 +248,13 @@ def read(reader: Reader) -> Operating:
         zookeeper=_zookeeper(reader) if reader.read(_DISCOVERY) else None,
     )
     if operating.admin is not None and operating.admin_token is None:
-        reader.report(_ADMIN_TOKEN, f"missing; who knows what it holds may use {_ADMIN_PORT.name}")
+        reader.report(_ADMIN_TOKEN, f"missing; {_ADMIN_PORT.name} needs it")
     if reader.is_set(_PER_ADDRESS):
         return operating
     half = max(1, operating.connections // 2)  # no address may keep the others out
     return replace(operating, connections_per_address=half)
 
 
-def _zookeeper(reader: Reader) -> ZooKeeper:
+def _zookeeper(reader: SettingsReader) -> ZooKeeper:
     port = reader.read(_QUORUM_PORT)
     return reader.group(ZooKeeper, quorum=reader.read(_QUORUM, lambda text: _quorum(text, port)))

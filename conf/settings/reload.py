@@ -1,4 +1,4 @@
-"""What a running proxy applies of changed settings, and what needs a restart."""
+"""Compares old and new settings: which changes a running proxy applies, which need a restart."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ _OF_CLUSTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """The settings from now on, what changed in them, and what changes only with a restart."""
+    """The settings from now on, the names of changed ones, and of those that need a restart."""
 
     settings: Settings
     changed: tuple[str, ...]
@@ -25,7 +25,7 @@ class Reloaded:
 
 
 def reloaded(old: Settings, new: Settings) -> Reloaded:
-    """`old` with what may change at run time as in `new`. Pure."""
+    """`old` with the values of `new` for all settings that may change at run time."""
     topology, changed, restart = _topology(old, new)
     settings, live, fixed = _applied(old, replace(new, topology=old.topology))
     return Reloaded(
@@ -36,7 +36,8 @@ def reloaded(old: Settings, new: Settings) -> Reloaded:
 
 
 def _applied(old: T, new: T) -> tuple[T, list[str], list[str]]:
-    """A dataclass with the live settings of `new`, their names, and those that need a restart."""
+    """`old` with the live settings of `new`, their names, and the names of changed settings that
+    need a restart."""
     applied: dict[str, Any] = {}
     changed, restart = list[str](), list[str]()
     for each in fields(old):  # type: ignore[arg-type]
@@ -52,14 +53,15 @@ def _applied(old: T, new: T) -> tuple[T, list[str], list[str]]:
         elif rows and all(row.change is LIVE for row in rows):
             applied[each.name] = after
             changed.append(name)
-        elif name:  # without a name another field decides about it, such as the methods about LDAP
+        elif name:  # a field without a name depends on another one, as LDAP on the methods
             restart.append(name)
     return replace(old, **applied), changed, restart  # type: ignore[type-var]
 
 
 def _topology(old: Settings, new: Settings) -> tuple[Topology, list[str], list[str]]:
-    """Clusters and endpoints come and go. A cluster that stays keeps its file system, because facts
-    about its tables depend on it."""
+    """The topology from now on, its changes, and the changes that need a restart. Clusters and
+    endpoints may be added and removed. A cluster that stays keeps its file system, because facts of
+    its tables depend on it."""
     before, after, restart = old.topology, new.topology, list[str]()
     if before == after:
         return before, [], []

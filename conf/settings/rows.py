@@ -1,8 +1,8 @@
-"""A setting is a row: name, type, default, live or restart, and a sentence about it.
+"""A setting is a row: name, type, default, how it changes, and a sentence about it.
 
-The row stands where its value lives: as a field of the frozen dataclass of its subject. All else
-comes from the rows: `Reader` parses and collects problems, `reload` compares old and new, `catalog`
-writes the documentation and the JSON schema.
+A row is written at the field of the frozen dataclass that has its value. Everything else is made
+from the rows: `SettingsReader` parses values and collects problems, `reload` compares old and new
+settings, `catalog` writes the documentation and the JSON schema.
 
     sessions_per_user: int = setting("hive.server2.limit..user", COUNT, "1000", LIVE, "..")
     listen: Endpoint = made_of(BIND_HOST, PORT, factory=lambda: Endpoint("127.0.0.1", 10000))
@@ -16,32 +16,33 @@ from enum import Enum
 from typing import Any, Generic, TypeVar, cast
 
 from conf.errors import Problem
-from conf.kinds import BadValue, Kind
+from conf.kinds import BadValue, SettingKind
 from conf.secrets import ExposedSecret, SecretFile
 
 T = TypeVar("T")
 _ROWS, _GROUP = "rows", "group"
 
 
-class Change(Enum):
+class ChangeMode(Enum):
     """How a new value of a setting takes effect."""
 
     LIVE = "SIGHUP"
     RESTART = "restart"
 
 
-LIVE, RESTART = Change.LIVE, Change.RESTART
+LIVE, RESTART = ChangeMode.LIVE, ChangeMode.RESTART
 
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
-    """`default` is text as a file would have it, empty for none; `shown` replaces it in the
-    documentation. `needed` is why the setting may not be missing where its subject is in use."""
+    """The row of a setting. `default` is the text that a file would have, empty for no default;
+    `shown` replaces it in the documentation. `needed`: the setting must not be missing if its
+    subject is in use, and the text is the reason."""
 
     name: str
-    kind: Kind[T]
+    kind: SettingKind[T]
     default: str
-    change: Change
+    change: ChangeMode
     sentence: str
     shown: str = ""
     needed: str = ""
@@ -56,7 +57,7 @@ class Setting(Generic[T]):
 
     @property
     def remedy(self) -> str:
-        """What to write, as plain text: the type, the default and the sentence."""
+        """What to write for the setting, as plain text: the type, the default and the sentence."""
         default = f" (default: {self.default})" if self.default else ""
         text = f"{self.kind.name}{default}. {self.sentence}"
         return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
@@ -64,33 +65,33 @@ class Setting(Generic[T]):
 
 def setting(
     name: str,
-    kind: Kind[T],
+    kind: SettingKind[T],
     default: str,
-    change: Change,
+    change: ChangeMode,
     sentence: str,
     *,
     shown: str = "",
     needed: str = "",
     secret: bool = False,
 ) -> T:
-    """A dataclass field that holds the value of one setting. A `secret` one is not in the repr."""
+    """A dataclass field with the value of one setting. A `secret` value is not in the repr."""
     row = Setting(name, kind, default, change, sentence, shown, needed)
     return field(default=row.default_value, repr=not secret, metadata={_ROWS: (row,)})
 
 
 def made_of(*rows: Setting[Any], factory: Callable[[], T]) -> T:
-    """A dataclass field whose value is made of these settings by code beside the dataclass;
+    """A dataclass field whose value is made from these settings by the dataclass's own `read`.
     `factory` makes the default."""
     return field(default_factory=factory, metadata={_ROWS: rows})
 
 
 def group(cls: type[T]) -> T:
-    """A dataclass field with settings of its own."""
+    """A dataclass field whose value is another dataclass of settings."""
     return field(default_factory=cls, metadata={_GROUP: cls})
 
 
 def optional_group(cls: type[T], *rows: Setting[Any]) -> T | None:
-    """A dataclass field with settings of its own, which count only where `rows` say so."""
+    """As `group`, but None unless the settings in `rows` ask for it."""
     return field(default=None, metadata={_ROWS: rows, _GROUP: cls})
 
 
@@ -100,12 +101,12 @@ def rows_of(each: "Field[Any]") -> tuple[Setting[Any], ...]:
 
 
 def group_of(each: "Field[Any]") -> type[Any] | None:
-    """The dataclass with settings of its own that the field holds."""
+    """The dataclass of settings that the field has as its value; None if it has none."""
     return each.metadata.get(_GROUP)
 
 
 def all_rows(cls: type[Any], *, nested: bool = True) -> Iterator[Setting[Any]]:
-    """The settings of a dataclass; of the dataclasses in it only if `nested`."""
+    """The settings of a dataclass and, if `nested`, of the dataclasses in it."""
     for each in fields(cls):
         yield from rows_of(each)
         if nested and (cls_of_field := group_of(each)):
@@ -113,11 +114,11 @@ def all_rows(cls: type[Any], *, nested: bool = True) -> Iterator[Setting[Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads settings by name, as text, and collects what is wrong with them in `problems`: a wrong
-    setting has its default, or its value without the wrong parts.
+class SettingsReader:
+    """Reads settings from texts by name, and collects their `problems`. A wrong setting gets its
+    default, or its value without the wrong parts.
 
-    `shared`: files with secrets may be readable for other users.
+    `shared`: other users may read files with secrets.
     """
 
     values: Mapping[str, str]
@@ -131,10 +132,10 @@ class Reader:
         return any(each.name == row.name for each in self.problems)
 
     def read(self, row: Setting[T], parse: Callable[[str], T] | None = None) -> T:
-        """The value, or the default. `parse` replaces the row's own.
+        """The value, or the default. `parse` replaces the row's own parser.
 
-        A secret file that other users can read is a problem; one that does not exist is reported
-        where it is used.
+        A secret file that other users can read is a problem. One that does not exist is reported
+        when it is used.
         """
         text = self.values.get(row.name, "").strip()
         if not text:
@@ -152,7 +153,7 @@ class Reader:
         return cast(T, self._checked(row, value)) if isinstance(value, SecretFile) else value
 
     def group(self, cls: type[T], **given: Any) -> T:
-        """A dataclass of settings: each field of one setting is read, the others are `given`."""
+        """A dataclass of settings. Fields of one setting are read, the others must be `given`."""
         read = {
             each.name: self.read(rows_of(each)[0])
             for each in fields(cls)  # type: ignore[arg-type]
@@ -161,7 +162,7 @@ class Reader:
         return cls(**read, **given)
 
     def report(self, row: Setting[Any], reason: str) -> None:
-        """Adds a problem, unless the setting is known to be wrong: its value would be a default."""
+        """Adds a problem, unless the setting is wrong already: its value is only a default then."""
         if not self.is_wrong(row):
             self._add(row, (reason,))
 

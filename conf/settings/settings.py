@@ -6,7 +6,7 @@ from enum import Enum
 from urllib.parse import urlsplit
 
 from conf.errors import Problem
-from conf.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
+from conf.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, SettingKind, choice
 from conf.names import ClusterName
 from conf.secrets import Sharing
 from conf.settings import console, lifecycle, operating
@@ -15,7 +15,7 @@ from conf.settings.console import ConsoleSettings
 from conf.settings.fetching import Fetching
 from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
-from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.rows import LIVE, RESTART, Setting, SettingsReader, group, made_of, setting
 from conf.settings.security import (
     access,
     authentication,
@@ -25,10 +25,10 @@ from conf.settings.security import (
     view_access,
     view_tls,
 )
-from conf.settings.security.access import Access
+from conf.settings.security.access import AccessSettings
 from conf.settings.security.authentication import Identity
 from conf.settings.security.metastore_login import MetastoreLogin
-from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.restrictions import SessionRestrictions
 from conf.settings.security.transports import Transports
 from conf.settings.security.upstream_auth import Login, parse_login, parse_logins
 from conf.settings.security.view_access import ViewAccess
@@ -73,8 +73,8 @@ class Writers(Enum):
     VIEWS = "views"
 
 
-class Metadata(Enum):
-    """`proxy.metadata`: what answers questions about the catalog where both answers are equal."""
+class MetadataSource(Enum):
+    """`proxy.metadata`: whether memory or the cluster answers questions about the catalog."""
 
     AUTOMATIC = "automatic"
     MEMORY = "memory"
@@ -94,12 +94,13 @@ def _thrift_uris(text: str) -> tuple[Endpoint, ...]:
 _JSON = {"type": ["string", "object"]}
 # fmt: off
 CLUSTERS: Setting[Clusters] = Setting("hive.cluster.properties",
-    Kind("JSON or TOML table", parse_clusters, _JSON, ({}, {})), "", LIVE,
+    SettingKind("JSON or TOML table", parse_clusters, _JSON, ({}, {})), "", LIVE,
     "The clusters: name to [keys](#the-keys-of-a-cluster). Without it Causeway changes nothing.")
 _LOGINS: Setting[dict[ClusterName, Login]] = Setting(CLUSTERS.name,
-    Kind("the same JSON", parse_logins, empty={}), "", RESTART, "The logins in the clusters.")
+    SettingKind("the same JSON", parse_logins, empty={}), "", RESTART,
+    "The logins in the clusters.")
 DEFAULT_CLUSTER: Setting[ClusterName | None] = Setting("hive.default.cluster.name",
-    Kind("name of a cluster", ClusterName), "", RESTART,
+    SettingKind("name of a cluster", ClusterName), "", RESTART,
     "The cluster that owns new tables, and all tables without cluster facts.",
     shown="required with clusters")
 USE_DEFAULT = Setting("hive.use.default.cluster", FLAG, "false", RESTART,
@@ -108,8 +109,8 @@ BIND_HOST = Setting("hive.server2.thrift.bind.host", TEXT, "127.0.0.1", RESTART,
     "The address that Causeway listens on.")
 BIND_PORT = Setting("hive.server2.thrift.port", PORT, "10000", RESTART,
     "The port of the binary transport.")
-LOGIN = Setting("proxy.login", Kind("JSON or TOML table", parse_login, _JSON, Login()), "", RESTART,
-    "How Causeway logs in to the servers of `proxy.upstream`: the keys `Authentication` to"
+LOGIN = Setting("proxy.login", SettingKind("JSON or TOML table", parse_login, _JSON, Login()), "",
+    RESTART, "How Causeway logs in to the servers of `proxy.upstream`: the keys `Authentication` to"
     " `CaFile` of [a cluster](#the-keys-of-a-cluster).")
 WRITERS = Setting("snapshot.writers", choice(Writers), "any", RESTART,
     "`views`: the metastore changes only through the views or by Causeway's own commands with"
@@ -127,16 +128,16 @@ SECRET_FILES = Setting("proxy.secret.files", choice(Sharing), "private", RESTART
 class Settings:
     """Times are in seconds.
 
-    `metastores` are the addresses of the real Hive Metastore, in order of preference, `views` those
-    of the metastore views by cluster, one for each process of the view. `upstream` are the Thrift
-    Servers that receive everything, unanalysed, while no cluster is configured (DC-N1).
-    `upstream_login` and `logins` are how the proxy authenticates there and in the clusters that
-    need more than a name.
+    `metastores` are the addresses of the real Hive Metastore, in order of preference. `views` are
+    the addresses of the metastore views by cluster, one for each process of the view. `upstream`
+    are the Thrift Servers that receive all statements, unanalysed, while no cluster is configured
+    (DC-N1). The proxy logs in there with `upstream_login`, and with `logins` in the clusters that
+    need more than a user name.
     """
 
     topology: Topology = made_of(CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, factory=Topology)
     metastores: tuple[Endpoint, ...] = setting("hive.metastore.uris",
-        Kind("list of URIs", _thrift_uris, {"type": ["string", "array"]}, ()), "", RESTART,
+        SettingKind("list of URIs", _thrift_uris, {"type": ["string", "array"]}, ()), "", RESTART,
         "The metastore: `thrift://host:port`, several separated by commas, in order of preference.")
     listen: Endpoint = made_of(
         BIND_HOST, BIND_PORT, factory=lambda: Endpoint("127.0.0.1", BIND_PORT.default_value)
@@ -169,7 +170,7 @@ class Settings:
     snapshot_limit: int = setting("snapshot.limit", POSITIVE, "10000", RESTART,
         "The number of tables that are kept in memory.")
     writers: Writers = made_of(WRITERS, factory=lambda: Writers.ANY)
-    metadata: Metadata = setting("proxy.metadata", choice(Metadata), "automatic",
+    metadata: MetadataSource = setting("proxy.metadata", choice(MetadataSource), "automatic",
         RESTART,
         "What answers GetSchemas, GetTables, GetColumns, SHOW and DESCRIBE: `memory` where the"
         " result is certain ([when](../guide/sessions.md)), which needs `snapshot.writers ="
@@ -183,8 +184,8 @@ class Settings:
     operating: Operating = group(Operating)
     transports: Transports = group(Transports)
     identity: Identity = group(Identity)
-    restrictions: Restrictions = group(Restrictions)
-    access: Access = group(Access)
+    restrictions: SessionRestrictions = group(SessionRestrictions)
+    access: AccessSettings = group(AccessSettings)
     fetching: Fetching = group(Fetching)
     view_limits: ViewLimits = group(ViewLimits)
     view_access: ViewAccess = group(ViewAccess)
@@ -214,13 +215,13 @@ class Settings:
 
 # fmt: on
 def read_settings(values: Mapping[str, str]) -> tuple[Settings, list[Problem]]:
-    """The settings as far as they are right, and every problem of every setting."""
-    is_shared = Reader(values).read(SECRET_FILES) is Sharing.SHARED
-    reader = Reader(values, is_shared)
+    """The settings as far as they are right, and the problems of all settings."""
+    is_shared = SettingsReader(values).read(SECRET_FILES) is Sharing.SHARED
+    reader = SettingsReader(values, is_shared)
     return _read(reader), reader.problems
 
 
-def _read(reader: Reader) -> Settings:
+def _read(reader: SettingsReader) -> Settings:
     topology, views, logins = _clusters(reader)
     operators = operating.read(reader)
     access_of_views = view_access.read(reader, topology.clusters)
@@ -249,7 +250,7 @@ def _read(reader: Reader) -> Settings:
 
 
 def _clusters(
-    reader: Reader,
+    reader: SettingsReader,
 ) -> tuple[Topology, Mapping[ClusterName, tuple[Endpoint, ...]], Mapping[ClusterName, Login]]:
     """The clusters, the addresses of their metastore views, and the logins in them.
 

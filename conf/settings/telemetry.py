@@ -1,4 +1,4 @@
-"""What is sent to OpenTelemetry and OpenLineage."""
+"""Settings of the data that is sent to OpenTelemetry and OpenLineage."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from conf.settings.rows import RESTART, setting
 # fmt: off
 @dataclass(frozen=True, slots=True)
 class TelemetrySettings:
-    """Without a URL nothing is sent there."""
+    """The receivers. Without a URL nothing is sent to one."""
 
     traces: str | None = setting("telemetry.otlp.url", HTTP_URL, "", RESTART,
         "Where the spans of statements, copies and instances are sent by OTLP over HTTP"

@@ -9,11 +9,11 @@ from conf.settings.rows import RESTART, setting
 # fmt: off
 @dataclass(frozen=True, slots=True)
 class ViewLimits:
-    """Of one process of the view, over all its endpoints. Times are in seconds.
+    """Limits of one process of the view, for all its endpoints together. Times are in seconds.
 
-    A metastore has a thread for each connection, 1,000 by default: `upstream` stays below that.
-    Not settings: `handshake` is how long TLS may take to begin, `first_call` how long a new client
-    may be silent, `request` how long one request may take to arrive.
+    A metastore has a thread for each connection, by default at most 1,000: `upstream` is below
+    that. Three limits are not settings: `handshake` is the time-out of a TLS handshake,
+    `first_call` that of a new client's first call, `request` that of the arrival of one request.
     """
 
     clients: int = setting("view.limit.connections.total", POSITIVE, "2000", RESTART,

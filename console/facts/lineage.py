@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from conf.copies import TableCopies, copy_states
+from conf.copies import TableCopies, cluster_copies
 from console import shown
 from console.drawing.graph import Edge, Node
 from console.facts.instances import entity_path
@@ -199,6 +199,6 @@ def _copies(copies: TableCopies) -> dict[str, bool]:
     """The clusters with copies of a table's objects, and whether all of them are fresh."""
     found: dict[str, bool] = {}
     for placement in copies.objects:
-        for state in copy_states(placement):
+        for state in cluster_copies(placement):
             found[state.cluster] = found.get(state.cluster, True) and state.fresh
     return found

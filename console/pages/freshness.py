@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conf.copies import CopySum, TableCopies, copy_states, sums
+from conf.copies import CopySum, TableCopies, cluster_copies, sums
 from conf.names import ClusterName, TableRef
 from conf.roles import Role
 from console.drawing.matrix import (
@@ -170,7 +170,7 @@ def state_counts(counted: CopySum) -> dict[CopyState, int]:
 def table_context(found: TableDetails, query: Mapping[str, str]) -> dict[str, Any]:
     """What a table's page shows: its clusters and, of a partitioned table, the picture and a page
     of runs of partitions."""
-    own = {state.cluster: state for state in copy_states(found.placement)}
+    own = {state.cluster: state for state in cluster_copies(found.placement)}
     clusters = [
         {
             **cell(str(found.table), each, found.read),

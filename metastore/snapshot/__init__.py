@@ -1,1 +1,5 @@
-"""The facts of the metastore that the router uses, in memory, and how they are loaded."""
+"""The facts of the metastore in memory, from which the router decides, and their loading.
+
+`snapshot` and `partitions` keep the facts, `loader_client` is the way to load and change them,
+`table_loads` and `partitions_client` read tables and partitions for it.
+"""

@@ -1,7 +1,8 @@
-"""Follows the changes of other writers: the views' feeds and the metastore's notification log.
+"""Follows the changes of other writers, in the views' feeds and the metastore's notification log.
 
-`Loader.load_facts` notices a changed table itself. It does not notice a partition that was added
-without Causeway's proxy: this module does, and otherwise the limit of the snapshot's age.
+`SnapshotLoader.load_facts` finds a changed table itself. It does not find a partition that was
+added without Causeway's proxy. This module removes such a table from the snapshot; without it the
+table would stay until the limit of the snapshot's age.
 """
 
 import asyncio
@@ -15,15 +16,15 @@ from metastore.client.types import Changes
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.snapshot.snapshot import Snapshot
 
-PAUSE = 1.0  # seconds between looks at the notification log, and after a failure
+PAUSE = 1.0  # seconds between two calls for the notification log, and after a failure
 LONG_POLL = 10.0  # seconds that a view may wait before it replies
 
 Read = Callable[[HmsClient, int | None], Changes]
-"""Reads the changes after a position; None: begins to follow."""
+"""Reads the changes since a position; None for the first call."""
 
 
 async def follow(settings: Settings, snapshot: Snapshot) -> None:
-    """Removes from the snapshot what other writers change, until cancelled."""
+    """Removes the tables from the snapshot that other writers change, until it is cancelled."""
     login, timeout = settings.metastore_login, settings.metastore_timeout
     sources = [(_log, settings.metastores, PAUSE, login)] if settings.metastores else []
     sources += [(_feed, (view,), 0.0, settings.view_login) for view in settings.view_addresses]
@@ -38,7 +39,8 @@ async def follow(settings: Settings, snapshot: Snapshot) -> None:
 
 
 async def _follow(read: Read, pool: ClientPool, pause: float, snapshot: Snapshot) -> None:
-    """Follows one source. Ends if it has no such call; while it is down, tries again."""
+    """Follows one source of changes. Ends if the source does not have the call; tries again while
+    it is down."""
     position: int | None = None
     while True:
         try:
@@ -70,7 +72,8 @@ def _forget(snapshot: Snapshot, changes: Changes) -> None:
 
 
 def _log(client: HmsClient, after: int | None) -> Changes:
-    """Changes in the notification log. It deletes old events, so a gap means any change."""
+    """The changes in the notification log. The metastore deletes old events, so after a gap any
+    table may have changed."""
     if after is None:
         return Changes(client.current_event(), (), everything=True)
     events = client.events(after)
@@ -83,4 +86,5 @@ def _log(client: HmsClient, after: int | None) -> Changes:
 
 
 def _feed(client: HmsClient, after: int | None) -> Changes:
+    """The changes in a view's feed."""
     return client.changes(after or 0, LONG_POLL)

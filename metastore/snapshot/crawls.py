@@ -1,7 +1,7 @@
-"""Which tables will be asked for next.
+"""Predicts the tables that a crawl will need next.
 
-A tool that crawls a database lists its tables, and then asks for one after the other in the order
-of the list. From the second such question on, the next tables can be read in advance.
+A tool that crawls a database lists its tables and then describes one after the other, in the order
+of the list. From the second such request on, the next tables of the list can be read in advance.
 """
 
 from collections.abc import Sequence
@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
-WINDOW = 32  # tables that are read ahead of a question
-CHUNK = 8  # tables of one read
-SKIPPED = 8  # tables of the list that a crawl may leave out between two questions
+WINDOW = 32  # tables that are read ahead of a request
+CHUNK = 8  # tables in one call
+SKIPPED = 8  # tables of the list that a crawl may leave out between two requests
 CRAWLS = 4  # of one database at the same time
-LISTS = 16  # databases
-LONGEST = 20_000  # names of a list
+LISTS = 16  # databases whose list is kept
+LONGEST = 20_000  # names in a list
 
 
 @dataclass(slots=True)
 class _Crawl:
-    """Positions in the list: of the last question, and of the first table not yet read ahead."""
+    """Positions in the list: `last` of the last request, `unread` of the first table that was not
+    read ahead."""
 
     last: int
     unread: int
@@ -33,20 +34,20 @@ class _List:
 
 
 class Crawls:
-    """The lists of tables that were asked for last, and the crawls along them."""
+    """The lists of tables that clients have received, and the crawls along them."""
 
     def __init__(self) -> None:
         self._lists: LRUCache[str, _List] = LRUCache(LISTS)
 
     def list_was_shown(self, database: str, names: Sequence[str]) -> None:
-        """The names of the database's tables in the order in which a client received them."""
+        """Records the names of a database's tables in the order in which a client received them."""
         known = self._lists.get(database)
         if len(names) <= LONGEST and (known is None or known.names != names):
             positions = {name: position for position, name in enumerate(names)}
             self._lists[database] = _List(names, positions)
 
     def next_tables(self, database: str, name: str) -> Sequence[str]:
-        """The tables to read ahead when this one is asked for: whole chunks, or the list's end."""
+        """The tables to read ahead when this one is needed: whole chunks, or the list's end."""
         known = self._lists.get(database)
         position = None if known is None else known.positions.get(name)
         if known is None or position is None:

@@ -5,9 +5,9 @@
     token = await loader.open_write(loader.new_write(targets))   # .. the statement runs ..
     await loader.close_write(token)
 
-`load_facts` reads each table from the metastore, also if memory has it: one quick call, shared by
-all callers that wait, so that the next statement sees a change that was made anywhere. Partitions
-are read again only if their table shows that they may have changed.
+`load_facts` reads each table from the metastore, also if it is in memory: one quick call, which all
+waiting callers share. So the next statement has every change, whoever made it. Partitions are read
+again only if the facts of their table show that they may have changed.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from conf.catalog.tables import NotLoaded
 from conf.copies import TableCopies
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
-from conf.settings.settings import Metadata, Settings, Writers
+from conf.settings.settings import MetadataSource, Settings, Writers
 from conf.write_ids import new_id
 from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
@@ -48,7 +48,10 @@ Selectors = Mapping[TableRef, Sequence[Selector]]
 
 
 class SnapshotLoader:
-    """Belongs to the event loop in which it is created, as its snapshot does."""
+    """Loads facts into a snapshot, answers other questions about the catalog, and marks writes.
+
+    It belongs to the event loop in which it is created, as its snapshot does.
+    """
 
     def __init__(self, settings: Settings, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -70,7 +73,7 @@ class SnapshotLoader:
         self._crawls = Crawls()
 
     def close(self) -> None:
-        """Ends the threads when their calls end."""
+        """Closes the connections. Running calls fail."""
         self._pool.close()
         self._sync.close()
         self._tracker.close()
@@ -85,7 +88,8 @@ class SnapshotLoader:
         await asyncio.gather(*map(self._tables.load, missing))
 
     async def load_database(self, name: str) -> None:
-        """Loads whether the database exists; if the metastore is down, memory serves."""
+        """Loads whether the database exists. If the metastore is down, a known answer stays. Raises
+        MetastoreDown if none is known."""
         try:
             await self._tables.load_database(name)
         except MetastoreDown:
@@ -104,17 +108,17 @@ class SnapshotLoader:
 
     @property
     def keeps_lists(self) -> bool:
-        """Whether `listed` and `schemas` can have an answer, for these settings."""
+        """Whether `listed` and `schemas` can return an answer with these settings."""
         return self._describes
 
     async def listed(
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
-        """The present tables of the selected databases; None: not known for certain."""
+        """The present tables of the selected databases; None if they are not known for certain."""
         return None if self._listing is None else await self._listing.tables_of(wanted)
 
     async def schemas(self, wanted: Callable[[str], bool]) -> list[str] | None:
-        """The present selected databases; None: not known for certain."""
+        """The present selected databases; None if they are not known for certain."""
         return None if self._listing is None else await self._listing.databases_of(wanted)
 
     async def sql_functions(self) -> Texts:
@@ -122,11 +126,11 @@ class SnapshotLoader:
         return await self._functions.texts()
 
     def forget_functions(self) -> None:
-        """A permanent function was changed."""
+        """Has the functions read again, because a permanent one was changed."""
         self._functions.forget()
 
     async def table_names(self, database: str) -> Sequence[str] | None:
-        """The present tables and views in the metastore's order; None: not known for certain."""
+        """The present tables and views in the metastore's order; None if not known for certain."""
         if self._listing is None:
             return None
         names = await self._listing.names_in(database)
@@ -135,13 +139,13 @@ class SnapshotLoader:
         return names
 
     async def view_names(self, database: str) -> Sequence[str] | None:
-        """The present views in the metastore's order; None: not known for certain."""
+        """The present views in the metastore's order; None if not known for certain."""
         return None if self._listing is None else await self._listing.views_in(database)
 
     async def spark_tables(
         self, database: str, names: Sequence[str]
     ) -> Sequence[SparkTable | None] | None:
-        """These tables as Spark describes them; None: not known for certain."""
+        """These tables as Spark describes them; None if not known for certain."""
         return None if self._listing is None else await self._listing.described(database, names)
 
     def spark_table(self, table: TableRef) -> SparkTable | None:
@@ -156,22 +160,23 @@ class SnapshotLoader:
         return None if found is None else spark_table(found)
 
     async def spark_database(self, name: str) -> SparkDatabase | None:
-        """The present database as Spark describes it, with its location in the metastore; None: not
-        known for certain. Raises MetastoreDown, NoSuchObject."""
+        """The present database as Spark describes it, with its location in the metastore; None if
+        not known for certain. Raises MetastoreDown, NoSuchObject."""
         if not self._describes:
             return None
         return await self._pool.run(lambda client: spark_database(client.get_database(name)))
 
     async def partition_names(self, table: TableRef, values: Sequence[str] = ()) -> Sequence[str]:
-        """The present partitions, with `values` those that the metastore finds for these: one for
-        each column, an empty text for any. Raises MetastoreDown, NoSuchObject."""
+        """The names of the present partitions. `values` has a text for each of the first partition
+        columns, empty for any value: then only the names that the metastore finds for them. Raises
+        MetastoreDown, NoSuchObject."""
         if values:
             return await self._pool.run(lambda it: it.get_partition_names_ps(table, values))
         return await self._pool.run(lambda client: client.get_partition_names(table))
 
     async def copies(self, tables: Mapping[TableRef, Collection[str] | None]) -> list[TableCopies]:
-        """The copies of these tables as the metastore has them now, for people: of the table, or
-        of these partitions of it (None: of all). Tables that do not exist are left out.
+        """The copies of these tables as the metastore has them now, to be shown to people: of each
+        table, and of the named partitions (None: of all). Tables that do not exist are left out.
 
         Raises MetastoreDown, UnreadableFacts.
         """
@@ -192,12 +197,13 @@ class SnapshotLoader:
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None
     ) -> frozenset[TableRef]:
-        """Updates the facts of the tables and of the selected partitions.
+        """Updates the facts of the tables and of the selected partitions; of a table without
+        selectors, of all partitions.
 
-        Of a table without selectors all partitions are loaded. Returns the tables whose schema
-        changed: a statement that was analysed with the old one has to be analysed again. If the
-        metastore is down, tables in memory serve without their copies, because another process
-        may have made these stale. Raises MetastoreDown for a table that is not in memory.
+        Returns the tables whose schema changed: a statement that was analysed with the old schema
+        has to be analysed again. If the metastore is down, tables in memory are used without their
+        copies, which another process may have made stale. Raises MetastoreDown for a table that is
+        not in memory.
         """
         chosen = selectors or {}
         refs = tuple(dict.fromkeys(tables))
@@ -218,6 +224,7 @@ class SnapshotLoader:
     async def _load_facts(
         self, ref: TableRef, selectors: Sequence[Selector] | None, unchanged: bool
     ) -> bool:
+        """Updates one table. Returns whether its schema changed."""
         known = self._knows(ref)
         before = self._snapshot.table(ref) if known else None
         if not (known and unchanged):
@@ -234,7 +241,7 @@ class SnapshotLoader:
         raise ChangedMeanwhile(f"{ref} kept changing while its partitions were read")
 
     def _read_ahead(self, refs: Sequence[TableRef]) -> None:
-        """Begins to read the tables that a crawl will ask for after this one."""
+        """Begins to read the tables that a crawl will need after this one."""
         if len(refs) == 1:
             (ref,) = refs
             following = self._crawls.next_tables(ref.db, ref.name)
@@ -250,7 +257,7 @@ class SnapshotLoader:
         return True
 
     def _distrust(self, ref: TableRef) -> None:
-        """Marks the table as written: the metastore is down, so a write may be running."""
+        """Sets a mark on the table in memory: the metastore is down, so a write may be running."""
         placement = self._snapshot.placement(ref)
         if placement is not None and _UNREACHABLE not in placement.open:
             distrusted = replace(placement, open=(*placement.open, _UNREACHABLE))
@@ -263,11 +270,12 @@ class SnapshotLoader:
         return WriteToken(new_id(), write_targets(targets))
 
     async def open_write(self, token: WriteToken) -> WriteToken:
-        """Marks a write as running before it starts: every copy of its targets is stale (D10).
+        """Marks a write as running, before it starts: from now on every copy of its targets is
+        stale (D10).
 
-        A table without partitions is written in any of them. Include tables that do not exist
-        yet: they need no mark, but a renamed table keeps its mark. Raises MetastoreDown,
-        ChangedMeanwhile; then nothing may be written.
+        The targets may be tables that do not exist yet: these need no mark, but a table that is
+        renamed to such a name keeps its mark. Raises MetastoreDown, ChangedMeanwhile; then nothing
+        may be written.
         """
         results = await asyncio.gather(
             *(self._mark(token.id, target) for target in token.targets), return_exceptions=True
@@ -285,7 +293,7 @@ class SnapshotLoader:
         return token
 
     async def _mark(self, write_id: str, target: WriteTarget) -> bool:
-        """Marks the table; False if it does not exist."""
+        """Marks the table. Returns False if it does not exist."""
 
         def mark(store: PlacementStore) -> Placement:
             return store.open_write(
@@ -339,7 +347,7 @@ class SnapshotLoader:
 
 
 def _is_remembered(settings: Settings) -> bool:
-    """Whether questions about the catalog may be answered from memory, to all users alike."""
-    if settings.metadata is Metadata.AUTOMATIC:
+    """Whether questions about the catalog may be answered from memory, the same to all users."""
+    if settings.metadata is MetadataSource.AUTOMATIC:
         return not any(login.is_service for login in settings.logins.values())
-    return settings.metadata is Metadata.MEMORY
+    return settings.metadata is MetadataSource.MEMORY

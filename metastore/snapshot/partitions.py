@@ -1,9 +1,9 @@
-"""The partitions of a table in memory: names, and the facts of those that were needed.
+"""The partitions of a table in memory: their names, and the facts of those that were needed.
 
-A partition's facts are one small number, its group: the primary and, for each copy, the table's
-write id at the time of the copy, or None if the partition was written since. So a change of the
-table's own facts, such as a write that begins, changes no group, and a million partitions are a
-few columns of numbers.
+Partitions with equal facts are one group, and each partition only has the number of its group. The
+facts of a group are the primary and, for each copy, the table's write id at the time of the copy,
+or None if the partition was written since. So a change of the table's own facts, such as the
+beginning of a write, changes no group, and a million partitions are a few columns of numbers.
 """
 
 from array import array
@@ -17,18 +17,21 @@ from conf.placement import BadPlacement, Placement, read_bases, read_placement
 from conf.write_ids import is_time, time_of
 from metastore.snapshot.slices import Selector, Slice, slices
 
-# Replicas of a partition whose facts are not loaded: usable in no cluster.
+# The replicas of a partition whose facts are not loaded: it can be read in no cluster.
 _NOWHERE = Replicas(ClusterName(""), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """`copies` are pairs of a cluster and the table's write id at the copy, None if stale."""
+    """The facts of partitions. `primary` None: the table's. `copies` are pairs of a cluster and the
+    table's write id at the time of the copy, None if the copy is stale."""
 
     primary: ClusterName | None
     copies: tuple[tuple[ClusterName, str | None], ...] = ()
 
     def replicas(self, table: Placement, covered: bool) -> Replicas:
+        """The replicas while the table has that placement. `covered`: a running write may change
+        the partitions."""
         if table.uniform and self == _PLAIN:
             return table.replicas()  # copied as a whole, if at all
         fresh = frozenset(
@@ -60,10 +63,11 @@ class PartitionSheet:
         exceptions: frozenset[str] | None,
         covered: frozenset[Slice] | None = None,
     ) -> None:
-        """`exceptions` are the only partitions that can have a primary or copies of their own,
-        so the facts of others need not be read; None: any partition.
+        """`exceptions` are the only partitions that can have a primary or copies of their own, so
+        the facts of others need not be read; None: any partition can.
 
-        `covered` are the slices whose partitions are all here; None: all of the table are.
+        `covered` are the slices of which the sheet has all partitions; None: it has all partitions
+        of the table.
         """
         self.partitions = PartitionSet(keys, (_values(name) for name in names))
         self.covered = covered
@@ -77,14 +81,15 @@ class PartitionSheet:
         unknown = self._of.count(_UNKNOWN)
         self._counts = [unknown, count - unknown]
         self._placed: tuple[Placement, PlacedPartitions] | None = None
-        # When copies missed a write of their partition, by the table's write id at the copy.
+        # The first time at which a copy missed a write of its partition, by cluster and by the
+        # table's write id at the time of the copy.
         self._missed: dict[tuple[ClusterName, str], float] = {}
 
     def __len__(self) -> int:
         return len(self.partitions)
 
     def with_slices(self, names: Iterable[str], added: frozenset[Slice]) -> "PartitionSheet":
-        """A sheet that also has these partitions, which are all of the added slices."""
+        """A sheet that also has these partitions, which are all those of the added slices."""
         assert self.covered is not None  # else nothing can be added
         own = {self.partitions.row(row): self.name(row) for row in range(len(self))}
         new = {tuple(_values(name)): name for name in names}
@@ -94,7 +99,7 @@ class PartitionSheet:
         return wider
 
     def _adopt(self, older: "PartitionSheet") -> None:
-        """Takes over the groups of the older sheet's rows, which are the first ones here."""
+        """Copies the groups of the older sheet's rows, which are the first ones here."""
         added = self._of[len(older) :]
         self._groups, self._numbers = list(older._groups), dict(older._numbers)
         self._counts = list(older._counts)
@@ -104,7 +109,7 @@ class PartitionSheet:
         self._missed = dict(older._missed)
 
     def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:
-        """The slices to read for these selectors; None: all names."""
+        """The slices whose names have to be read for these selectors; None: all names."""
         if self.covered is None:
             return frozenset()
         wanted = slices(self.partitions.keys, selectors)
@@ -132,8 +137,8 @@ class PartitionSheet:
     ) -> None:
         """Sets the facts of these rows; `facts` are the parameters by partition values.
 
-        A row without parameters was dropped since the names were read. It counts as plain: a
-        reader finds nothing there. Raises BadPlacement.
+        A row without parameters is a partition that was dropped since the names were read, or one
+        without facts. It counts as one without facts. Raises BadPlacement.
         """
         self._placed = None
         for row in rows:
@@ -154,9 +159,9 @@ class PartitionSheet:
                 self._missed[key] = min(when, self._missed.get(key, when))
 
     def lacking_since(self, table: Placement) -> dict[ClusterName, float | None]:
-        """Since when the copies of loaded partitions lack something, by cluster: the earliest, in
-        epoch seconds; None if all are fresh. A cluster is left out if it is known of none of its
-        stale copies."""
+        """Since when the copies of loaded partitions miss a write, by cluster: the earliest time in
+        epoch seconds; None if all copies are fresh. A cluster is left out if it has stale copies
+        and the time is known of none of them."""
         bases = {old: time_of(str(new)) for old, new in read_bases(table.bases).items()}
         used = {number for number, count in enumerate(self._counts) if count}
         copies = {copy for number in used for copy in self._groups[number].copies}
@@ -194,7 +199,8 @@ class PartitionSheet:
     def placed(self, table: Placement) -> PlacedPartitions:
         """The replicas of every partition while the table has this placement.
 
-        Unknown rows have no replicas, so that a mistake is an error and not wrong data.
+        Rows whose facts are not loaded have no replicas, so that using them is an error and never
+        wrong data.
         """
         if self._placed is None or self._placed[0] != table:
             self._placed = (table, self._place(table))
@@ -212,7 +218,7 @@ class PartitionSheet:
         if not used:  # no partitions
             return PlacedPartitions(self.partitions, (), groups, self.covered is None)
         for number, count in enumerate(counts):
-            if not count:  # no partition has this group, so its replicas must not count
+            if not count:  # no partition has this group: replace its replicas by used ones
                 replicas[number] = replicas[used[0]]
         complete = self.covered is None
         return PlacedPartitions(self.partitions, tuple(replicas), groups, complete)
@@ -246,7 +252,7 @@ class PartitionSheet:
 
 
 def _values(name: str) -> list[str]:
-    """The values in a partition's name. Called a million times for a large table."""
+    """The values in a partition's name. It is called a million times for a large table."""
     values = [part.partition("=")[2] for part in name.split("/")]
     return [unquote(value) for value in values] if "%" in name else values
 

@@ -1,4 +1,4 @@
-"""Loads a table's partitions: the names that are needed, then the facts of those selected."""
+"""Loads a table's partitions: the names that are needed, then the facts of the selected ones."""
 
 import asyncio
 import weakref
@@ -18,14 +18,14 @@ from metastore.snapshot.partitions import PartitionSheet
 from metastore.snapshot.slices import Selector, Slice
 from metastore.snapshot.snapshot import Snapshot, TableRecord
 
-MERGED = 20_000  # partitions that slices may add up to before they are read again
-MANY = 5_000  # partitions from which a thread selects, not the event loop
+MERGED = 20_000  # partitions in a sheet of slices; above that a new sheet begins
+MANY = 5_000  # partitions from which the selection runs in a thread, not in the event loop
 
 Parameters = Mapping[tuple[str, ...], Mapping[str, str]]
 
 
 class PartitionLoader:
-    """Runs one load of a table at a time; waiting callers then find its result in memory."""
+    """Runs one load of a table at a time. Callers that waited for it find its result in memory."""
 
     def __init__(self, snapshot: Snapshot, pool: ClientPool) -> None:
         self._snapshot = snapshot
@@ -37,15 +37,16 @@ class PartitionLoader:
         self._chosen = LRUCache(1_000)
 
     def is_ready(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
-        """Whether memory has the table and the selected partitions, so that `ensure` would have
-        nothing to do."""
+        """Whether memory has the table and the selected partitions, so that `ensure` has nothing to
+        do."""
         try:
             return not self._due(ref, selectors) and self._ready(ref, selectors)
         except NotLoaded:
             return False
 
     async def ensure(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
-        """Loads the selected partitions (None: all); False if the table changed."""
+        """Loads the selected partitions (None: all). Returns False if the table changed, so that it
+        has to be loaded first."""
         try:
             await self._select(ref, selectors)
             if self._ready(ref, selectors):
@@ -59,7 +60,7 @@ class PartitionLoader:
             return False
 
     async def _select(self, ref: TableRef, selectors: Sequence[Selector] | None) -> None:
-        """Selects from many partitions in a thread; the predicates keep the result."""
+        """Selects from many partitions in a thread. The predicates keep their results."""
         due = self._due(ref, selectors)
         if not due:
             return
@@ -76,7 +77,7 @@ class PartitionLoader:
     def _due(
         self, ref: TableRef, selectors: Sequence[Selector] | None
     ) -> list[tuple[Selector, PartitionSet]]:
-        """The selections that have to be made in a thread. Raises NotLoaded."""
+        """The selections that have to run in a thread. Raises NotLoaded."""
         record = self._snapshot.record(ref)
         sheet = None if record is None else record.partitions
         if sheet is None or not selectors or len(sheet.partitions) < MANY:

@@ -1,6 +1,6 @@
-"""Selects the partition names to read for some predicates.
+"""Selects the names of partitions that have to be read for some predicates.
 
-A slice is a prefix of a partition's values, with the empty text for any value: the argument of the
+A slice is the first values of partitions, with an empty text for any value: the argument of the
 metastore's get_partition_names_ps. Reading a million names takes seconds, reading those of a day
 takes milliseconds.
 """
@@ -15,25 +15,27 @@ from conf.partitions import PartitionKey, PartitionSet
 
 Slice = tuple[str, ...]
 
-FEW = 32  # calls; if more were needed, all names are read
-# The metastore takes a value as a pattern. These characters match themselves (and maybe others).
+FEW = 32  # slices, each a call; if more are needed, all names are read
+# The metastore takes a value as a pattern. In it these characters match at least themselves.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 
 
 class Selector(Protocol):
     """Selects the partitions that a statement needs; every `dialect` predicate is one."""
 
-    def select(self, partitions: PartitionSet) -> range | list[int]: ...
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        """The row numbers of the selected partitions."""
+        ...
 
     def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
-        """For each key the possible values of selected partitions; None: not known."""
+        """For each key, the values that selected partitions can have; None if not known."""
         ...
 
 
 def slices(
     keys: Sequence[PartitionKey], selectors: Iterable[Selector] | None
 ) -> frozenset[Slice] | None:
-    """Slices that contain every selected partition; None: all names have to be read."""
+    """Slices that together contain every selected partition; None if all names have to be read."""
     if selectors is None:
         return None
     found: set[Slice] = set()

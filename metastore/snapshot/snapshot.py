@@ -1,7 +1,7 @@
-"""Facts of the metastore in memory.
+"""Facts of the metastore in memory, limited in number, weight and age.
 
-`Snapshot` is pure and belongs to one event loop's thread; `metastore.snapshot.loader_client` fills
-it. Facts are limited in number, weight and age. A missing fact raises NotLoaded.
+`Snapshot` does no I/O: `metastore.snapshot.loader_client` fills it. It belongs to the thread of one
+event loop. Reading a fact that is not in memory raises NotLoaded.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from time import monotonic
 from cachetools import LRUCache, TTLCache
 
 from conf.catalog.tables import NotLoaded, TableInfo
-from conf.copies import copy_states
+from conf.copies import cluster_copies
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.placement import Placement
@@ -23,11 +23,11 @@ ROWS_A_UNIT = 1000  # partitions that weigh as much as one table
 
 @dataclass(frozen=True, slots=True)
 class TableRecord:
-    """A table as it was read; `partitions` is None until they are loaded.
+    """A table as it was read. `partitions` is None until they are loaded.
 
-    `listed` is the time at which their names were read, by the snapshot's clock. `packed` is all of
-    the table (`metastore.catalog.spark_table`), or nothing if it is not kept. `size` is its bytes
-    by its statistics, None without them. `copyable`: copies of it can be made.
+    `listed` is the time at which the partitions' names were read, by the snapshot's clock. `packed`
+    is the whole object (`metastore.catalog.spark_table`), empty if it is not kept. `size` is in
+    bytes, by the table's statistics; None without them. `copyable`: copies of it can be made.
     """
 
     info: TableInfo
@@ -74,13 +74,13 @@ class TableRecord:
             return self.partitions.lacking_since(placed)
         return {
             copy.cluster: copy.since
-            for copy in copy_states(placed)
+            for copy in cluster_copies(placed)
             if copy.fresh or copy.since is not None
         }
 
 
 class LoadToken:
-    """A running load. `spoiled` if its table was invalidated since the load began."""
+    """A running load. `spoiled`: its table was invalidated since the load began."""
 
     __slots__ = ("spoiled",)
 
@@ -90,14 +90,15 @@ class LoadToken:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """`read` is the time of the read; a record of None: the table does not exist."""
+    """`record` is None if the table does not exist; `read` is the time at which it was read."""
 
     record: TableRecord | None
     read: float
 
 
 class Snapshot:
-    """Facts by table, at most `ttl` seconds old; `limit` tables (of 1,000 partitions each)."""
+    """Facts by table, at most `ttl` seconds old, of at most `limit` tables of up to 1,000
+    partitions each; larger tables count more."""
 
     def __init__(
         self, ttl: float = 60.0, limit: int = 10_000, clock: Callable[[], float] = monotonic
@@ -124,9 +125,10 @@ class Snapshot:
     def facts(
         self, ref: TableRef, selectors: Sequence[Selector] | None = None
     ) -> TableFacts | None:
-        """Replicas of the table and of the partitions that the selectors choose (None: all).
+        """The replicas of the table and of the partitions that the selectors choose (None: all);
+        None if the table does not exist.
 
-        Other partitions may be in the result, without usable replicas.
+        Other partitions in the result may have no usable replicas.
         """
         record = self.record(ref)
         if record is None:
@@ -138,7 +140,7 @@ class Snapshot:
         return record.facts()
 
     def database_exists(self, name: str) -> bool:
-        """Raises NotLoaded with a table of that database with an empty name."""
+        """Whether the database exists. Raises NotLoaded with a table of an empty name in it."""
         known = self._databases.get(name)
         if known is None:
             raise NotLoaded(TableRef(name, ""))
@@ -152,9 +154,9 @@ class Snapshot:
         return entry.record
 
     def lacking_since(self) -> dict[tuple[TableRef, ClusterName], float | None]:
-        """Since when the copies of a table in a cluster lack something: the earliest, in epoch
-        seconds; None if all are fresh. Of tables and partitions that memory has at this moment;
-        copies of which it is not known are left out."""
+        """Since when the copies of each table in each cluster miss a write: the earliest time in
+        epoch seconds; None if all are fresh. It counts the tables and partitions that are in memory
+        now, and leaves copies out of which the time is not known."""
         now, found = self.clock(), {}
         for ref, entry in self._tables.items():
             if entry.record is not None and now - entry.read <= self.ttl:
@@ -163,7 +165,7 @@ class Snapshot:
         return found
 
     def counts(self) -> dict[str, int]:
-        """Numbers of tables and databases, and the tables' weight (1: 1,000 partitions)."""
+        """The numbers of tables and databases, and the tables' weight."""
         return {
             "tables": len(self._tables),
             "databases": len(self._databases),

@@ -1,6 +1,6 @@
 """Reads tables and databases from the metastore into the snapshot.
 
-Equal loads that wait are one. A table of a crawl is read ahead, in a call of several tables.
+Equal loads that wait are shared. The next tables of a crawl are read ahead, several in one call.
 """
 
 import asyncio
@@ -31,7 +31,8 @@ MOST_AHEAD = 256  # tables of all crawls that are read ahead at the same time
 
 
 class TableLoads:
-    """Belongs to one event loop. With `keeps_objects` a record has all of its table, packed."""
+    """The loads of tables and databases. Belongs to one event loop. With `keeps_objects` a record
+    has the whole object of its table, packed."""
 
     def __init__(
         self,
@@ -62,7 +63,8 @@ class TableLoads:
         await _until_kept(self._databases, name)
 
     def read_ahead(self, database: str, names: Sequence[str]) -> None:
-        """Begins to read these tables, a chunk after the other. Errors are left to `load`."""
+        """Begins to read these tables, one chunk after the other. Errors are ignored: `load` will
+        raise them."""
         before: asyncio.Task[None] | None = None
         for chunk in batches(names, CHUNK):
             refs = [TableRef(database, name) for name in chunk]
@@ -73,14 +75,14 @@ class TableLoads:
             self._ahead.update(dict.fromkeys(refs, before))
 
     async def wait_for_ahead(self, tables: Iterable[TableRef]) -> None:
-        """Waits until those of the tables that are being read ahead have been read."""
+        """Waits until those of the tables that are being read ahead are read."""
         if self._ahead and (reads := {self._ahead[ref] for ref in tables if ref in self._ahead}):
             await asyncio.wait(reads)
 
     async def _read_chunk(
         self, database: str, refs: Sequence[TableRef], before: "asyncio.Task[None] | None"
     ) -> None:
-        """Reads the tables that exist, once the chunk before has been read."""
+        """Reads the tables of a chunk that exist, after the chunk before."""
 
         def read(client: HmsClient) -> list[tuple[TableRef, TableRecord]]:
             store, found = PlacementStore(client, self._default), []
@@ -109,7 +111,7 @@ class TableLoads:
                 del self._ahead[ref]
 
     def _record(self, store: PlacementStore, table: Table) -> TableRecord:
-        """Raises UnreadableFacts."""
+        """The record of a table. Raises UnreadableFacts."""
         return TableRecord(
             describe(table),
             store.placement(table),
@@ -153,7 +155,7 @@ class TableLoads:
         read: Callable[[HmsClient], T],
         keep: Callable[[T, LoadToken], bool],
     ) -> "asyncio.Future[bool]":
-        """Starts a load; its result is whether the snapshot kept what was read."""
+        """Starts a load. Its result is whether `keep` kept what `read` returned."""
         token = self._snapshot.begin(key)
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
@@ -172,7 +174,7 @@ class TableLoads:
 
 
 async def _until_kept(loads: SingleFlight[K, bool], key: K) -> None:
-    """Loads until the result was not invalidated during the load."""
+    """Loads until the snapshot keeps the result, because it was not invalidated during the load."""
     for _ in range(ATTEMPTS):
         if await loads.ask(key):
             return

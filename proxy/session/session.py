@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from conf.catalog.tables import ViewText
 from conf.names import ClusterName
 from conf.settings.names import SERVER_PREFIXES, canonical_name
-from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.restrictions import SessionRestrictions
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.lineage.temporary import bare_variable, is_variable
 from dialect.statement import (
@@ -77,7 +77,7 @@ class SessionState:
     functions: dict[str, ViewText] = field(default_factory=dict)
     cached: dict[str, ClusterName] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
-    restrictions: Restrictions = field(default_factory=Restrictions)
+    restrictions: SessionRestrictions = field(default_factory=SessionRestrictions)
     fetch: int = 0
     priority: int = 0
     access: UserAccess | None = None
@@ -89,7 +89,7 @@ class SessionState:
         protocol: int,
         configuration: Mapping[str, str],
         topology: Topology,
-        restrictions: Restrictions | None = None,
+        restrictions: SessionRestrictions | None = None,
         access: UserAccess | None = None,
     ) -> "SessionState":
         """A new session of `user`, who is whom it is for already. Raises ChecksBypassed,
@@ -98,7 +98,7 @@ class SessionState:
         size = sum(len(key) + len(value) for key, value in configuration.items())
         if size > MAX_CONFIGURATION:
             raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
-        restrictions = restrictions or Restrictions()
+        restrictions = restrictions or SessionRestrictions()
         configuration = taken(without_proxy_user(configuration), restrictions, topology.in_use)
         _check_settings(configuration, access)
         opened = Opened(dict(configuration), {}, set())
@@ -121,7 +121,9 @@ class SessionState:
             access=access,
         )
 
-    def reconfigured(self, topology: Topology, restrictions: Restrictions | None = None) -> None:
+    def reconfigured(
+        self, topology: Topology, restrictions: SessionRestrictions | None = None
+    ) -> None:
         """The operator changed the clusters; what the session chose of them stays chosen.
 
         `restrictions` hold from now on, where they are given.

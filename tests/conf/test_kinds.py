@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conf import kinds
-from conf.kinds import Kind
+from conf.kinds import SettingKind
 
 
 class Colour(Enum):
@@ -36,7 +36,7 @@ class Colour(Enum):
         (kinds.choice(Colour), "BLUE", Colour.BLUE),
     ],
 )
-def test_values(kind: Kind[Any], text: str, value: object) -> None:
+def test_values(kind: SettingKind[Any], text: str, value: object) -> None:
     assert kind.parse(text) == value
 
 
@@ -56,7 +56,7 @@ def test_values(kind: Kind[Any], text: str, value: object) -> None:
         (kinds.FILE, "/no/such", "no such file: /no/such"),
     ],
 )
-def test_wrong_values(kind: Kind[Any], text: str, reason: str) -> None:
+def test_wrong_values(kind: SettingKind[Any], text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         kind.parse(text)
 

@@ -14,9 +14,9 @@ from conf.copies import TableCopies
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.placement import Placement
-from conf.settings.security.access import Access
+from conf.settings.security.access import AccessSettings
 from conf.settings.security.authentication import Identity
-from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.restrictions import SessionRestrictions
 from conf.settings.security.transports import Transport, Transports
 from conf.settings.security.upstream_auth import Login
 from conf.settings.settings import ClusterChoice, Settings
@@ -290,7 +290,7 @@ async def world(
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
     workers: WorkerGroup = ALONE,
-    restrictions: Restrictions | None = None,
+    restrictions: SessionRestrictions | None = None,
     copier: Copier | None = None,
     choice: ClusterChoice = ClusterChoice.SPECIFICATION,
     access: AccessRules | None = None,
@@ -314,11 +314,11 @@ async def world(
         upstream=(east.endpoint,),
         transports=transports or Transports(Transport.ALL, http_port=0),
         identity=identity or Identity(),
-        restrictions=restrictions or Restrictions(),
+        restrictions=restrictions or SessionRestrictions(),
         views={EAST: (listen,), WEST: (listen,)} if restrictions else {},
         logins={EAST: login, WEST: login} if login else {},
         cluster_choice=choice,
-        access=Access(access or AccessRules()),
+        access=AccessSettings(access or AccessRules()),
     )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
     ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
@@ -368,7 +368,7 @@ def play(
     identity: Identity | None = None,
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
-    restrictions: Restrictions | None = None,
+    restrictions: SessionRestrictions | None = None,
     copier: Copier | None = None,
     seconds: float = 120,
     choice: ClusterChoice = ClusterChoice.SPECIFICATION,

@@ -1,1 +1,1 @@
-"""Who logs in to what and how, what they are denied, and the encryption of connections."""
+"""Settings of log-ins, of what users are denied, and of the encryption of connections."""

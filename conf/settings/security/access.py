@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from conf.access.document import read_rules
 from conf.access.rules import AccessRules
-from conf.kinds import Kind
-from conf.settings.rows import LIVE, Reader, Setting, made_of
+from conf.kinds import SettingKind
+from conf.settings.rows import LIVE, Setting, SettingsReader, made_of
 
-_RULES: Kind[AccessRules] = Kind("file", read_rules, empty=AccessRules())
+_RULES: SettingKind[AccessRules] = SettingKind("file", read_rules, empty=AccessRules())
 # fmt: off
 RULES = Setting("access.rules", _RULES, "", LIVE,
     "A TOML or JSON file with rules about"
@@ -17,15 +17,16 @@ RULES = Setting("access.rules", _RULES, "", LIVE,
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """Who may read and write what."""
+class AccessSettings:
+    """The access rules: who may read and write what."""
 
     rules: AccessRules = made_of(RULES, factory=AccessRules)
 
 
 # fmt: on
-def read(reader: Reader, clusters: str) -> Access:
-    """`clusters` is the setting without which no statement is analysed, empty where it is set."""
+def read(reader: SettingsReader, clusters: str) -> AccessSettings:
+    """Reads the rules. `clusters` is the name of the setting without which no statement is
+    analysed; empty if it is set."""
     if clusters and reader.is_set(RULES):
-        reader.report(RULES, f"needs {clusters}: without clusters no statement is looked at")
-    return Access(reader.read(RULES))
+        reader.report(RULES, f"needs {clusters}: without clusters no statement is analysed")
+    return AccessSettings(reader.read(RULES))

@@ -1,4 +1,4 @@
-"""Authentication of clients and impersonation, under HiveServer2's names."""
+"""Authentication of the proxy's clients, and impersonation, under HiveServer2's names."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from conf.kinds import (
     SECRET_FILE,
     SECRET_PATH,
     TEXT,
-    Kind,
+    SettingKind,
     choice,
     comma_separated,
 )
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
+from conf.settings.rows import RESTART, Setting, SettingsReader, made_of, optional_group, setting
 
 SIGNATURES = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -127,13 +127,13 @@ def _callable(text: str) -> str:
     return text
 
 
-_ATTRIBUTE = Kind("attribute", _attribute, empty="")
-_DN_PATTERNS: Kind[tuple[str, ...]] = Kind("list of DNs", _dn_patterns, empty=())
-SERVICE_PRINCIPAL = Kind("principal", _principal, empty="")
+_ATTRIBUTE = SettingKind("attribute", _attribute, empty="")
+_DN_PATTERNS: SettingKind[tuple[str, ...]] = SettingKind("list of DNs", _dn_patterns, empty=())
+SERVICE_PRINCIPAL = SettingKind("principal", _principal, empty="")
 
 # fmt: off
 METHODS = Setting("hive.server2.authentication",
-    Kind("list", _methods, {"type": ["string", "array"]}), "NONE", RESTART,
+    SettingKind("list", _methods, {"type": ["string", "array"]}), "NONE", RESTART,
     "How clients authenticate: one of `NONE`, `LDAP`, `FILE`, `CUSTOM` for passwords, with or"
     " without `KERBEROS` and `JWT`, separated by commas; `KERBEROS` and `JWT` alone; or"
     " `NOSASL` alone.")
@@ -148,10 +148,10 @@ _BIND_PASSWORD_FILE: Setting[SecretFile | None] = Setting("proxy.ldap.bindpw.fil
 
 @dataclass(frozen=True, slots=True)
 class Ldap:
-    """HiveServer2's settings of the same names; patterns have `%s` for the user's name."""
+    """HiveServer2's settings for LDAP. Patterns have `%s` for the name of a user or group."""
 
     urls: tuple[str, ...] = setting(f"{_LDAP}url",
-        Kind("list of URLs", _ldap_urls, {"type": ["string", "array"]}, ()), "", RESTART,
+        SettingKind("list of URLs", _ldap_urls, {"type": ["string", "array"]}, ()), "", RESTART,
         "`ldap://host[:port]` or `ldaps://..`, several separated by spaces or commas: if one"
         " does not answer, the next is tried.", needed="LDAP needs it")
     base: str = setting(f"{_LDAP}baseDN", TEXT, "", RESTART,
@@ -217,15 +217,15 @@ class Jwt:
     """`jwks` is a file or an https URL. An empty issuer or audience is not checked."""
 
     jwks: str = setting("hive.server2.authentication.jwt.jwks.url",
-        Kind("file or https URL", _jwks, empty=""), "", RESTART,
+        SettingKind("file or https URL", _jwks, empty=""), "", RESTART,
         "The issuer's keys (JWKS).", needed=_NEEDED)
     issuer: str = setting("proxy.jwt.issuer", TEXT, "", RESTART,
         "A token's `iss` has to be this.", shown="not checked")
     audience: tuple[str, ...] = setting("proxy.jwt.audience", LIST, "", RESTART,
         "A token's `aud` has to contain one of these.", shown="not checked")
     algorithms: tuple[str, ...] = setting("proxy.jwt.algorithms",
-        Kind("list", _algorithms, {"type": ["string", "array"]}), ",".join(SIGNATURES), RESTART,
-        "How tokens may be signed.", shown="RS, PS, ES 256..512, EdDSA")
+        SettingKind("list", _algorithms, {"type": ["string", "array"]}), ",".join(SIGNATURES),
+        RESTART, "How tokens may be signed.", shown="RS, PS, ES 256..512, EdDSA")
     user_claim: str = setting("proxy.jwt.user.claim", TEXT, "sub", RESTART,
         "The claim that holds the user's name.")
     ca: Path | None = setting("proxy.jwt.ca.file", FILE, "", RESTART,
@@ -234,7 +234,8 @@ class Jwt:
 
 @dataclass(frozen=True, slots=True)
 class ProxyRule:
-    """Whom a user may impersonate and from which hosts; `*` in a set is everybody, everywhere."""
+    """The groups and users that a user may impersonate, and the hosts from which it may. `*` in a
+    set is everybody, or everywhere."""
 
     hosts: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
@@ -245,7 +246,7 @@ _QOP = Setting("hive.server2.thrift.sasl.qop", choice(Qop), "auth", RESTART,
     "How Kerberos protects the binary transport: `auth` not at all, `auth-int` its integrity,"
     " `auth-conf` its integrity and confidentiality.")
 AUTH_TO_LOCAL: Setting[AuthToLocal] = Setting("hadoop.security.auth_to_local",
-    Kind("rules", parse_rules, empty=AuthToLocal()), "DEFAULT", RESTART,
+    SettingKind("rules", parse_rules, empty=AuthToLocal()), "DEFAULT", RESTART,
     "How principals become user names, for clients of the proxy and of the views:"
     " Hadoop's rules, with white space between them"
     " ([several realms](../guide/kerberos.md#names-and-realms)). `DEFAULT`: the first component of"
@@ -262,7 +263,8 @@ _RULES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """At most one method that checks passwords, and Kerberos or tokens beside it."""
+    """How clients authenticate: at most one method for passwords, and Kerberos or tokens beside it.
+    `rules` are the rules of impersonation by user."""
 
     methods: frozenset[Auth] = made_of(METHODS, factory=lambda: METHODS.default_value)
     ldap: Ldap | None = optional_group(Ldap)
@@ -277,7 +279,7 @@ class Identity:
         SECRET_FILE, "", RESTART,
         "For `FILE`: a line for each user, which `causeway password NAME` makes.", needed=_NEEDED)
     custom: str = setting("hive.server2.custom.authentication.class",
-        Kind("`module:name`", _callable, empty=""), "", RESTART,
+        SettingKind("`module:name`", _callable, empty=""), "", RESTART,
         "For `CUSTOM`: a Python callable.", needed=_NEEDED)
     substitution: bool = setting("hive.server2.allow.user.substitution", FLAG, "true", RESTART,
         "`false`: no user may impersonate.")
@@ -286,17 +288,17 @@ class Identity:
 
 # fmt: on
 def is_rule(name: str) -> bool:
-    """Whether a setting is one of `hadoop.proxyuser.<user>.`, whose names depend on users."""
+    """Whether a setting is one of `hadoop.proxyuser.<user>.`, whose names contain a user's name."""
     return _RULE.fullmatch(name) is not None
 
 
-def read(reader: Reader) -> Identity:
-    """Settings of methods that are not in use are not read."""
+def read(reader: SettingsReader) -> Identity:
+    """Reads the settings, without those of methods that are not in use."""
     methods, qop = reader.read(METHODS), reader.read(_QOP)
     kerberos = service(reader, _PRINCIPAL_ROW, _KEYTAB) if Auth.KERBEROS in methods else None
     with_spnego = kerberos is not None and reader.is_set(_SPNEGO_PRINCIPAL)
     if qop is not Qop.AUTH and kerberos is None and not reader.is_wrong(METHODS):
-        reader.report(_QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
+        reader.report(_QOP, f"{qop.value} needs {Auth.KERBEROS.value}")
     unused: dict[str, object] = {} if Auth.FILE in methods else {"password_file": None}
     unused |= {} if Auth.CUSTOM in methods else {"custom": ""}
     return reader.group(
@@ -314,17 +316,17 @@ def read(reader: Reader) -> Identity:
 
 
 def service(
-    reader: Reader, principal: Setting[str], keytab: Setting[SecretFile]
+    reader: SettingsReader, principal: Setting[str], keytab: Setting[SecretFile]
 ) -> KerberosService:
     """The service that two settings name."""
     return KerberosService(reader.read(principal), reader.read(keytab))
 
 
-def _ldap(reader: Reader) -> Ldap:
+def _ldap(reader: SettingsReader) -> Ldap:
     ldap = reader.group(Ldap)
     file = reader.read(_BIND_PASSWORD_FILE)
     if file is not None and ldap.bind_password:
-        reader.report(_BIND_PASSWORD_FILE, f"{_LDAP}bindpw is there, too")
+        reader.report(_BIND_PASSWORD_FILE, f"{_LDAP}bindpw is set, too")
     if bool(ldap.bind_dn) != bool(ldap.bind_password or reader.is_set(_BIND_PASSWORD_FILE)):
         name = _BIND_PASSWORD_FILE.name
         reader.report(_BIND_DN, f"it and {_LDAP}bindpw, or {name}, go together")

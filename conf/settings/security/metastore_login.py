@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from conf.kinds import FILE, FLAG, SECRET_FILE, TEXT, Kind
+from conf.kinds import FILE, FLAG, SECRET_FILE, TEXT, SettingKind
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
+from conf.settings.rows import RESTART, Setting, SettingsReader, made_of, setting
 from conf.settings.security.authentication import SERVICE_PRINCIPAL
 
 VIEWS = "view.authentication = KERBEROS"
@@ -26,7 +26,8 @@ SASL = Setting("hive.metastore.sasl.enabled", FLAG, "false", RESTART,
     " `metastore.login.token.file`.")
 _SERVER = Setting("hive.metastore.kerberos.principal", SERVICE_PRINCIPAL, "", RESTART,
     "The metastore's service principal, `hive/_HOST@REALM`; `_HOST` is the host of its address.")
-_USER = Setting("metastore.login.principal", Kind("principal", _client, empty=""), "", RESTART,
+_USER = Setting("metastore.login.principal", SettingKind("principal", _client, empty=""), "",
+    RESTART,
     "Causeway's own principal, `causeway@REALM` or `causeway/_HOST@REALM`, at the metastore, and at"
     " views and HDFS that ask for Kerberos. For work in the name of"
     " others (`lifecycle serve`) the metastore needs it in its `hadoop.proxyuser`.")
@@ -60,9 +61,9 @@ class MetastoreLogin:
 
 
 # fmt: on
-def read(reader: Reader, views: bool) -> MetastoreLogin:
-    """Reports what a log-in lacks, and settings that have no effect. `views`: these ask for
-    Kerberos, so a keytab is needed whatever the metastore is."""
+def read(reader: SettingsReader, views: bool) -> MetastoreLogin:
+    """Reads the settings, and reports missing ones and those without effect. `views`: the views
+    need Kerberos, so a keytab is needed whether the metastore needs it or not."""
     sasl, token, keytab = reader.read(SASL), reader.read(_TOKEN), reader.read(_KEYTAB)
     _report(reader, sasl, views)
     return reader.group(
@@ -76,7 +77,7 @@ def read(reader: Reader, views: bool) -> MetastoreLogin:
     )
 
 
-def _report(reader: Reader, sasl: bool, views: bool) -> None:
+def _report(reader: SettingsReader, sasl: bool, views: bool) -> None:
     given = [each for each in (_USER, _KEYTAB) if reader.is_set(each)]
     if views:
         for row in (_USER, _KEYTAB):
@@ -88,10 +89,10 @@ def _report(reader: Reader, sasl: bool, views: bool) -> None:
             reader.report(_SERVER, f"missing; {SASL.name} needs it")
     elif not sasl:
         for row in (*given, *((_TOKEN,) if reader.is_set(_TOKEN) else ())):
-            reader.report(row, f"it goes with {SASL.name} = true")
+            reader.report(row, f"it needs {SASL.name} = true")
     elif reader.is_set(_TOKEN):
         for row in given:
-            reader.report(row, f"{_TOKEN.name} is there instead")
+            reader.report(row, f"{_TOKEN.name} is set, which replaces it")
     else:
         for row in (_SERVER, _USER, _KEYTAB):
             if not reader.is_set(row):

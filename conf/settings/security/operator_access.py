@@ -1,11 +1,11 @@
-"""Who may use the ports for operators, `proxy.admin.port` and `lifecycle.port`, and their TLS."""
+"""The tokens and TLS of the ports for operators, `proxy.admin.port` and `lifecycle.port`."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from conf.kinds import FILE, FLAG, SECRET_PATH
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, group, made_of, setting
+from conf.settings.rows import RESTART, SettingsReader, group, made_of, setting
 from conf.settings.security.operator_issuer import OperatorIssuer
 from conf.settings.security.transports import OLDEST_TLS, Tls, TlsVersion
 
@@ -13,7 +13,7 @@ from conf.settings.security.transports import OLDEST_TLS, Tls, TlsVersion
 # fmt: off
 @dataclass(frozen=True, slots=True)
 class OperatorAccess:
-    """Beside the administrators' tokens, which each port has a setting for."""
+    """Tokens and TLS of both ports. Each port has its own setting for administrators' tokens."""
 
     operators: SecretFile | None = setting("proxy.admin.operator.token.file",
         SECRET_PATH, "", RESTART,
@@ -40,14 +40,14 @@ class OperatorAccess:
 
     @property
     def tls(self) -> Tls | None:
-        """What a port listens with; None without a keystore, which a client does not need."""
+        """The TLS of a port; None without a keystore, which only a port needs."""
         if not self.use_tls or self.keystore is None:
             return None
         return Tls(self.keystore, oldest=self.oldest, password_file=self.keystore_password)
 
 
 # fmt: on
-def read(reader: Reader) -> OperatorAccess:
+def read(reader: SettingsReader) -> OperatorAccess:
     return reader.group(
         OperatorAccess, oldest=reader.read(OLDEST_TLS), issuer=reader.group(OperatorIssuer)
     )

@@ -1,16 +1,16 @@
-"""The OpenID Connect issuer of operators, and which of its groups have which role."""
+"""The OpenID Connect issuer of operators, and the roles of its groups."""
 
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conf.kinds import FILE, LIST, TEXT, Kind, comma_separated
+from conf.kinds import FILE, LIST, TEXT, SettingKind, comma_separated
 from conf.settings.rows import RESTART, Setting, made_of, setting
 
 
 def https_url(text: str) -> str:
-    """A URL by https; by http only on this machine. Raises ValueError."""
+    """Checks a URL, which may use http only on this machine. Raises ValueError."""
     url = urlsplit(text)
     secure = url.scheme == "https" or (url.scheme == "http" and is_local(url.hostname or ""))
     if not (secure and url.hostname) or url.username is not None or "#" in text:
@@ -32,13 +32,14 @@ def is_local(host: str) -> bool:
         return host == "localhost"
 
 
-HTTPS_URL = Kind("https URL", https_url, empty="")
-_GROUPS: Kind[frozenset[str]] = Kind(
+HTTPS_URL = SettingKind("https URL", https_url, empty="")
+_GROUPS: SettingKind[frozenset[str]] = SettingKind(
     "list", lambda text: frozenset(comma_separated(text)), LIST.schema, frozenset()
 )
 
 # fmt: off
-ISSUER = Setting("proxy.admin.oidc.issuer", Kind("https URL", _issuer, empty=""), "", RESTART,
+ISSUER = Setting("proxy.admin.oidc.issuer", SettingKind("https URL", _issuer, empty=""), "",
+    RESTART,
     "The [OpenID Connect issuer](../guide/security.md#operators-of-an-openid-connect-issuer) of"
     " operators, as its configuration names it: `https://host/path`.")
 
@@ -49,7 +50,7 @@ AUDIENCE = Setting("proxy.admin.oidc.audience", LIST, "", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class OperatorIssuer:
-    """`url` empty: there is no issuer. `audience` empty: the ports take none of its tokens."""
+    """`url` empty: there is no issuer. `audience` empty: the ports accept none of its tokens."""
 
     url: str = made_of(ISSUER, factory=str)
     audience: tuple[str, ...] = made_of(AUDIENCE, factory=tuple)

@@ -1,4 +1,4 @@
-"""Settings, functions and statements that users are denied.
+"""The settings, functions and statements that users are denied.
 
 The names are HiveServer2's where it has the same setting. A pattern without `*` is a prefix, as in
 HiveServer2; a pattern with `*` matches the whole name. Names are compared by `canonical_name`.
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from conf.kinds import LOWER_LIST, LOWER_SET, Kind, comma_separated_lower
+from conf.kinds import LOWER_LIST, LOWER_SET, SettingKind, comma_separated_lower
 from conf.settings.fetching import Fetching
 from conf.settings.names import canonical_name
-from conf.settings.rows import LIVE, Reader, Setting, all_rows, made_of, setting
+from conf.settings.rows import LIVE, Setting, SettingsReader, all_rows, made_of, setting
 
 # Settings that lead a session to another file system, metastore or catalog than the decision was
 # made for, and those that configure the guard. They are always restricted.
@@ -48,8 +48,8 @@ class Code(Enum):
     FUNCTION = "create-function"  # CREATE [TEMPORARY] FUNCTION
 
 
-class Verdict(Enum):
-    """What the proxy does with a setting that a client sends."""
+class SettingVerdict(Enum):
+    """What the proxy does with a setting that a client sends: applies, drops or refuses it."""
 
     ACCEPTED = "accepted"
     IGNORED = "ignored"
@@ -72,8 +72,8 @@ def _statements(text: str) -> frozenset[Code]:
     return frozenset(known[each] for each in comma_separated_lower(text))
 
 
-_EXPRESSION = Kind("regular expression", _expression, empty="")
-_STATEMENTS: Kind[frozenset[Code]] = Kind(
+_EXPRESSION = SettingKind("regular expression", _expression, empty="")
+_STATEMENTS: SettingKind[frozenset[Code]] = SettingKind(
     "list", _statements, {"type": ["string", "array"]}, frozenset()
 )
 # fmt: off
@@ -88,10 +88,10 @@ _ALLOWED_TOO = Setting("hive.security.authorization.sqlstd.confwhitelist.append"
 
 
 @dataclass(frozen=True, slots=True)
-class Restrictions:
-    """`restricted` and `ignored` are patterns in lower case. `allowed` is a regular expression of
-    whole names, None: any name. `functions` are names in lower case. `fetch_limit` is the highest
-    `causeway.fetch.missing`."""
+class SessionRestrictions:
+    """What sessions may not do. `restricted` and `ignored` are patterns of settings in lower case.
+    `allowed` is a regular expression of whole names of settings; None: any. `functions` are names
+    in lower case. `fetch_limit` is the highest value of `causeway.fetch.missing`."""
 
     restricted: tuple[str, ...] = made_of(_RESTRICTED, factory=lambda: ALWAYS_RESTRICTED)
     allowed: re.Pattern[str] | None = made_of(_ALLOWED, _ALLOWED_TOO, factory=lambda: None)
@@ -112,20 +112,20 @@ class Restrictions:
         object.__setattr__(self, "_restricted", _any_of(self.restricted))
         object.__setattr__(self, "_ignored", _any_of(self.ignored))
 
-    def of_setting(self, key: str) -> Verdict:
+    def of_setting(self, key: str) -> SettingVerdict:
         """What the proxy does with a setting, in any spelling."""
         name = canonical_name(key)
         if self._ignored.fullmatch(name):
-            return Verdict.IGNORED
+            return SettingVerdict.IGNORED
         if name in _OF_SESSIONS:
-            return Verdict.ACCEPTED
+            return SettingVerdict.ACCEPTED
         if self._restricted.fullmatch(name) or not self._is_allowed(name):
-            return Verdict.REFUSED
-        return Verdict.ACCEPTED
+            return SettingVerdict.REFUSED
+        return SettingVerdict.ACCEPTED
 
     def _is_allowed(self, name: str) -> bool:
-        """A name without a dot is a variable of the user: no engine has a setting of such a
-        name."""
+        """Whether `allowed` permits the setting. A name without a dot is a variable of the user, as
+        no engine has such a setting."""
         if self.allowed is None or "." not in name or name in _OF_CLIENTS | _OF_CAUSEWAY:
             return True
         return self.allowed.fullmatch(name) is not None
@@ -137,24 +137,22 @@ class Restrictions:
 
 
 # fmt: on
-def read(reader: Reader, clusters: str) -> Restrictions:
-    """`clusters` is the setting without which no statement is analysed, empty where it is set.
-
-    Lists that nothing would enforce are a problem.
-    """
-    for row in all_rows(Restrictions):
+def read(reader: SettingsReader, clusters: str) -> SessionRestrictions:
+    """Reads the restrictions. `clusters` is the name of the setting without which no statement is
+    analysed; empty if it is set. Restrictions that nothing would enforce are problems."""
+    for row in all_rows(SessionRestrictions):
         if clusters and reader.is_set(row):
-            reason = f"needs {clusters}: without clusters no statement is looked at"
+            reason = f"needs {clusters}: without clusters no statement is analysed"
             reader.report(row, reason)
     return reader.group(
-        Restrictions,
+        SessionRestrictions,
         restricted=(*ALWAYS_RESTRICTED, *reader.read(_RESTRICTED)),
         allowed=_allowed(reader),
         fetch_limit=reader.group(Fetching).limit,
     )
 
 
-def _allowed(reader: Reader) -> re.Pattern[str] | None:
+def _allowed(reader: SettingsReader) -> re.Pattern[str] | None:
     """HiveServer2's two settings are regular expressions in Java's syntax, separated by `|`."""
     parts = [reader.read(row) for row in (_ALLOWED, _ALLOWED_TOO)]
     if not parts[0]:
@@ -163,7 +161,7 @@ def _allowed(reader: Reader) -> re.Pattern[str] | None:
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Matches names that fit one of the patterns; without patterns, no name."""
+    """An expression for the names that match one of the patterns; without patterns, for no name."""
     parts = [
         re.escape(each).replace(r"\*", ".*") if "*" in each else re.escape(each) + ".*"
         for each in patterns

@@ -4,9 +4,18 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from conf.kinds import DURATION, FLAG, PORT, SECRET_PATH, TEXT, Kind, choice, comma_separated_lower
+from conf.kinds import (
+    DURATION,
+    FLAG,
+    PORT,
+    SECRET_PATH,
+    TEXT,
+    SettingKind,
+    choice,
+    comma_separated_lower,
+)
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
+from conf.settings.rows import RESTART, Setting, SettingsReader, made_of, optional_group, setting
 
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
@@ -20,7 +29,7 @@ class Transport(Enum):
 
 
 class TlsVersion(Enum):
-    """`proxy.tls.oldest`: the oldest version that a client may speak."""
+    """`proxy.tls.oldest`: the oldest version of TLS that a client may use."""
 
     V1_2 = "TLSv1.2"
     V1_3 = "TLSv1.3"
@@ -41,7 +50,7 @@ def _path(text: str) -> str:
     return path
 
 
-_HOSTS: Kind[frozenset[str]] = Kind(
+_HOSTS: SettingKind[frozenset[str]] = SettingKind(
     "list of hosts", _hosts, {"type": ["string", "array"]}, frozenset()
 )
 # fmt: off
@@ -56,8 +65,8 @@ OLDEST_TLS = Setting("proxy.tls.oldest", choice(TlsVersion), "TLSv1.2", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The certificate with its key in one file, PEM or PKCS12. Its password is `password`, or what
-    `password_file` holds when the keystore is read."""
+    """The keystore, a file with the certificate and its key, PEM or PKCS12. Its password is
+    `password`, or the content of `password_file` when the keystore is read."""
 
     keystore: SecretFile = setting("hive.server2.keystore.path", SECRET_PATH, "", RESTART,
         "The certificate, its chain and its key in one file, PEM or PKCS12. New connections get"
@@ -71,10 +80,11 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Transports:
-    """`path` is the one that HTTP clients post to, without slashes around it. Times in seconds.
+    """`path` is the path that HTTP clients post to, without slashes around it. Times are in
+    seconds.
 
-    `tls` covers both transports, as in HiveServer2; None is plain text. `xsrf` and `allowed_hosts`
-    hold for HTTP and the administration's port; without hosts the listener's own address decides.
+    `tls` is for both transports, as in HiveServer2; None: no encryption. `xsrf` and `allowed_hosts`
+    hold for HTTP and the administration port; without hosts the listener's own address decides.
     """
 
     transport: Transport = setting("hive.server2.transport.mode",
@@ -83,7 +93,8 @@ class Transports:
     http_port: int = setting("hive.server2.thrift.http.port", PORT, "10001", RESTART,
         "The port of the HTTP transport.")
     path: str = setting("hive.server2.thrift.http.path",
-        Kind("path of a URL", _path), "cliservice", RESTART, "The path that HTTP clients post to.")
+        SettingKind("path of a URL", _path), "cliservice", RESTART,
+        "The path that HTTP clients post to.")
     http_idle: float = setting("hive.server2.thrift.http.max.idle.time", DURATION, "1800s", RESTART,
         "An HTTP connection is closed after this time without a request; its sessions stay open.")
     cookies: bool = setting("hive.server2.thrift.http.cookie.auth.enabled", FLAG, "true", RESTART,
@@ -109,12 +120,12 @@ class Transports:
 
 
 # fmt: on
-def read(reader: Reader) -> Transports:
+def read(reader: SettingsReader) -> Transports:
     return reader.group(Transports, tls=_tls(reader) if reader.read(USE_TLS) else None)
 
 
-def _tls(reader: Reader) -> Tls:
+def _tls(reader: SettingsReader) -> Tls:
     tls = reader.group(Tls)
     if tls.password and tls.password_file is not None:
-        reader.report(_PASSWORD_FILE, f"it and {_PASSWORD} say the same")
+        reader.report(_PASSWORD_FILE, f"{_PASSWORD} is set, too")
     return tls

@@ -1,4 +1,4 @@
-"""How the proxy authenticates to a cluster's Thrift Servers, and verifies them."""
+"""The log-in of the proxy to a cluster's Thrift Servers, and its verification of them."""
 
 import json
 from collections.abc import Mapping
@@ -17,8 +17,9 @@ KEYS = (PROOF, USER, PASSWORD_FILE, PRINCIPAL, KEYTAB, TLS, CA)
 
 
 class Proof(Enum):
-    """NONE: connections carry the end user's name, without proof. Otherwise they are the proxy's
-    own, and each session names its end user as hive.server2.proxy.user."""
+    """How the proxy proves its identity. NONE: a connection has the end user's name, without proof.
+    Otherwise connections are the proxy's own, and each session names its end user in
+    hive.server2.proxy.user."""
 
     NONE = "NONE"
     PLAIN = "PLAIN"
@@ -27,7 +28,7 @@ class Proof(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """`user` is the proxy's name or principal there, `secret` the file with its password or keys,
+    """`user` is the proxy's user name or principal, `secret` the file with its password or keys,
     `server` the principal of the Thrift Servers. `ca` None: the system's authorities."""
 
     proof: Proof = Proof.NONE
@@ -43,13 +44,13 @@ class Login:
 
 
 def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
-    """The login of each cluster; `text` is hive.cluster.properties.
+    """The login of each cluster in `text`, the value of hive.cluster.properties.
 
-    `shared`: others may read files with secrets. Raises ValueError.
+    `shared`: other users may read files with secrets. Raises ValueError.
     """
     logins, faults = {}, Faults()
     for name, keys in json_object(text).items():
-        if isinstance(keys, dict):  # clusters.py reports others
+        if isinstance(keys, dict):  # clusters.py reports other values
             texts = {key: value for key, value in keys.items() if isinstance(value, str)}
             with faults.collected(f"cluster {name}: "):
                 logins[ClusterName(name)] = _login(texts, shared)
@@ -58,7 +59,8 @@ def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
 
 
 def parse_login(text: str, shared: bool = False) -> Login:
-    """proxy.login; `shared` as in `parse_logins`. Raises ValueError."""
+    """The login in `text`, the value of proxy.login; `shared` as in `parse_logins`. Raises
+    ValueError."""
     keys, faults = json_object(text), Faults()
     faults.reasons += [f"unknown key {key!r}" for key in keys if key not in KEYS]
     with faults.collected():
@@ -68,7 +70,7 @@ def parse_login(text: str, shared: bool = False) -> Login:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Raises ValueError, also for a key that an object has twice."""
+    """The JSON object in the text. Raises ValueError, also for a repeated key."""
     try:
         value = json.loads(text, object_pairs_hook=_unique)
     except (json.JSONDecodeError, RecursionError) as error:

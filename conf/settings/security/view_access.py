@@ -1,14 +1,14 @@
-"""How clients of the metastore views prove who they are, and for which cluster each may speak."""
+"""The log-in of the metastore views' clients, and the clusters for which each may speak."""
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from conf.kinds import DURATION, SECRET_FILE, Kind, choice, comma_separated
+from conf.kinds import DURATION, SECRET_FILE, SettingKind, choice, comma_separated
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, made_of
+from conf.settings.rows import RESTART, Setting, SettingsReader, made_of
 from conf.settings.security.authentication import SERVICE_PRINCIPAL, KerberosService, Qop, service
 
 EVERY_CLUSTER = "*"
@@ -24,24 +24,24 @@ class ViewAuthentication(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Callers:
-    """Principals that may speak for a cluster. In `pattern`, `*` is any text of one component."""
+class CallerRule:
+    """Principals that may speak for a cluster. In `pattern`, `*` is any text in one component."""
 
     pattern: str
     cluster: str
 
-    def has(self, principal: str) -> bool:
+    def matches(self, principal: str) -> bool:
         parts = (re.escape(each) for each in self.pattern.split("*"))
         return re.fullmatch("[^/@]*".join(parts), principal) is not None
 
 
-def _callers(text: str) -> tuple[Callers, ...]:
+def _callers(text: str) -> tuple[CallerRule, ...]:
     found = []
     for each in comma_separated(text):
         pattern, equals, cluster = (part.strip() for part in each.partition("="))
         if not equals or not cluster or _PATTERN.fullmatch(pattern) is None:
             raise ValueError(f"not name/host@REALM=cluster: {each!r}")
-        found.append(Callers(pattern, cluster))
+        found.append(CallerRule(pattern, cluster))
     return tuple(found)
 
 
@@ -58,8 +58,8 @@ _KEYTAB = Setting("view.kerberos.keytab", SECRET_FILE, "", RESTART,
 _QOP = Setting("view.sasl.qop", choice(Qop), "auth", RESTART,
     "The least protection of messages that a client may choose: `auth` none, `auth-int` integrity,"
     " `auth-conf` confidentiality too. Clients may choose more.")
-_CALLERS: Setting[tuple[Callers, ...]] = Setting("view.callers",
-    Kind("list", _callers, {"type": ["string", "array"]}, ()), "", RESTART,
+_CALLERS: Setting[tuple[CallerRule, ...]] = Setting("view.callers",
+    SettingKind("list", _callers, {"type": ["string", "array"]}, ()), "", RESTART,
     "Who may speak for which cluster, as `PRINCIPAL=CLUSTER`, separated by commas:"
     " `spark-west/*@EXAMPLE.COM=west`. `*` is any text of a component, and the cluster `*` is every"
     " cluster: so for Causeway's own principal, `causeway/*@EXAMPLE.COM=*`.", needed=_NEEDED)
@@ -74,28 +74,28 @@ _TOKEN_LIFETIME = Setting("view.token.lifetime", DURATION, "168h", RESTART,
 
 @dataclass(frozen=True, slots=True)
 class ViewAccess:
-    """`kerberos` is None where clients do not authenticate."""
+    """`kerberos` is None if clients do not authenticate."""
 
     kerberos: KerberosService | None = made_of(METHOD, _PRINCIPAL, _KEYTAB, factory=lambda: None)
     qop: Qop = made_of(_QOP, factory=lambda: Qop.AUTH)
-    callers: tuple[Callers, ...] = made_of(_CALLERS, factory=tuple)
+    callers: tuple[CallerRule, ...] = made_of(_CALLERS, factory=tuple)
     token_keys: SecretFile | None = made_of(_TOKEN_KEYS, factory=lambda: None)
     token_lifetime: float = made_of(
         _TOKEN_LIFETIME, factory=lambda: _TOKEN_LIFETIME.default_value
     )
 
     def clusters_of(self, principal: str) -> frozenset[str]:
-        """The clusters for which a principal may speak; EVERY_CLUSTER is one of them for all."""
-        return frozenset(each.cluster for each in self.callers if each.has(principal))
+        """The clusters for which a principal may speak, or EVERY_CLUSTER among them."""
+        return frozenset(each.cluster for each in self.callers if each.matches(principal))
 
 
 # fmt: on
-def read(reader: Reader, clusters: Collection[ClusterName]) -> ViewAccess:
-    """Settings of Kerberos are read only with it."""
+def read(reader: SettingsReader, clusters: Collection[ClusterName]) -> ViewAccess:
+    """Reads the settings. Without Kerberos its settings are problems."""
     if reader.read(METHOD) is not ViewAuthentication.KERBEROS:
         for row in (_PRINCIPAL, _KEYTAB, _QOP, _CALLERS, _TOKEN_KEYS, _TOKEN_LIFETIME):
             if reader.is_set(row) and reader.values[row.name].strip() != row.default:
-                reader.report(row, f"it goes with {METHOD.name} = KERBEROS")
+                reader.report(row, f"it needs {METHOD.name} = KERBEROS")
         return ViewAccess()
     callers = reader.read(_CALLERS)
     for each in callers:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conf.kinds import FILE, FLAG, SECRET_PATH
 from conf.secrets import SecretFile
-from conf.settings.rows import RESTART, Reader, Setting, made_of
+from conf.settings.rows import RESTART, Setting, SettingsReader, made_of
 from conf.settings.security.transports import OLDEST_TLS, Tls, TlsVersion
 
 # fmt: off
@@ -27,7 +27,7 @@ _CA: Setting[Path | None] = Setting("view.ca.file", FILE, "", RESTART,
 # fmt: on
 @dataclass(frozen=True, slots=True)
 class ViewTls:
-    """`use_tls` holds for the views and for their callers, `ca` for these alone."""
+    """`use_tls` is for the views and their callers, `ca` only for callers."""
 
     use_tls: bool = made_of(USE_TLS, factory=bool)
     keystore: SecretFile | None = made_of(_KEYSTORE, factory=lambda: None)
@@ -37,18 +37,18 @@ class ViewTls:
 
     @property
     def tls(self) -> Tls | None:
-        """What a view listens with; None without a keystore, which a caller does not need."""
+        """The TLS of a view; None without a keystore, which only a view needs."""
         if not self.use_tls or self.keystore is None:
             return None
         return Tls(self.keystore, oldest=self.oldest, password_file=self.keystore_password)
 
 
-def read(reader: Reader) -> ViewTls:
-    """The other settings are read only with TLS."""
+def read(reader: SettingsReader) -> ViewTls:
+    """Reads the settings. Without TLS the others are problems."""
     if not reader.read(USE_TLS):
         for row in (_KEYSTORE, _PASSWORD, _CA):
             if reader.is_set(row):
-                reader.report(row, f"it goes with {USE_TLS.name} = true")
+                reader.report(row, f"it needs {USE_TLS.name} = true")
         return ViewTls()
     keystore, password = reader.read(_KEYSTORE), reader.read(_PASSWORD)
     return ViewTls(True, keystore, password, reader.read(OLDEST_TLS), reader.read(_CA))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from conf.settings.names import is_of_server
-from conf.settings.security.restrictions import Restrictions, Verdict
+from conf.settings.security.restrictions import SessionRestrictions, SettingVerdict
 from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import Known, ResetVariables, SetVariable, Unknown
 from proxy.errors import CodeDenied, SettingDenied
@@ -12,7 +12,7 @@ _DATABASE = "use:database"
 
 
 def taken(
-    configuration: Mapping[str, str], restrictions: Restrictions, in_use: bool
+    configuration: Mapping[str, str], restrictions: SessionRestrictions, in_use: bool
 ) -> dict[str, str]:
     """The settings of a client's map that are taken: what is to be ignored is left out.
 
@@ -30,15 +30,15 @@ def taken(
     return result
 
 
-def check_setting(key: str, restrictions: Restrictions) -> bool:
+def check_setting(key: str, restrictions: SessionRestrictions) -> bool:
     """Whether the setting is taken; False: it is ignored. Raises SettingDenied."""
     verdict = restrictions.of_setting(key)
-    if verdict is Verdict.REFUSED:
+    if verdict is SettingVerdict.REFUSED:
         raise SettingDenied(f"{key} may not be changed by users.")
-    return verdict is Verdict.ACCEPTED
+    return verdict is SettingVerdict.ACCEPTED
 
 
-def check_statement(statement: Known | Unknown, restrictions: Restrictions) -> None:
+def check_statement(statement: Known | Unknown, restrictions: SessionRestrictions) -> None:
     """Before a statement runs. Raises CodeDenied, SettingDenied; CodeDenied for one that is not
     understood, once anything is denied: what it calls is not known."""
     if isinstance(statement, Unknown):
@@ -61,7 +61,7 @@ def check_statement(statement: Known | Unknown, restrictions: Restrictions) -> N
         raise CodeDenied("The name of a function is computed, and some functions are denied here.")
 
 
-def is_ignored(statement: Known, restrictions: Restrictions) -> bool:
+def is_ignored(statement: Known, restrictions: SessionRestrictions) -> bool:
     """Whether a SET or RESET is answered and does nothing. Raises SettingDenied."""
     match statement.changes:
         case SetVariable(key) | ResetVariables(str(key)):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conf.settings import catalog, fetching, operating, settings, view_limits
-from conf.settings.rows import Change, Setting
+from conf.settings.rows import ChangeMode, Setting
 from conf.settings.security import (
     access,
     authentication,
@@ -60,7 +60,7 @@ def test_rows_are_complete() -> None:
     for row in catalog.ROWS:
         assert row.name
         assert row.sentence.endswith("."), row.name
-        assert row.change in Change
+        assert row.change in ChangeMode
         assert row.kind.schema
 
 

@@ -9,8 +9,8 @@ from conf.kinds import COUNT, LIST, TEXT
 from conf.settings.rows import (
     LIVE,
     RESTART,
-    Reader,
     Setting,
+    SettingsReader,
     all_rows,
     group,
     made_of,
@@ -44,7 +44,7 @@ def test_defaults_come_from_the_rows() -> None:
 
 
 def test_a_group_reads_fields_of_one_setting_and_takes_the_others() -> None:
-    reader = Reader({"x.limit": " 9 ", "x.names": "a, b"})
+    reader = SettingsReader({"x.limit": " 9 ", "x.names": "a, b"})
     outer = reader.group(Outer, span=(1, 2), inner=None)
     assert (outer.limit, outer.names, outer.span, outer.inner) == (9, ("a", "b"), (1, 2), None)
 
@@ -57,20 +57,20 @@ def test_a_group_reads_fields_of_one_setting_and_takes_the_others() -> None:
     ],
 )
 def test_a_wrong_value_names_file_setting_and_reason(values: dict[str, str], message: str) -> None:
-    reader = Reader(values)
+    reader = SettingsReader(values)
     assert reader.group(Outer).limit == 5
     assert str(BadSettings("file", reader.problems)).startswith(f"[CW502] {message} ")
 
 
 def test_a_needed_setting_may_not_be_missing_or_empty() -> None:
     for values in ({}, {"x.word": "  "}):
-        reader = Reader(values)
+        reader = SettingsReader(values)
         reader.group(Inner)
         assert [str(each) for each in reader.problems] == ["x.word: missing; the group needs it"]
 
 
 def test_every_problem_is_collected_once_with_what_to_write() -> None:
-    reader = Reader({"x.limit": "many", "x.low": "-1"})
+    reader = SettingsReader({"x.limit": "many", "x.low": "-1"})
     for _ in range(2):
         reader.group(Outer, span=(reader.read(LOW), reader.read(HIGH)), other=Inner("w"))
     assert reader.problems == [
@@ -80,7 +80,7 @@ def test_every_problem_is_collected_once_with_what_to_write() -> None:
 
 
 def test_a_setting_that_is_wrong_gets_no_report_of_its_default() -> None:
-    reader = Reader({"x.low": "-1"})
+    reader = SettingsReader({"x.low": "-1"})
     reader.read(LOW)
     reader.report(LOW, "above x.high")
     reader.report(HIGH, "below x.low")

@@ -1,6 +1,6 @@
 """The operator's restrictions, over real sockets and fake clusters."""
 
-from conf.settings.security.restrictions import ALWAYS_RESTRICTED, Code, Restrictions
+from conf.settings.security.restrictions import ALWAYS_RESTRICTED, Code, SessionRestrictions
 from tests.proxy.fakes import Client, World, error_of, play
 from thriftcodec.values import Struct
 
@@ -46,7 +46,7 @@ def test_a_restricted_setting_is_refused_whatever_way_it_comes() -> None:
         await failure_of(client, "SELECT * FROM e")
         assert world.east.statements == ["SET c.d=1", "SELECT * FROM e"]
 
-    play(scenario, restrictions=Restrictions(restricted=(*ALWAYS_RESTRICTED, "a.b")))
+    play(scenario, restrictions=SessionRestrictions(restricted=(*ALWAYS_RESTRICTED, "a.b")))
 
 
 def test_an_ignored_setting_is_answered_and_no_cluster_hears_of_it() -> None:
@@ -59,7 +59,7 @@ def test_an_ignored_setting_is_answered_and_no_cluster_hears_of_it() -> None:
         assert world.east.statements == ["SELECT * FROM e"]
         assert all("a.b" not in key for each in world.east.configurations for key in each)
 
-    play(scenario, restrictions=Restrictions(ignored=("a.b",)))
+    play(scenario, restrictions=SessionRestrictions(ignored=("a.b",)))
 
 
 def test_denied_functions_and_statements() -> None:
@@ -77,7 +77,7 @@ def test_denied_functions_and_statements() -> None:
         assert await failure_of(client, "SELECT upper(x) FROM e") == ""
         assert world.east.statements == ["SELECT upper(x) FROM e"]
 
-    denied = Restrictions(functions=frozenset({"reflect"}), statements=frozenset(Code))
+    denied = SessionRestrictions(functions=frozenset({"reflect"}), statements=frozenset(Code))
     play(scenario, restrictions=denied)
 
 
@@ -94,6 +94,6 @@ def test_a_statement_that_is_not_understood_runs_nowhere_while_anything_is_denie
 
         return run
 
-    play(scenario([sql]), restrictions=Restrictions())  # type: ignore[arg-type]
-    denied = Restrictions(functions=frozenset({"reflect"}))
+    play(scenario([sql]), restrictions=SessionRestrictions())  # type: ignore[arg-type]
+    denied = SessionRestrictions(functions=frozenset({"reflect"}))
     play(scenario([]), restrictions=denied)  # type: ignore[arg-type]

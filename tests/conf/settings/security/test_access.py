@@ -39,5 +39,5 @@ def test_a_broken_file_is_a_problem_of_the_settings(values: dict[str, str]) -> N
 
 
 def test_rules_need_clusters(values: dict[str, str]) -> None:
-    with pytest.raises(BadSettings, match="without clusters no statement is looked at"):
+    with pytest.raises(BadSettings, match="without clusters no statement is analysed"):
         settings_from({RULES.name: values[RULES.name]}, "x")

@@ -39,11 +39,11 @@ def test_a_keytab_or_a_token(keys: Path) -> None:
     [
         ({SASL: "true"}, "metastore.login.keytab: missing"),
         (KERBEROS, "metastore.login.keytab: missing"),
-        ({"metastore.login.keytab": "KEYS"}, f"it goes with {SASL} = true"),
-        ({"metastore.login.token.file": "KEYS"}, f"it goes with {SASL} = true"),
+        ({"metastore.login.keytab": "KEYS"}, f"it needs {SASL} = true"),
+        ({"metastore.login.token.file": "KEYS"}, f"it needs {SASL} = true"),
         (
             {**KERBEROS, "metastore.login.keytab": "KEYS", "metastore.login.token.file": "KEYS"},
-            "metastore.login.token.file is there instead",
+            "metastore.login.token.file is set, which replaces it",
         ),
         ({**KERBEROS, "metastore.login.principal": "causeway"}, "neither name@REALM nor"),
         ({**KERBEROS, "hive.metastore.kerberos.principal": "hive@R"}, "not name/host@REALM"),

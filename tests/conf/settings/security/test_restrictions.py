@@ -3,7 +3,7 @@
 import pytest
 
 from conf.errors import BadSetting
-from conf.settings.security.restrictions import Code, Restrictions, Verdict
+from conf.settings.security.restrictions import Code, SessionRestrictions, SettingVerdict
 from tests.conf.settings.reading import settings_from
 
 CLUSTERS = {
@@ -12,7 +12,7 @@ CLUSTERS = {
 }
 
 
-def read(**values: str) -> Restrictions:
+def read(**values: str) -> SessionRestrictions:
     named = {
         "restricted": "hive.conf.restricted.list",
         "allowed": "hive.security.authorization.sqlstd.confwhitelist",
@@ -26,42 +26,42 @@ def read(**values: str) -> Restrictions:
 
 
 def test_settings_that_lead_to_other_data_are_always_restricted() -> None:
-    for restrictions in (Restrictions(), read(restricted="a.b")):
+    for restrictions in (SessionRestrictions(), read(restricted="a.b")):
         for key in ("fs.defaultFS", "set:hiveconf:FS.DEFAULTFS", "fs.hdfs.impl"):
-            assert restrictions.of_setting(key) is Verdict.REFUSED
+            assert restrictions.of_setting(key) is SettingVerdict.REFUSED
         for key in (
             "spark.sql.catalog.spark_catalog.type",
             "hivevar:hive.metastore.uris",
             "causeway.x",
         ):
-            assert restrictions.of_setting(key) is Verdict.REFUSED
+            assert restrictions.of_setting(key) is SettingVerdict.REFUSED
         for key in ("spark.sql.shuffle.partitions", "fs.s3a.access.key", "day", "mapred.x"):
-            assert restrictions.of_setting(key) is Verdict.ACCEPTED
+            assert restrictions.of_setting(key) is SettingVerdict.ACCEPTED
 
 
 @pytest.mark.parametrize("key", ["a.b", "a.bc", " A.B.c", "set:hivevar:a.b", "`a.b`", "x.1.y"])
 def test_a_pattern_matches_a_prefix_or_has_a_star(key: str) -> None:
-    assert read(restricted="a.b, x.*.y").of_setting(key) is Verdict.REFUSED
+    assert read(restricted="a.b, x.*.y").of_setting(key) is SettingVerdict.REFUSED
 
 
 def test_a_pattern_with_a_star_matches_the_whole_name() -> None:
-    assert read(restricted="x.*.y").of_setting("x.1.yz") is Verdict.ACCEPTED
+    assert read(restricted="x.*.y").of_setting("x.1.yz") is SettingVerdict.ACCEPTED
 
 
 def test_only_settings_of_the_white_list_are_accepted() -> None:
     restrictions = read(allowed=r"spark\.sql\..*|a\.b", allowed_too="c.d")
     for key in ("spark.sql.x", "a.b", "c.d", "hivevar:region", "hive.cluster.properties"):
-        assert restrictions.of_setting(key) is Verdict.ACCEPTED
-    assert restrictions.of_setting("spark.x") is Verdict.REFUSED
-    assert restrictions.of_setting("a.b.c") is Verdict.REFUSED
+        assert restrictions.of_setting(key) is SettingVerdict.ACCEPTED
+    assert restrictions.of_setting("spark.x") is SettingVerdict.REFUSED
+    assert restrictions.of_setting("a.b.c") is SettingVerdict.REFUSED
     fetch_size = "set:hiveconf:hive.server2.thrift.resultset.default.fetch.size"
-    assert restrictions.of_setting(fetch_size) is Verdict.ACCEPTED
+    assert restrictions.of_setting(fetch_size) is SettingVerdict.ACCEPTED
 
 
 def test_ignoring_comes_before_refusing() -> None:
     restrictions = read(ignored="fs.defaultFS,spark.yarn.", restricted="spark.yarn.queue")
-    assert restrictions.of_setting("fs.defaultFS") is Verdict.IGNORED
-    assert restrictions.of_setting("set:hiveconf:spark.yarn.queue") is Verdict.IGNORED
+    assert restrictions.of_setting("fs.defaultFS") is SettingVerdict.IGNORED
+    assert restrictions.of_setting("set:hiveconf:spark.yarn.queue") is SettingVerdict.IGNORED
 
 
 def test_functions_and_statements() -> None:
@@ -69,7 +69,7 @@ def test_functions_and_statements() -> None:
     assert restrictions.functions == {"reflect", "java_method"}
     assert restrictions.statements == {Code.SCRIPT, Code.RESOURCE}
     assert restrictions.deny_code
-    assert not Restrictions().deny_code
+    assert not SessionRestrictions().deny_code
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_tls() -> None:
     assert read(SSL="true", keystore="/k.p12", secret="/s").tls == Tls(
         SecretFile(Path("/k.p12")), password_file=SecretFile(Path("/s"))
     )
-    with pytest.raises(BadSetting, match="say the same"):
+    with pytest.raises(BadSetting, match="password is set, too"):
         read(SSL="true", keystore="/k.p12", password="x", secret="/s")
     assert read(SSL="false", keystore="/k.pem").tls is None
     assert "secret" not in repr(read(SSL="true", keystore="/k", password="secret"))

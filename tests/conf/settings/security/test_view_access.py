@@ -8,7 +8,7 @@ from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.security.authentication import KerberosService, Qop
 from conf.settings.security.metastore_login import MetastoreLogin
-from conf.settings.security.view_access import Callers, ViewAccess
+from conf.settings.security.view_access import CallerRule, ViewAccess
 from tests.conf.settings.reading import settings_from
 from tests.secret_files import private
 
@@ -43,7 +43,7 @@ def test_kerberos(keys: Path) -> None:
     access, file = settings.view_access, SecretFile(keys)
     assert access.kerberos == KerberosService("hive/_HOST@R", file)
     assert access.qop is Qop.AUTH
-    assert access.callers[1] == Callers("spark-east/*@R", "east")
+    assert access.callers[1] == CallerRule("spark-east/*@R", "east")
     assert not settings.metastore_login.sasl
     assert settings.view_login == MetastoreLogin(True, "hive/_HOST@R", "causeway/_HOST@R", file)
     assert list(settings.view_logins.values()) == [settings.view_login]
@@ -85,7 +85,7 @@ def test_without_it_nothing_is_asked() -> None:
 def test_principals_speak_for_their_clusters(principal: str, clusters: set[str]) -> None:
     patterns = [("spark-west/*@R", "west"), ("spark-east/*@R", "east"), ("causeway/*@R", "*")]
     patterns += [("etl@R", "west"), ("etl@R", "east"), ("a.b@R", "west"), ("b-*/x@R", "west")]
-    access = ViewAccess(callers=tuple(Callers(*each) for each in patterns))
+    access = ViewAccess(callers=tuple(CallerRule(*each) for each in patterns))
     assert access.clusters_of(principal) == clusters
 
 
@@ -99,7 +99,7 @@ def test_principals_speak_for_their_clusters(principal: str, clusters: set[str])
         ({"view.callers": ""}, "view.callers: missing"),
         ({"view.kerberos.keytab": ""}, "view.kerberos.keytab: missing"),
         ({"view.kerberos.principal": "hive@R"}, "not name/host@REALM"),
-        ({"view.authentication": "NONE"}, "it goes with view.authentication = KERBEROS"),
+        ({"view.authentication": "NONE"}, "it needs view.authentication = KERBEROS"),
         ({"metastore.login.keytab": ""}, "metastore.login.keytab: missing"),
         ({"hive.cluster.properties": ""}, "it needs hive.cluster.properties"),
         ({"hadoop.security.auth_to_local": "RULE"}, "not a rule of auth_to_local"),

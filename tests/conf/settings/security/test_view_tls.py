@@ -41,5 +41,5 @@ def test_a_caller_needs_no_certificate() -> None:
     "name", ["view.keystore.path", "view.keystore.password.file", "view.ca.file"]
 )
 def test_settings_without_effect_are_refused(file: Path, name: str) -> None:
-    with pytest.raises(BadSetting, match=rf"{name}: it goes with view\.use\.SSL = true"):
+    with pytest.raises(BadSetting, match=rf"{name}: it needs view\.use\.SSL = true"):
         settings_from({name: str(file)}, "x")

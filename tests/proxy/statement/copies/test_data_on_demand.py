@@ -6,7 +6,7 @@ from typing import Any
 
 from cli.errors import CopyFailed
 from conf.names import ClusterName, TableRef
-from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.restrictions import SessionRestrictions
 from metastore.errors import MetastoreDown
 from proxy.protocol.types import OperationState
 from proxy.statement.copies.copier import CopyOrder
@@ -29,7 +29,7 @@ def on_demand(scenario: Any, limit: int = 1 << 30) -> None:
         copier.on_copied = copied
         await scenario(world, copier)
 
-    play(with_copier, restrictions=Restrictions(fetch_limit=limit), copier=copier)
+    play(with_copier, restrictions=SessionRestrictions(fetch_limit=limit), copier=copier)
 
 
 def test_a_refused_query_runs_when_its_copy_is_there_and_the_next_one_at_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from conf.access.document import rules_of
 from conf.names import TableRef
-from conf.settings.security.access import Access as AccessSettings
+from conf.settings.security.access import AccessSettings
 from conf.settings.settings import Settings
 from dialect.catalog_commands import DescribeTable, ShowTables
 from dialect.grammar.cluster_statements import CopyTable, ExplainCluster, ShowCopies, UseCluster

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from conf.settings.security.restrictions import Restrictions
+from conf.settings.security.restrictions import SessionRestrictions
 from proxy.limits import Limits
 from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import World, error_of, play, until
@@ -229,7 +229,7 @@ def test_nothing_is_analysed_where_functions_are_denied() -> None:
         await (await world.client()).execute(sql)
         assert world.east.claims == [(sql, {"v": 1, "mode": "parse"})]
 
-    play_checked(scenario, restrictions=Restrictions(functions=frozenset({"f"})))
+    play_checked(scenario, restrictions=SessionRestrictions(functions=frozenset({"f"})))
 
 
 def test_a_syntax_error_is_refused_by_name_without_a_guard() -> None:
@@ -261,4 +261,4 @@ def test_what_a_pinned_session_does_not_understand_may_only_read() -> None:
         await client.operation("SELECT * FROM cat.d.t")
         assert world.east.claims[-1][1] == {"v": 1, "mode": "read"}
 
-    play_checked(scenario, restrictions=Restrictions())  # which has views, too
+    play_checked(scenario, restrictions=SessionRestrictions())  # which has views, too
