@@ -1,4 +1,5 @@
-"""Turns a table of the metastore into a `conf.catalog.tables.TableInfo`."""
+"""Turns a table of the metastore into a `conf.catalog.tables.TableInfo`, for the analysis of
+statements."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ _TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tiny
 
 
 def describe(table: Table) -> TableInfo:
-    """The table's columns and view text; from Spark's schema if the parameters have one."""
+    """The table's facts. Its columns are those of Spark's own schema if the parameters have one."""
     parameters = table.parameters
     keys = tuple(PartitionKey(name.lower(), kind.lower()) for name, kind in table.partition_keys)
     kind = _KINDS.get(table.kind, TableKind.TABLE)
@@ -88,9 +89,10 @@ def _type_text(kind: Any) -> str:
 def _view(
     table: Table, parameters: Mapping[str, str], columns: tuple[Column, ...]
 ) -> ViewText | None:
-    """The view's text. Its names belong to the recorded namespace, or to the view's database.
+    """The view's text. Its names are looked up in the recorded namespace, or in the view's
+    database.
 
-    None for a view with a SQL path: it depends on the reader's settings what its names mean.
+    None for a view with a SQL path: the meaning of its names depends on the reader's settings.
     """
     if _SQL_PATH in parameters:
         return None

@@ -1,4 +1,4 @@
-"""The functions written in SQL, read from the metastore every few seconds."""
+"""Reads the functions that are written in SQL from the metastore, again after a few seconds."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,18 +10,18 @@ from metastore.client.async_client import ClientPool
 from metastore.client.single_flight import SingleFlight
 from metastore.errors import MetastoreDown, MetastoreRefused
 
-MAX_AGE = 10.0  # seconds; the guard refuses what a newer function reads
+MAX_AGE = 10.0  # seconds; the guard refuses statements with a function that was changed since
 
 Texts = Mapping[str, ViewText | None]
 
 
 class SqlFunctions:
-    """Belongs to one event loop."""
+    """The texts of permanent functions. Belongs to one event loop."""
 
     def __init__(self, pool: ClientPool) -> None:
         self._pool = pool
         self._texts: Texts = {}
-        self._read = -MAX_AGE
+        self._read_at = -MAX_AGE
         self._reads: SingleFlight[str, Texts] = SingleFlight(
             lambda _: self._pool.submit(
                 lambda client: sql_function_texts(client.get_all_functions())
@@ -29,18 +29,18 @@ class SqlFunctions:
         )
 
     def forget(self) -> None:
-        """A function was changed: the texts are read again before they are used."""
-        self._read = -MAX_AGE
+        """Has the texts read again before their next use, because a function was changed."""
+        self._read_at = -MAX_AGE
 
     async def texts(self) -> Texts:
-        """The texts by `db.name`, at most MAX_AGE seconds old; the same object while
-        they are equal.
+        """The texts by `db.name`, at most MAX_AGE seconds old. The same object while they are
+        equal.
 
-        While the metastore is down, the last ones: Spark finds no permanent function then.
+        While the metastore is down, the last known texts: Spark finds no permanent function then.
         """
-        if monotonic() - self._read >= MAX_AGE:
+        if monotonic() - self._read_at >= MAX_AGE:
             with suppress(MetastoreDown, MetastoreRefused):
                 texts = await self._reads.ask("")
                 self._texts = self._texts if texts == self._texts else texts
-            self._read = monotonic()
+            self._read_at = monotonic()
         return self._texts

@@ -1,11 +1,11 @@
-"""Which of a metastore's tables are Hudi tables."""
+"""Recognises Hudi tables in the metastore."""
 
 from metastore.client.types import Table
 
 PROVIDER = "hudi"
 # Hudi's own input formats, and that of causeway-guard.jar.
 _FORMATS = ("org.apache.hudi.", "com.uber.hoodie.", "causeway.hudi.")
-# HiveSync writes it to each table that it registers. For ORC files the input format is Hive's own.
+# HiveSync writes this into each table that it registers, whose input format may be Hive's (ORC).
 _LAST_SYNC = "last_commit_time_sync"
 
 

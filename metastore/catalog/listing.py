@@ -1,4 +1,4 @@
-"""A metastore table as the Thrift Server lists it (`conf.catalog.listing`)."""
+"""Turns a metastore table into a `conf.catalog.listing.ListedTable`, as Spark lists it."""
 
 from conf.catalog.listing import ListedColumn, ListedTable
 from metastore.catalog.spark_columns import spark_fields
@@ -9,7 +9,7 @@ _CREATED, _ACCESSED, _OWNER, _RETENTION = 4, 5, 3, 6
 
 
 def listed(table: Table) -> ListedTable:
-    """The table for GetTables and GetColumns; without columns if they are not certain."""
+    """The table for GetTables and GetColumns. Its columns are None if they are not certain."""
     return ListedTable(
         table.ref.name,
         _KINDS.get(table.kind, False),

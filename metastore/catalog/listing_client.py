@@ -1,8 +1,8 @@
 """The present tables of all databases, in memory, for metadata calls.
 
 This needs all writers to use the views (`snapshot.writers = views`): then one call to each view
-returns what changed, and only that is read again. Otherwise the listing is not certain, and there
-is no answer.
+returns the changed tables, and only these are read again. Without that the present state is not
+certain, and no method returns an answer.
 """
 
 import asyncio
@@ -21,15 +21,16 @@ from metastore.client.changes.change_tracker import ChangeTracker
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 
-LIMIT = 1_000_000  # columns and tables, some 100 bytes each
-REST = 600.0  # seconds without questions as large as one that was too large
+LIMIT = 1_000_000  # columns and tables in memory, some 100 bytes each
+REST = 600.0  # seconds in which requests are not answered that are as large as one over the limit
 MOST_DESCRIBED = 5_000  # tables in one answer
-FEW_DESCRIBED = 100  # tables that are read in one call
+FEW_DESCRIBED = 100  # tables that are read by one call; more are read by two
 
 
 @dataclass(slots=True)
 class _Database:
-    """`changed` are tables to read again; None: nothing was read yet."""
+    """The tables of a database by name. `changed` are those to read again; None: all of them,
+    because nothing was read yet. `weight` is the number of columns and tables."""
 
     tables: dict[str, ListedTable] = field(default_factory=dict)
     changed: set[str] | None = None
@@ -38,11 +39,11 @@ class _Database:
 
 
 class TableListing:
-    """Belongs to the event loop in which it is created.
+    """The tables by database. Belongs to the event loop in which it is created.
 
-    Every answer is the state of the metastore at some time after the call; None: the state is not
-    certain, or too large to keep. Of more tables than are kept, those of the databases that were
-    asked for last are.
+    Every answer is the state of the metastore at some time after the call. It is None if that state
+    is not certain, or too large to be kept. At the limit the databases are removed that were not
+    used for longest.
     """
 
     def __init__(self, pool: ClientPool, tracker: ChangeTracker, limit: int = LIMIT) -> None:
@@ -51,9 +52,9 @@ class TableListing:
         self._limit = limit
         self._names: tuple[str, ...] | None = None
         self._epoch = 0  # grows when a database may have been created or dropped
-        self._known: dict[str, _Database] = {}  # what was asked for last is last
+        self._known: dict[str, _Database] = {}  # the database that was used last is the last
         self._rest_until = 0.0
-        self._too_many = 0  # databases of the question that was too large
+        self._too_many = 0  # databases of the request that was too large
         self._tables_in: dict[str, tuple[str, ...]] = {}
         self._views_in: dict[str, tuple[str, ...]] = {}
         self._changes = 0  # grows with every change
@@ -80,7 +81,7 @@ class TableListing:
             return None
 
     def _is_resting(self, databases: int) -> bool:
-        """Whether a question of so many databases has just been too large."""
+        """Whether a request for that many databases has recently been too large."""
         resting = asyncio.get_running_loop().time() < self._rest_until
         return resting and databases >= self._too_many
 
@@ -114,7 +115,8 @@ class TableListing:
     async def described(
         self, database: str, names: Sequence[str]
     ) -> Sequence[SparkTable | None] | None:
-        """The tables as Spark describes them, in this order; None if there are too many."""
+        """The tables as Spark describes them, in the order of `names`; None if there are too many,
+        or their state is not certain."""
         if len(names) > MOST_DESCRIBED or not await self._is_known(database):
             return None
 
@@ -204,7 +206,8 @@ class TableListing:
         return known.weight <= self._limit
 
     def _make_room(self, database: str) -> None:
-        """Removes what was asked for longest ago; the database itself if it is too large alone."""
+        """Removes databases until the limit holds, the one that was not used for longest first;
+        `database` itself only if it is too large alone."""
         left = sum(each.weight for each in self._known.values()) - self._limit
         for name in [*(each for each in self._known if each != database), database]:
             if left <= 0:

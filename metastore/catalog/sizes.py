@@ -1,4 +1,4 @@
-"""The sizes of tables and partitions, as statistics in their parameters have them."""
+"""The sizes of tables and partitions, read from the statistics in their parameters."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ _SIZES = ("spark.sql.statistics.totalSize", "totalSize")
 
 
 def known_size(parameters: Mapping[str, str]) -> int | None:
-    """Bytes by the last ANALYZE or write that noted them; None if they are not known."""
+    """The bytes that the last ANALYZE or write recorded; None if none did."""
     for name in _SIZES:
         text = parameters.get(name, "")
         if text.isdecimal() and len(text) < 19:

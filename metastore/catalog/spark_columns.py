@@ -14,7 +14,7 @@ SCHEMA = "spark.sql.sources.schema"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column. `comment` and `default`, an expression, are None where it has none."""
+    """A column. `comment` and `default`, which is an expression, are None if it has none."""
 
     name: str
     type: SparkType
@@ -52,7 +52,8 @@ def has_spark_schema(parameters: Mapping[str, str]) -> bool:
 
 
 def numbered(parameters: Mapping[str, str], count: str, prefix: str) -> tuple[str, ...]:
-    """A list that Spark keeps as one parameter an element: `count` of them behind `prefix`."""
+    """A list of which Spark keeps each element in a parameter: `prefix` with its number. The
+    parameter `count` has their number."""
     return tuple(parameters[f"{prefix}{at}"] for at in range(int(parameters.get(count, "0"))))
 
 
@@ -77,7 +78,7 @@ def _partitions_last(
 
 
 def _is_hives(fields: Sequence[dict[str, Any]], table: Table) -> bool:
-    """Whether Hive's columns are the same: otherwise Spark uses Hive's."""
+    """Whether Hive's columns are the same. If they are not, Spark uses Hive's."""
     ours = [
         (each["name"].lower(), from_json(each["type"], each.get("metadata") or {}).hive)
         for each in fields

@@ -1,7 +1,7 @@
 """Turns a metastore table into a `conf.catalog.spark_table.SparkTable`, as Spark's catalog does.
 
-What is not certain gives None, for the whole table or for a part of it. The rules were compared
-with Spark 3.5 (`tests/e2e/clients/test_catalog_statements.py`).
+If Spark's result is not certain, the table, or the part in question, is None. The rules were
+compared with Spark 3.5 (`tests/e2e/clients/test_catalog_statements.py`).
 """
 
 import re
@@ -31,11 +31,11 @@ from thriftcodec.reader import read_value
 from thriftcodec.values import STRUCT
 from thriftcodec.writer import write_value
 
-MOST_PACKED = 16 << 10  # bytes of one table that are kept
+MOST_PACKED = 16 << 10  # bytes; a larger packed table is not kept
 _KINDS = {"MANAGED_TABLE": "MANAGED", "EXTERNAL_TABLE": "EXTERNAL", "VIRTUAL_VIEW": "VIEW"}
 _STATISTICS = "spark.sql.statistics."
 _HIVE_STATISTICS = ("totalSize", "rawDataSize")
-# What Spark does not show as a property: Hive's statistics, and parameters with rows of their own.
+# Parameters that Spark does not show as properties: Hive's statistics, and those with own rows.
 _HIDDEN = frozenset(
     [
         *("COLUMN_STATS_ACCURATE", "numFiles", "numPartitions", "numRows", "rawDataSize"),
@@ -44,7 +44,7 @@ _HIDDEN = frozenset(
 )
 _SPARKS, _DDL_TIME, _HANDLER = "spark.sql.", "transient_lastDdlTime", "storage_handler"
 _FORMAT, _PATH = "serialization.format", "path"
-_REQUIRED = nullability(nullable=False)  # of a part of a type
+_REQUIRED = nullability(nullable=False)  # the text behind a part of a type that cannot be null
 _MOST_ORDERED = 4  # entries of a map that Scala keeps in their order
 # Locations that Hadoop's Path and java.net.URI write as they read them.
 _LOCATION = re.compile(
@@ -54,7 +54,7 @@ _DIGITS = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 
 
 def packed(table: Table) -> bytes:
-    """The table as a few bytes for `unpacked`; none if it is too large to be kept."""
+    """The table as a few bytes for `unpacked`; empty if it is too large to be kept."""
     out = bytearray()
     write_value(out, STRUCT, table.struct)
     small = compress(out, 1)
@@ -62,7 +62,7 @@ def packed(table: Table) -> bytes:
 
 
 def unpacked(data: bytes) -> Table | None:
-    """The table that was `packed`."""
+    """The table that was `packed`; None if it was too large."""
     if not data:
         return None
     value, _ = read_value(decompress(data), 0, STRUCT)
@@ -70,7 +70,7 @@ def unpacked(data: bytes) -> Table | None:
 
 
 def spark_table(table: Table) -> SparkTable | None:
-    """The table as Spark has it; None if that is not certain."""
+    """The table as Spark's catalog has it; None if that is not certain."""
     try:
         return _spark_table(table)
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
@@ -78,7 +78,7 @@ def spark_table(table: Table) -> SparkTable | None:
 
 
 def spark_database(database: Database) -> SparkDatabase:
-    """The database as Spark has it, with its location in the metastore."""
+    """The database as Spark's catalog has it, with its location in the metastore."""
     return SparkDatabase(
         name=database.name,
         comment=database.text(2),
@@ -153,7 +153,7 @@ def _partition_columns(table: Table, parameters: Mapping[str, str]) -> tuple[str
 
 
 def _buckets(table: Table, parameters: Mapping[str, str], provider: str | None) -> Buckets | None:
-    """The buckets that Spark keeps. Raises ValueError for a table where Hive's alone count."""
+    """The buckets that Spark recorded. Raises ValueError for a table with only Hive's buckets."""
     count = int(parameters.get(f"{SCHEMA}.numBuckets", "0"))
     if count:
         columns = numbered(parameters, f"{SCHEMA}.numBucketCols", f"{SCHEMA}.bucketCol.")
@@ -169,7 +169,7 @@ def _buckets(table: Table, parameters: Mapping[str, str], provider: str | None) 
 
 
 def _view(table: Table, parameters: Mapping[str, str]) -> SparkView:
-    """Raises KeyError for a view that Spark did not make."""
+    """The view's text and namespace. Raises KeyError for a view that Spark did not create."""
     if not table.text(10) or not table.text(11):
         raise KeyError("a view without text")
     names = "view.catalogAndNamespace."
@@ -194,7 +194,8 @@ def _properties(parameters: Mapping[str, str], provider: str | None) -> dict[str
 
 
 def _statistics(parameters: Mapping[str, str]) -> str:
-    """What Spark says of the table's size. Raises LookupError and ValueError for another form."""
+    """The text in which Spark shows the table's size. Raises LookupError or ValueError for
+    statistics of an unknown form."""
     if any(key.startswith(_STATISTICS) for key in parameters):
         return _size(parameters[f"{_STATISTICS}totalSize"], parameters.get(f"{_STATISTICS}numRows"))
     rows = parameters.get("numRows")
@@ -253,7 +254,8 @@ def _in_order(properties: Mapping[str, str], provider: str | None) -> tuple[tupl
 
 
 def _java_order(names: Collection[str]) -> list[str]:
-    """The names as a Java HashMap has them that was made for as many, filled in this order."""
+    """The names in the order of a Java HashMap that was created for that many entries and filled in
+    the given order."""
     size = 1 << max(1, (2 * len(names) - 1).bit_length())
     return sorted(names, key=lambda name: _java_hash(name) & (size - 1))
 

@@ -21,9 +21,9 @@ class UnknownType(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """`hive` is the type's name in Hive, in lower case, for comparisons; `simple` is the type as
-    DESCRIBE shows it. `name` is its name in a printed schema, where a char is a string, and `parts`
-    are what it consists of there: a label, a type, and a text behind the type."""
+    """A column type of Spark. `hive` is its name in Hive in lower case, for comparisons; `simple`
+    is the type as DESCRIBE shows it. `name` is its name in a printed schema, where a char is a
+    string; `parts` are the lines below it there: a label, a type, and the text behind the type."""
 
     column: ColumnType
     hive: str
@@ -51,7 +51,7 @@ def _plain(base: str, hive: str, size: int | None = None, digits: int | None = N
 
 
 _TREE_NAMES = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
-MOST_FIELDS = 25  # of a struct are shown, by default (spark.sql.debug.maxToStringFields)
+MOST_FIELDS = 25  # of a struct that Spark shows by default (spark.sql.debug.maxToStringFields)
 
 
 _PLAIN = {
@@ -70,7 +70,7 @@ _PLAIN = {
         _plain("TIMESTAMP", "timestamp", 8, 6),
     )
 }
-# Only in JSON schemas: Hive has no such types.
+# Types that only JSON schemas have: Hive has none like them.
 _JSON_ONLY = {
     "timestamp_ntz": _plain("TIMESTAMP_NTZ", "timestamp_ntz", 8, 6),
     "void": _plain("VOID", "void", 1),
@@ -82,7 +82,7 @@ _INTERVAL = re.compile(
 _SIZED = re.compile(r"(char|varchar)\((\d+)\)")
 _DECIMAL = re.compile(r"decimal\((\d+), ?(-?\d+)\)")
 _NAME = re.compile(r"\w+", re.ASCII)
-_RAW = "__CHAR_VARCHAR_TYPE_STRING"  # where a JSON schema keeps a char's length
+_RAW = "__CHAR_VARCHAR_TYPE_STRING"  # the key under which a JSON schema has a char with its length
 
 
 def from_json(kind: Any, metadata: Mapping[str, Any]) -> SparkType:
@@ -93,7 +93,7 @@ def from_json(kind: Any, metadata: Mapping[str, Any]) -> SparkType:
 
 @lru_cache(1000)
 def from_hive(text: str) -> SparkType:
-    """The type that Hive spells so, e.g. `map<string,decimal(12,2)>`. Raises UnknownType."""
+    """The type of Hive's text, such as `map<string,decimal(12,2)>`. Raises UnknownType."""
     found, rest = _parse(text.strip())
     if rest:
         raise UnknownType(text)
@@ -165,7 +165,7 @@ def _map(key: SparkType, value: SparkType, nullable: bool = True) -> SparkType:
 
 def _struct(fields: Sequence[_Field]) -> SparkType:
     sql = ", ".join(
-        f"{quoted_if_needed(each.name)}: {each.type.column.sql}{_said(each)}" for each in fields
+        f"{quoted_if_needed(each.name)}: {each.type.column.sql}{_comment(each)}" for each in fields
     )
     hive = ",".join(f"{each.name.lower()}:{each.type.hive}" for each in fields)
     simple = _first([f"{each.name}:{each.type.simple}" for each in fields])
@@ -178,7 +178,7 @@ def _struct(fields: Sequence[_Field]) -> SparkType:
 
 
 def _first(fields: Sequence[str]) -> str:
-    """The fields of a struct, as far as Spark shows them."""
+    """The first fields of a struct, as many as Spark shows."""
     if len(fields) <= MOST_FIELDS:
         return ",".join(fields)
     shown = fields[: MOST_FIELDS - 1]
@@ -194,7 +194,7 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _said(field: _Field) -> str:
+def _comment(field: _Field) -> str:
     return "" if field.comment is None else f" COMMENT '{field.comment}'"
 
 
@@ -202,7 +202,7 @@ def _plain_text(text: Any) -> bool:
     return isinstance(text, str) and not any(each in text for each in "'\\\n")
 
 
-# Hive's texts: each function takes the text from where it stands and gives what is left of it.
+# Parsing of Hive's texts: each function takes the rest of the text, and returns what is left of it.
 
 
 def _parse(text: str) -> tuple[SparkType, str]:

@@ -1,7 +1,7 @@
 """The texts of permanent functions that are written in SQL, as Spark 4 keeps them in the metastore.
 
-Such a function has the class name `sqlFunction.`. Its properties are one JSON object, cut into the
-URIs of its resources: three digits with the number of the piece, then the piece.
+Such a function has the class name `sqlFunction.`. Its properties are one JSON object, which is cut
+into pieces. Each URI of the function's resources is a piece after three digits, its number.
 """
 
 import json
@@ -17,10 +17,8 @@ _CALL = re.compile(r"\bDEFAULT\b.*\(", re.IGNORECASE | re.DOTALL)
 
 
 def sql_function_texts(functions: Iterable[Struct]) -> dict[str, ViewText | None]:
-    """The texts of the functions written in SQL, as queries, by `db.name` in lower case.
-
-    None: the text cannot be read.
-    """
+    """The texts of the functions that are written in SQL, as queries, by `db.name` in lower case;
+    None for a text that cannot be read."""
     return {
         f"{each.get(2)}.{each.get(1)}".lower(): _text(each)
         for each in functions

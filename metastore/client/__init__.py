@@ -1,5 +1,5 @@
-"""A Thrift client of the Hive Metastore that keeps every field.
+"""A Thrift client of the Hive Metastore that keeps every field of an object.
 
-A `Struct` keeps all fields that it was read with, also unknown ones, so that an object keeps them
-when it is read, changed and written back. `types` names the fields that Causeway uses.
+A `Struct` keeps all fields that it was read with, also unknown ones. So an object that is read,
+changed and written back loses none. `types` has names for the fields that Causeway uses.
 """

@@ -1,8 +1,8 @@
-"""Whether a Spark application has ended, in the words of the cluster that ran it.
+"""Asks a cluster whether a Spark application has ended.
 
-YARN's resource manager has `/ws/v1/cluster/apps/<id>`, Spark's own master `/json/` in its web UI.
-Both say when an application ended. Of one that they do not know, or no longer, it is not known
-whether it has ended.
+YARN's resource manager answers `/ws/v1/cluster/apps/<id>`, Spark's own master `/json/` in its web
+UI. Both say when an application ended. Of an application that they do not have, or no longer have,
+the end is unknown.
 """
 
 import json
@@ -15,16 +15,16 @@ from urllib.request import urlopen
 
 from conf.topology import Cluster
 
-SETTLED = 60.0  # seconds after the end, in which the cluster ends what is left of the tasks
+SETTLED = 60.0  # seconds after an application's end, by which its last tasks have ended too
 _TIMEOUT = 10.0
 _LONGEST = 32 << 20  # bytes of a reply
-_OVER = ("FINISHED", "FAILED", "KILLED")  # YARN's states; Spark's master lists others apart
+_OVER = ("FINISHED", "FAILED", "KILLED")  # the last states of an application in YARN
 Fetch = Callable[[str], bytes]
-"""What a URL answers. Raises OSError."""
+"""Returns the document at a URL. Raises OSError."""
 
 
 def fetched(url: str) -> bytes:
-    """Raises OSError."""
+    """The document at the URL. Raises OSError."""
     with urlopen(url, timeout=_TIMEOUT) as reply:  # the settings allow http and https
         found: bytes = reply.read(_LONGEST)
     return found
@@ -33,7 +33,7 @@ def fetched(url: str) -> bytes:
 def has_ended(
     clusters: Iterable[Cluster], application: str, fetch: Fetch = fetched, now: float | None = None
 ) -> bool:
-    """Whether one of the clusters says that the application ended SETTLED seconds ago or longer."""
+    """Whether a cluster reports that the application ended at least SETTLED seconds ago."""
     latest = (time.time() if now is None else now) - SETTLED
     for cluster in clusters:
         for url in cluster.resource_managers:
@@ -50,6 +50,7 @@ def _is_before(end: float | None, latest: float) -> bool:
 
 
 def _yarn_end(url: str, application: str, fetch: Fetch) -> float | None:
+    """The end of the application in epoch seconds; None while it runs, or if it is unknown."""
     document = _document(f"{url}/ws/v1/cluster/apps/{quote(application, safe='')}", fetch)
     found = document.get("app")
     if not isinstance(found, dict) or found.get("id") != application:
@@ -61,6 +62,7 @@ def _yarn_end(url: str, application: str, fetch: Fetch) -> float | None:
 
 
 def _standalone_end(url: str, application: str, fetch: Fetch) -> float | None:
+    """As `_yarn_end`, by Spark's own master."""
     for found in _list(_document(f"{url}/json/", fetch).get("completedapps")):
         if isinstance(found, dict) and found.get("id") == application:
             start, lasted = found.get("starttime"), found.get("duration")
@@ -70,7 +72,7 @@ def _standalone_end(url: str, application: str, fetch: Fetch) -> float | None:
 
 
 def _document(url: str, fetch: Fetch) -> Mapping[str, Any]:
-    """What the URL answers; empty if that is not known."""
+    """The document at the URL as JSON; {} if the server does not answer with a JSON object."""
     try:
         found = json.loads(fetch(url))
     except (OSError, HTTPException, ValueError, RecursionError):

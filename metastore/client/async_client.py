@@ -1,4 +1,4 @@
-"""Metastore clients for an event loop: blocking calls in a limited number of threads."""
+"""Metastore clients for an event loop: their blocking calls run in a limited number of threads."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,15 +17,15 @@ T = TypeVar("T")
 
 WORKERS = 16
 QUEUE_LIMIT = 1000  # calls waiting for a thread
-IDLE = 60.0  # seconds after which idle connections are closed, except one
-REST = 0.5  # seconds without calls after the metastore did not answer in time
+IDLE = 60.0  # seconds after which an idle connection is closed; one is kept
+REST = 0.5  # seconds in which calls are refused after a time-out
 
 
 class ClientPool:
-    """Runs functions of an HmsClient in threads; clients keep their connections for a while.
+    """Runs functions that use an HmsClient in threads. Clients keep their connections for a while.
 
-    A hanging call holds one thread until its time-out. After a time-out, further calls are
-    refused at once for a moment, so that they do not hang one after the other.
+    A call without an answer occupies a thread until its time-out. After a time-out, calls are
+    refused at once for `REST` seconds, so that they do not all wait for their time-outs.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ClientPool:
         self._timeout = timeout
         self._login = login
         self._threads = ThreadPoolExecutor(WORKERS, "metastore")
-        self._idle: list[tuple[float, HmsClient]] = []  # idle since; the last is used first
+        self._idle: list[tuple[float, HmsClient]] = []  # with the time since which it is idle
         self._sweeping: asyncio.TimerHandle | None = None
         self._busy: set[HmsClient] = set()
         self._pending = 0
@@ -43,9 +43,9 @@ class ClientPool:
         self._closed = False
 
     def submit(self, work: Callable[[HmsClient], T]) -> "asyncio.Future[T]":
-        """Starts the work; cancelling a caller does not cancel the future.
+        """Starts the work. Cancelling a caller does not cancel the future.
 
-        It fails with MetastoreDown if the queue is full or the metastore did not answer just now.
+        The future fails with MetastoreDown if the queue is full or a call has just timed out.
         """
         loop = asyncio.get_running_loop()
         if self._closed or self._pending >= QUEUE_LIMIT or monotonic() < self._down_until:
@@ -60,11 +60,11 @@ class ClientPool:
         return future
 
     async def run(self, work: Callable[[HmsClient], T]) -> T:
-        """The work's result. The work continues if the caller is cancelled."""
+        """The result of the work, which continues if the caller is cancelled."""
         return await asyncio.shield(self.submit(work))
 
     def close(self) -> None:
-        """Refuses further work; running calls fail soon, so that the process can end."""
+        """Refuses further work, and aborts running calls so that the process can end."""
         self._closed = True
         if self._sweeping is not None:
             self._sweeping.cancel()
@@ -107,7 +107,7 @@ class ClientPool:
             self._sweeping = asyncio.get_running_loop().call_later(wait, self._sweep)
 
     def _sweep(self) -> None:
-        """Closes idle connections, because the metastore has a thread for each."""
+        """Closes idle connections, because the metastore has a thread for each one."""
         self._sweeping = None
         with suppress(IndexError):  # a thread may take them at any time
             while len(self._idle) > 1 and self._idle[0][0] <= monotonic() - IDLE:

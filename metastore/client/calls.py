@@ -1,11 +1,12 @@
-"""The calls of the client: their declared exceptions, and whether they only read."""
+"""The calls that the client can make: whether they only read, and their declared exceptions."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
-    """`exceptions` names the declared exception in each field of the reply."""
+    """`reads`: the call changes nothing. `exceptions` has the name of the exception in each field
+    of the reply."""
 
     reads: bool
     exceptions: dict[int, str]
@@ -52,7 +53,7 @@ CALLS = {
     "get_metastore_db_uuid": _read(_META),
     "get_current_notificationEventId": _read(),
     "get_next_notification": _read(),
-    # only in Causeway's views
+    # Only Causeway's views have these.
     "causeway_changes": _read(),
     "causeway_touched": _read(),
     "causeway_settle": _read(),

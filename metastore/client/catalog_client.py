@@ -1,9 +1,10 @@
-"""What the pipeline needs of a catalog of tables; `HmsClient` has it for the Hive metastore.
+"""The methods that the pipeline needs of a catalog of tables. `HmsClient` has them for the Hive
+metastore.
 
-Another catalog that implements it has the same objects: `Table`, `Partition` and `Database` of
-`metastore.client.types`, whose parameters it keeps as they are given. A missing object raises
-NoSuchObject, one that is there already AlreadyExists, and a catalog that does not answer
-MetastoreDown, all of `metastore.errors`.
+Another catalog that implements them uses the same objects, `Table`, `Partition` and `Database` of
+`metastore.client.types`, and keeps their parameters as they are given. It raises errors of
+`metastore.errors`: NoSuchObject for a missing object, AlreadyExists for one that exists, and
+MetastoreDown if the catalog does not answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,11 +16,11 @@ from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Database, Partition, Table
 
 Holds = Callable[[], bool]
-"""Whether a lock still keeps others out; ask before the call that changes something."""
+"""Whether a lock still keeps other writers out. Check it before a call that changes something."""
 
 
 def always() -> bool:
-    """A lock that cannot be lost."""
+    """The `Holds` of a lock that cannot be lost."""
     return True
 
 
@@ -27,7 +28,7 @@ class CatalogClient(Protocol):
     """A connection to a catalog. Partitions are named `key=value/key2=value2`."""
 
     def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
-        """The table's lock, from reading its facts to writing them back."""
+        """Locks the table for the block, from reading its facts to writing them back."""
         ...
 
     def get_all_databases(self) -> list[str]: ...

@@ -1,7 +1,8 @@
 """Opens connections to the metastore as the settings say, in Causeway's own name or a user's.
 
-Without SASL a user is a claim (`set_ugi`). With SASL the metastore gives Causeway a delegation
-token for the user, if its `hadoop.proxyuser` lets it, and a second connection is made with that.
+Without SASL the metastore believes the user's name (`set_ugi`). With SASL it gives Causeway a
+delegation token for the user, if its `hadoop.proxyuser` allows that, and a second connection logs
+in with the token.
 """
 
 from conf.settings.security.metastore_login import MetastoreLogin
@@ -21,7 +22,7 @@ PLAIN = MetastoreLogin()  # neither SASL nor TLS
 def connect(
     endpoint: Endpoint, timeout: float, login: MetastoreLogin, user: str | None = None
 ) -> Connection:
-    """A connection that is logged in, within some `timeout` seconds for each step.
+    """A connection that is logged in. Each of its steps may take `timeout` seconds.
 
     Raises OSError, also if the log-in fails; MalformedReply; MetastoreRefused if the metastore
     refuses the user.

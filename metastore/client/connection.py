@@ -1,8 +1,8 @@
 """A connection to a metastore: sends a call and decodes its reply while it arrives.
 
-Replies are unframed, so only decoding finds their end. Lists are decoded element by element, and
-decoded bytes are removed from the buffer. After SASL all bytes are in frames, which say nothing
-about the end of a reply either.
+Replies have no length, so only decoding finds their end. Lists are decoded element by element, and
+decoded bytes are removed from the buffer. After a SASL log-in all bytes are in frames, but a frame
+does not show the end of a reply either.
 """
 
 import select
@@ -49,7 +49,7 @@ _KINDS: dict[str, type[MetastoreRefused]] = {
 
 
 def refusal(kind: str, message: str) -> MetastoreRefused:
-    """The error for an exception that the metastore declared."""
+    """The error for a declared exception of the metastore; `kind` is its Thrift name."""
     return _KINDS.get(kind, MetastoreRefused)(message, kind)
 
 
@@ -63,7 +63,7 @@ class Connection:
         mechanism: Mechanism | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Connects and logs in within `timeout` seconds; asking a KDC may take longer.
+        """Connects and logs in within `timeout` seconds, without the time that a KDC takes.
 
         `mechanism` None: no SASL. Raises OSError, SaslFailed.
         """
@@ -97,7 +97,7 @@ class Connection:
         self._socket.close()
 
     def abort(self) -> None:
-        """Called from another thread: a call that waits for its reply fails at once."""
+        """Makes a call that waits for its reply fail at once. For another thread."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -107,8 +107,8 @@ class Connection:
         return not in_frame and not self._has_arrived()
 
     def _has_arrived(self) -> bool:
-        """Whether there are bytes to read, or the connection's end. select() would do for the first
-        1,024 open files of a process alone."""
+        """Whether there are bytes to read, or the connection has ended. It uses poll(), because
+        select() works only for the first 1,024 open files of a process."""
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return True
         poll = select.poll()
@@ -123,7 +123,7 @@ class Connection:
         timeout: float,
         element: Decoder[Value] | None = None,
     ) -> Value:
-        """The reply's success value, or None; `element` decodes the items of a list.
+        """The value that the call returns, or None. `element` decodes the items of a list.
 
         Raises MetastoreRefused for a declared exception, MalformedReply, OSError (TimeoutError).
         """
@@ -208,24 +208,24 @@ class Connection:
         self._at = 0
         if len(self._data) > LARGEST_VALUE:
             raise MalformedReply(f"a value of more than {LARGEST_VALUE} bytes")
-        wanted = max(CHUNK, len(self._data))  # growing, so that a large struct is decoded few times
-        got = 0
-        while got < wanted:
-            if got and not self._has_arrived():
+        wanted = max(CHUNK, len(self._data))  # doubles, so that a large struct is decoded few times
+        received = 0
+        while received < wanted:
+            if received and not self._has_arrived():
                 return
             try:
                 chunk = self._received()
             except ConnectionResetError:
-                if got:  # perhaps a whole reply; else the next read fails, too
+                if received:  # it may be a whole reply; if not, the next read fails too
                     return
                 raise
             if self._frames is not None:
                 chunk = self._frames.feed(chunk)
             self._data += chunk
-            got += len(chunk)
+            received += len(chunk)
 
     def _received(self) -> bytes:
-        """What has arrived, at least one byte. Raises OSError."""
+        """Waits for bytes of the peer, at least one. Raises OSError."""
         left = self._deadline - monotonic()
         if left <= 0:
             raise TimeoutError("the metastore did not answer in time")
@@ -237,7 +237,7 @@ class Connection:
 
 
 def _over_tls(plain: socket.socket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
-    """The time-out of the socket limits the whole handshake. Raises OSError."""
+    """Does the TLS handshake, within the time-out of the socket. Raises OSError."""
     try:
         return tls.wrap_socket(plain, server_hostname=host)
     except TimeoutError as error:

@@ -1,4 +1,4 @@
-"""The log-in of a connection to the metastore or a view, made of the settings."""
+"""The log-in of connections to the metastore or a view, as the settings say."""
 
 import ssl
 from functools import lru_cache
@@ -36,7 +36,7 @@ def check(login: MetastoreLogin) -> None:
 
 
 def tls_context(login: MetastoreLogin) -> ssl.SSLContext | None:
-    """None for no TLS. Raises OSError."""
+    """The TLS context of a connection; None if it is not encrypted. Raises OSError."""
     if not login.tls:
         return None
     path = login.truststore
@@ -45,7 +45,7 @@ def tls_context(login: MetastoreLogin) -> ssl.SSLContext | None:
 
 
 def mechanism(login: MetastoreLogin, host: str) -> Mechanism | None:
-    """The mechanism for a connection to `host`; None for no SASL. Raises SaslFailed."""
+    """The SASL mechanism for a connection to `host`; None without SASL. Raises SaslFailed."""
     if not login.sasl:
         return None
     if login.token is not None:
@@ -56,7 +56,7 @@ def mechanism(login: MetastoreLogin, host: str) -> Mechanism | None:
 
 
 def own_name(login: MetastoreLogin) -> str:
-    """The name that the metastore knows Causeway by."""
+    """Causeway's user name at the metastore: the first component of its principal."""
     return login.user.partition("@")[0].partition("/")[0]
 
 

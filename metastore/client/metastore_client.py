@@ -5,8 +5,9 @@
         table.parameters = {**table.parameters, "note": "x"}
         client.alter_table(table.ref, table)     # all its fields are kept
 
-A client is for one thread. Objects keep every field that the metastore sent. Errors: MetastoreDown
-if no address answers in time; NoSuchObject, AlreadyExists and MetastoreRefused if it refuses.
+A client is for one thread. Objects keep every field that the metastore sent. A call raises
+MetastoreDown if no address answers in time, and NoSuchObject, AlreadyExists or MetastoreRefused for
+an exception of the metastore.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,18 +45,18 @@ T = TypeVar("T")
 
 BATCH = 1000  # partitions in a call
 TABLE_BATCH = 200
-NAMES_PATIENCE = 6  # times the timeout, for the one unbounded reply (a million names)
+NAMES_PATIENCE = 6  # time-outs that a reply with the names of all partitions may take
 CONNECT_TIMEOUT = 5.0
-# Otherwise the metastore lists the files of every altered object.
+# Without this the metastore lists the files of every altered object.
 NO_STATS = {"DO_NOT_UPDATE_STATS": "true"}
 
 
 class HmsClient:
-    """Calls the first of `endpoints` that answers; `timeout` of a call is in seconds.
+    """Calls the first of `endpoints` that answers, within `timeout` seconds.
 
-    A call that only reads is tried on every address, each with its share of the time. A call that
-    changes something is sent once, because a lost one may have been executed. `user` is the one
-    that calls are made as; where `login` is SASL, with a delegation token for that user.
+    A call that only reads is tried at every address, each with its share of the time. A call that
+    changes something is sent once, because the metastore may execute a call whose reply was lost.
+    Calls are made as `user`, with SASL by a delegation token for that user.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class HmsClient:
         self._first = 0
         self._connection: Connection | None = None
         self._aborted = False
-        self._newer = False  # whether it is Hive 4, which lacks a call
+        self._newer = False  # whether the metastore is Hive 4, which does not have some calls
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -88,13 +89,13 @@ class HmsClient:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection; the next call opens another."""
+        """Closes the connection. The next call opens another one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def abort(self) -> None:
-        """Called from another thread: the running call and all later ones fail."""
+        """Makes the running call and all later ones fail. For another thread."""
         self._aborted = True
         connection = self._connection
         if connection is not None:
@@ -150,8 +151,8 @@ class HmsClient:
         return self._newer
 
     def hive_version(self) -> str:
-        """The first release of Hive that has the metastore's calls: `2.3`, `3.0` or `4.0`. The
-        metastore itself reports the version of its protocol alone."""
+        """The first release of Hive with the calls of this metastore: `2.3`, `3.0` or `4.0`. The
+        metastore itself reports only the version of its protocol."""
         with suppress(NoSuchObject):
             self.get_table(TableRef("default", "causeway_no_table"))
         if self._newer:
@@ -163,7 +164,7 @@ class HmsClient:
         return "3.0"
 
     def _tables(self, method: str, arguments: Struct) -> Value:
-        """A call that Hive 4 only has in the form with one request (available since 2.3)."""
+        """Makes a call that Hive 4 only has in the form `.._req`, which Hive has since 2.3."""
         if not self._newer:
             try:
                 return self.call(method, arguments)
@@ -194,17 +195,17 @@ class HmsClient:
     # partitions
 
     def get_partition_names(self, ref: TableRef, most: int = -1) -> list[str]:
-        """The names of all partitions, `k=v/k2=v2`, without reading objects. `most` is how many are
-        wanted, at most 32,767; -1: all."""
+        """The names of partitions, `k=v/k2=v2`, without their objects: at most `most`, which is at
+        most 32,767; -1: all."""
         arguments = _named(ref)
         arguments.set(3, I16, most)
         patience = self._timeout * NAMES_PATIENCE
         return list(self.call("get_partition_names", arguments, timeout=patience))
 
     def get_partition_names_ps(self, ref: TableRef, values: Sequence[str]) -> list[str]:
-        """Names of the partitions that begin with these values; an empty text is any value.
+        """Names of the partitions whose first values are these; an empty text means any value.
 
-        The metastore takes the values as patterns, so the result may have other names.
+        The metastore takes the values as patterns, so the result may have names of others too.
         """
         arguments = _named(ref)
         arguments.set(3, LIST, strings(values))
@@ -218,7 +219,7 @@ class HmsClient:
                 yield Partition(struct)
 
     def get_all_partitions(self, ref: TableRef) -> Iterator[Partition]:
-        """Every partition, batch by batch."""
+        """Every partition, read in batches."""
         return self.get_partitions(ref, self.get_partition_names(ref))
 
     def get_partition_facts(self, ref: TableRef, names: Iterable[str]) -> Iterator[PartitionFacts]:
@@ -283,46 +284,44 @@ class HmsClient:
         return [Event(each) for each in reply.get(1) or ()]
 
     def changes(self, after: int, wait: float) -> Changes:
-        """Changes through a view since position `after`; waits up to `wait` seconds for some."""
+        """Changes through a view since position `after`; waits up to `wait` seconds for one."""
         arguments = Struct({1: (I64, after), 2: (I32, int(wait * 1000))})
         reply: Struct = self.call("causeway_changes", arguments, timeout=self._timeout + wait)
         return Changes.read(reply)
 
     def touched(self, after: int) -> Changes:
-        """Changes since position `after` through a view, and those reported to it; at once."""
+        """Changes through a view, or reported to it, since position `after`. It does not wait."""
         reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
         return Changes.read(reply)
 
     def wait_for_pending(self, ref: TableRef, owner: str = "") -> None:
-        """Reports a change of the table, and waits until the view's own pending ones have ended.
-
-        `owner` may have the table's lock.
-        """
+        """Reports a change of the table to a view, and waits until the view's own changes of it
+        have ended. `owner` is the owner of the table's lock, if the caller has it."""
         arguments = _named(ref)
         if owner:
             arguments.set(3, STRING, owner)
         self.call("causeway_settle", arguments)
 
     def lock(self, ref: TableRef, owner: str) -> str:
-        """Locks the table in the process of the view until `unlock` or `close`; returns the id of
-        that process."""
+        """Locks the table in one process of the view until `unlock` or `close`. Returns the id of
+        the process."""
         arguments = Struct(
             {1: (LIST, strings([str(ref)])), 2: (STRING, owner), 3: (I32, int(self._timeout * 900))}
         )
         return str(self.call("causeway_lock", arguments))
 
     def unlock(self) -> None:
-        """Gives the lock of this connection back."""
+        """Releases the lock of this connection."""
         self.call("causeway_unlock", Struct())
 
     @property
     def open_connection(self) -> Connection | None:
-        """The connection, if the other end has not closed it as far as is known here."""
+        """The connection; None if there is none, or the other end is known to have closed it."""
         connection = self._connection
         return connection if connection is not None and connection.idle() else None
 
     def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
-        """The table's lock against other processes; this client has none to ask."""
+        """Locks nothing: without views there is no lock against other processes."""
         return nullcontext(always)
 
     # any call
@@ -335,8 +334,8 @@ class HmsClient:
         element: Decoder[Value] | None = None,
         timeout: float | None = None,
     ) -> Value:
-        """Makes a call of `metastore.client.calls` and returns the reply's success value: a Struct,
-        Items, a str, a number or None. `element` decodes list items.
+        """Makes a call of `metastore.client.calls`; returns its value: a Struct, Items, a str, a
+        number or None. `element` decodes the items of a list.
         """
         spec = CALLS[method]
         total = self._timeout if timeout is None else timeout
@@ -357,7 +356,7 @@ class HmsClient:
         raise MetastoreDown(f"{method}: {problem or 'no answer'}") from problem
 
     def _connected(self, deadline: float) -> Connection:
-        """The open connection if it is usable, else a new one to the first address that accepts."""
+        """The open connection, or a new one to the first address that accepts it."""
         if self._connection is not None:
             if self._connection.idle():
                 return self._connection

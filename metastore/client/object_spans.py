@@ -1,6 +1,7 @@
-"""Finds tables, partitions and databases in thrift bytes: spans, never copies of the rest.
+"""Finds the parts of tables, partitions and databases in Thrift bytes, and replaces some of them.
 
-What is not named here is skipped, so a field that we do not know stays byte for byte.
+Fields that are not named here are skipped and keep their bytes, so a field of a newer version is
+neither lost nor changed.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ EACH = -1  # in a path: each element of a list
 
 
 class Shape(Enum):
-    """Which structure an object is."""
+    """The Thrift structure of an object."""
 
     TABLE = "table"
     PARTITION = "partition"
@@ -37,7 +38,7 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Field ids of one shape."""
+    """The ids of the fields that matter in a structure of one shape."""
 
     descriptor: int = _NO_FIELD
     parameters: int = _NO_FIELD
@@ -53,11 +54,13 @@ LAYOUTS = {
 
 
 @dataclass(slots=True)
-class Found:
-    """One object's places. Spans of strings and maps include their length or header.
+class ObjectSpans:
+    """Where the parts of one object are in the bytes. Spans of strings and maps include their
+    length or header.
 
-    `end` is past the object's STOP, `descriptor_end` at the descriptor's STOP. `ours` has its
-    `causeway.` parameters. `fields` has the other fields' spans by id.
+    `start` is the object's first byte, `end` the byte after its STOP; `descriptor_end` is the
+    position of the storage descriptor's STOP. `path` is the serde's parameter of that name. `facts`
+    are the object's `causeway.` parameters. `fields` has the spans of the other fields by id.
     """
 
     start: int
@@ -67,30 +70,30 @@ class Found:
     location: Span | None = None
     path: Span | None = None
     parameters: Span | None = None
-    ours: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     fields: dict[int, Span] = field(default_factory=dict)
 
 
-def scan(data: bytes | bytearray, at: int, shape: Shape) -> Found:
-    """The object that begins at `at`. Raises Incomplete, MalformedMessage."""
+def scan(data: bytes | bytearray, at: int, shape: Shape) -> ObjectSpans:
+    """The spans of the object that begins at `at`. Raises Incomplete, MalformedMessage."""
     layout = LAYOUTS[shape]
-    found = Found(at)
+    spans = ObjectSpans(at)
     while True:
         kind, number, value = read_field_header(data, at)
         if kind == STOP:
-            found.end = value
-            return found
+            spans.end = value
+            return spans
         if number == layout.descriptor and kind == STRUCT:
-            _once(found.descriptor)
-            at = _scan_descriptor(data, value, found, shape)
+            _once(spans.descriptor)
+            at = _scan_descriptor(data, value, spans, shape)
         elif number == layout.parameters and kind == MAP:
-            _once(found.parameters)
-            at = scan_parameters(data, value, found)
+            _once(spans.parameters)
+            at = scan_parameters(data, value, spans)
         else:
             at = skip_value(data, value, kind)
-            found.fields[number] = (value, at)
+            spans.fields[number] = (value, at)
             if number == layout.location and kind == STRING:
-                found.location = (value, at)
+                spans.location = (value, at)
 
 
 def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> Iterator[Span]:
@@ -122,30 +125,31 @@ def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> 
 
 
 def _once(before: int | Span | None) -> None:
-    """Of a field that is there twice the metastore takes one, and we might look at the other."""
+    """Raises MalformedMessage for a field that was found before. Of a repeated field the metastore
+    uses one value, and the view might check the other one."""
     if before is not None:
         raise MalformedMessage("a field is there twice")
 
 
-def is_partitioned(data: bytes | bytearray, table: Found) -> bool:
-    """Whether a table that was found has partition keys."""
+def is_partitioned(data: bytes | bytearray, table: ObjectSpans) -> bool:
+    """Whether the table has partition keys."""
     keys = table.fields.get(_PARTITION_KEYS)
     return keys is not None and read_list_header(data, keys[0])[1] > 0
 
 
 def strings_at(data: bytes | bytearray, at: int, path: Path) -> list[str]:
-    """Every string at `path` of the struct at `at`."""
+    """Every string at `path` in the struct that begins at `at`."""
     return [text(data, start) for start, kind in places(data, at, path) if kind == STRING]
 
 
 def text(data: bytes | bytearray, at: int) -> str:
-    """The string whose length is at `at`."""
+    """The string whose length field begins at `at`."""
     end = at + 4 + _U32(data, at)[0]
     return str(data[at + 4 : end], "utf-8", "surrogateescape")
 
 
 def string_list(data: bytes | bytearray, at: int) -> list[str]:
-    """The list<string> at `at`."""
+    """The list of strings that begins at `at`. Raises MalformedMessage for another list."""
     element, count, at = read_list_header(data, at)
     if element != STRING and count:
         raise MalformedMessage("a list of strings was expected")
@@ -157,7 +161,7 @@ def string_list(data: bytes | bytearray, at: int) -> list[str]:
 
 
 def entries(data: bytes | bytearray, span: Span) -> Iterator[tuple[bytes, Span]]:
-    """(key, span of the whole entry) of a map<string, string>."""
+    """The entries of a map<string, string>: each key, and the span of its entry."""
     at = span[0] + _MAP_HEADER
     while at < span[1]:
         middle = skip_value(data, at, STRING)
@@ -173,7 +177,7 @@ def encoded(value: str) -> bytes:
 
 
 def spliced(data: bytes | bytearray, start: int, end: int, edits: list[Edit]) -> bytes:
-    """data[start:end] with the edits made; they do not overlap."""
+    """`data[start:end]` after the edits, which may come in any order and must not overlap."""
     pieces: list[bytes | bytearray] = []
     for first, last, replacement in sorted(edits):
         pieces += (data[start:first], replacement)
@@ -182,19 +186,20 @@ def spliced(data: bytes | bytearray, start: int, end: int, edits: list[Edit]) ->
     return b"".join(pieces)
 
 
-def _scan_descriptor(data: bytes | bytearray, at: int, found: Found, shape: Shape) -> int:
-    """A partition's serde has its table's `path`, which is not read, so it is skipped."""
-    found.descriptor = at
+def _scan_descriptor(data: bytes | bytearray, at: int, spans: ObjectSpans, shape: Shape) -> int:
+    """Records the parts of a storage descriptor; returns the position after it. The `path` of a
+    partition's serde is skipped: it is its table's, and nobody reads it."""
+    spans.descriptor = at
     while True:
         kind, number, value = read_field_header(data, at)
         if kind == STOP:
-            found.descriptor_end = at
+            spans.descriptor_end = at
             return value
         at = skip_value(data, value, kind)
         if number == _SD_LOCATION and kind == STRING:
-            found.location = (value, at)
+            spans.location = (value, at)
         elif number == _SD_SERDE and kind == STRUCT and shape is Shape.TABLE:
-            found.path = _serde_path(data, value)
+            spans.path = _serde_path(data, value)
 
 
 def _serde_path(data: bytes | bytearray, at: int) -> Span | None:
@@ -207,8 +212,9 @@ def _serde_path(data: bytes | bytearray, at: int) -> Span | None:
     return None
 
 
-def scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
-    """Notes the parameters that begin at `at`, and those that are ours; where they end."""
+def scan_parameters(data: bytes | bytearray, at: int, spans: ObjectSpans) -> int:
+    """Records the span of the parameters that begin at `at`, and the facts among them. Returns the
+    position after the parameters."""
     if at + _MAP_HEADER > len(data):
         raise Incomplete
     start = at
@@ -227,9 +233,9 @@ def scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
         if data.startswith(_RESERVED, at + 4):
             if end > size:
                 raise Incomplete
-            found.ours[text(data, at)] = text(data, middle)
+            spans.facts[text(data, at)] = text(data, middle)
         at = end
     if at > size:
         raise Incomplete
-    found.parameters = (start, at)
+    spans.parameters = (start, at)
     return at

@@ -1,4 +1,4 @@
-"""Decodes many partitions quickly: only values, location and `causeway.` parameters."""
+"""Decodes many partitions quickly: only their values, location and `causeway.` parameters."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ _FIELD_HEADER = 3  # bytes; the first is the type
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """The facts of a partition for routing. `parameters` are only the `causeway.` ones."""
+    """The facts of a partition that routing needs. `parameters` are only the `causeway.` ones."""
 
     values: tuple[str, ...]
     location: str
@@ -22,21 +22,21 @@ class PartitionFacts:
 
 @dataclass(slots=True)
 class PartitionDecoder:
-    """Decodes one partition after another, as a `Decoder`."""
+    """A `Decoder` (`metastore.client.connection`) for the partitions of a list."""
 
     _scanner: PartitionScanner = field(default_factory=PartitionScanner)
 
     def __call__(self, data: bytes | bytearray, at: int) -> tuple[PartitionFacts, int]:
         """The partition that begins at `at`, and its end. Raises Incomplete, MalformedMessage."""
-        found = self._scanner.scan(data, at)
+        spans = self._scanner.scan(data, at)
         for number in (_STORAGE, _PARAMETERS):
-            if number in found.fields:  # the scanner removes fields of the right type
+            if number in spans.fields:  # the scanner puts a field of the right type elsewhere
                 raise MalformedMessage(f"field {number} of a partition has another type")
         values: tuple[str, ...] = ()
-        if VALUES in found.fields:
-            start, _ = found.fields[VALUES]
+        if VALUES in spans.fields:
+            start, _ = spans.fields[VALUES]
             if data[start - _FIELD_HEADER] != LIST:
                 raise MalformedMessage("the values of a partition are not a list")
             values = tuple(string_list(data, start))
-        location = text(data, found.location[0]) if found.location else ""
-        return PartitionFacts(values, location, found.ours), found.end
+        location = text(data, spans.location[0]) if spans.location else ""
+        return PartitionFacts(values, location, spans.facts), spans.end

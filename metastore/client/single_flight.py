@@ -1,4 +1,4 @@
-"""Shares equal loads: for any number of callers one load runs and at most one more waits."""
+"""Shares equal loads: for any number of callers one load runs, and at most one more waits."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -11,8 +11,8 @@ T = TypeVar("T")
 class SingleFlight(Generic[K, T]):
     """`ask(key)` returns the result of a load that begins after the call.
 
-    A running load may have read data older than what the caller has seen. So a caller that comes
-    while a load runs waits for the next one, together with all others that come until then.
+    A load that already runs may have read older data than the caller needs. So a caller that comes
+    while a load runs waits for the next load, which all callers share that come until it begins.
     """
 
     def __init__(self, start: Callable[[K], "asyncio.Future[T]"]) -> None:

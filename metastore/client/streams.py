@@ -16,7 +16,8 @@ CHUNK = 256 * 1024
 async def open_streams(
     endpoint: Endpoint, login: MetastoreLogin, own: Mechanism | None = None
 ) -> tuple[Reader, Writer]:
-    """`own` takes the place of the mechanism that `login` has. The caller limits the time.
+    """Opens streams to the endpoint and logs in, by the mechanism `own` or else that of `login`. It
+    has no time-out of its own.
 
     Raises OSError, also if the log-in fails; ConnectionResetError if TLS fails.
     """

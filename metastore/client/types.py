@@ -1,6 +1,6 @@
-"""The fields of the metastore's objects that Causeway reads or writes, by number.
+"""The metastore's objects, with names for the fields that Causeway reads or writes.
 
-Each class wraps a `Struct` in place, so fields without a name here stay in it.
+Each class wraps a `Struct` and changes it in place, so the struct keeps all other fields.
 """
 
 from collections.abc import Mapping, Sequence
@@ -137,8 +137,8 @@ class Table(Stored):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Where its files may be, without those of partitions: its location, and the `path` of a
-        data source."""
+        """The folders in which its files may be, without those of partitions: its location, and the
+        `path` of a data source."""
         both = self.location, self.storage.serde.parameters.get("path", "")
         return tuple(dict.fromkeys(filter(None, both)))
 
@@ -307,7 +307,7 @@ def text_storage() -> Struct:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes since a position; the next call gives the changes since `position`.
+    """The changes since a position. `position` is the one to pass to the next call.
 
     `tables` are `db.table`, or `db.*` for a whole database. `everything`: any table may have
     changed, because the caller is new, too late, or has a position of another process. `feed` is

@@ -1,9 +1,8 @@
 """Opens streams to a metastore, in Causeway's own name or in that of a user.
 
-A metastore behind SASL accepts no authorization id but that of the ticket. It gives Causeway a
-delegation token for the user, if its `hadoop.proxyuser` allows that, and the streams are logged in
-with the token.
-Tokens are kept for a while; one that the metastore does not know any more is replaced.
+With a ticket a metastore accepts only the ticket's own user. But it gives Causeway a delegation
+token for another user, if its `hadoop.proxyuser` allows that, and the streams log in with the
+token. Tokens are kept for a while. A token that the metastore refuses is replaced.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ _Key = tuple[Endpoint, str]
 
 
 class UserStreams:
-    """Belongs to one event loop."""
+    """The streams to the metastores, and the tokens of users. Belongs to one event loop."""
 
     def __init__(self, login: MetastoreLogin) -> None:
         self._login = login
@@ -32,13 +31,13 @@ class UserStreams:
 
     @property
     def sasl(self) -> bool:
-        """Whether a user's name is proved to the metastore, not claimed by `set_ugi`."""
+        """Whether the metastore verifies user names. If not, it believes `set_ugi`."""
         return self._login.sasl
 
     async def open(
         self, endpoint: Endpoint, user: str | None, seconds: float
     ) -> tuple[Reader, Writer]:
-        """`user`: None for Causeway's own name, and where names are claimed.
+        """Opens logged-in streams within `seconds`. `user` None: in Causeway's own name.
 
         Raises OSError, also if the log-in fails; TimeoutError; MetastoreRefused if the metastore
         gives no token for the user.
@@ -51,7 +50,7 @@ class UserStreams:
             if token is not None and monotonic() < until:
                 try:
                     return await open_streams(endpoint, self._login, DigestMd5Client(token))
-                except PermissionError:  # the metastore was restarted, for example
+                except PermissionError:  # the metastore may have been restarted
                     self._tokens.pop(key, None)
             token = await asyncio.to_thread(delegation_token, endpoint, seconds, self._login, user)
             streams = await open_streams(endpoint, self._login, DigestMd5Client(token))

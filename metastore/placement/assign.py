@@ -1,4 +1,4 @@
-"""`causeway table assign`: an operator sets the clusters of a table or its partitions."""
+"""`causeway table assign`: an operator sets the primary and the copies of a table or partitions."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,10 @@ from metastore.placement.placement_store import PlacementStore
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The facts to set for `table`, or for its partitions that match `partitions`.
+    """The facts to set for `table`, or for its partitions that match one of `partitions`.
 
     Each of `partitions` is a list of `k=v`, separated by `/`, for all or some keys. `copies` maps
-    clusters to locations that have the data now; `gone` are clusters that lose their copy.
+    clusters to locations that have the present data; `gone` are clusters that lose their copy.
     `end_writes` removes all marks of running writes.
     """
 
@@ -37,7 +37,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """How many objects were changed."""
+    """The numbers of objects that were changed."""
 
     tables: int
     partitions: int
@@ -80,9 +80,8 @@ def assign(
 
 
 def end_writes(store: PlacementStore, ref: TableRef) -> None:
-    """Removes all marks of running writes of the table.
-
-    All copies become stale, because it is not known what the lost writers wrote.
+    """Removes all marks of running writes of the table. If there were any, all copies become stale,
+    because it is not known what their writers wrote.
     """
     next_id = new_id()
 
@@ -111,7 +110,8 @@ def _check_no_write(
 
 
 def _check_primary(wanted: Assignment, old: Placement) -> None:
-    """The writer of what gets another primary would go on outside it."""
+    """Raises BadTarget if an object that is being written would get another primary: its writer
+    would continue outside of it."""
     if old.open and wanted.primary not in (None, old.primary):
         raise _written(wanted, old.open[0], "its primary cannot change")
 
@@ -124,7 +124,8 @@ def _written(wanted: Assignment, mark: OpenWrite, why: str) -> BadTarget:
 
 
 def _locations(wanted: Assignment, name: str | None) -> dict[ClusterName, str]:
-    """The locations of the copies of the partition `name`; None: exactly those of `wanted`."""
+    """The locations of the copies of the partition `name`, below those of `wanted`; None: exactly
+    those of `wanted`."""
     if name is None:
         return dict(wanted.copies)
     return {
@@ -135,6 +136,7 @@ def _locations(wanted: Assignment, name: str | None) -> dict[ClusterName, str]:
 def _assigned(
     wanted: Assignment, old: Placement, locations: Mapping[ClusterName, str]
 ) -> Placement:
+    """The placement of an object after the assignment. Raises BadTarget."""
     new = old
     for cluster in wanted.gone:
         new = new.without_copy(cluster)
@@ -144,8 +146,8 @@ def _assigned(
     for cluster, location in locations.items():
         if cluster == new.primary:
             raise BadTarget(f"{cluster} is the primary cluster; it has no copy.")
-        made = {"at": round(time.time(), 3)}
-        new = new.with_copy(Copy(cluster, location, new.version, made))
+        notes = {"at": round(time.time(), 3)}
+        new = new.with_copy(Copy(cluster, location, new.version, notes))
     if new.copy_in(new.primary) is not None:
         raise BadTarget(f"{new.primary} has a copy; remove it with --no-copy {new.primary}.")
     return new

@@ -1,10 +1,10 @@
-"""Changes cluster facts in the metastore: read, change, write, read again.
+"""Changes cluster facts in the metastore: reads, changes, writes, and reads again.
 
-The metastore has no compare-and-set. So from reading to writing a store has the table's lock in all
-views, which every other writer takes, too. Then it waits for the views, which may add facts of
-their own, and reads again. If a process without locks (of an older version) overwrote the change,
-this shows it, and the change is made again. A change is a function from placement to placement that
-returns its own result unchanged.
+The metastore has no compare-and-set. So a store locks the table in all views from reading to
+writing, as every other writer does. Then it waits for the views, which may add facts of their own,
+and reads again. If a process of an older version, which has no locks, has overwritten the change,
+the second reading shows it, and the change is made again. So a change must be a function from
+placement to placement that returns its own result unchanged.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -53,7 +53,8 @@ class _TableLock:
 
 
 def table_lock(ref: TableRef) -> _TableLock:
-    """This process's lock for changes of a table's parameters; use it in a `with`."""
+    """The lock that keeps threads of this process from changing the table's parameters at the same
+    time. Use it in a `with`."""
     with _guard:
         lock = _locks.get(ref)
         if lock is None:
@@ -62,17 +63,17 @@ def table_lock(ref: TableRef) -> _TableLock:
 
 
 def no_views(ref: TableRef) -> None:
-    """Returns at once: there are no views that could have pending changes."""
+    """The `WaitForPending` without views: returns at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementStore:
     """Cluster facts of the objects in one metastore; `default` owns objects without a primary.
 
-    `wait_for_pending` returns when the changes of a table that views had begun have ended. Such a
-    change may have read facts before this store wrote its own, and write them back
-    (`metastore.client.changes.view_sync`). `exclusive` locks a table in all views; None: the client
-    does.
+    `wait_for_pending` returns when all changes of a table that views had begun have ended. Such a
+    change may have read facts before this store wrote its own, and may write the old ones back
+    (`metastore.client.changes.view_sync`). `exclusive` locks a table in all views; None: the
+    client's method does.
     """
 
     client: CatalogClient
@@ -81,11 +82,12 @@ class PlacementStore:
     exclusive: LockTable | None = None
 
     def table(self, ref: TableRef) -> tuple[Table, Placement]:
-        """Raises NoSuchObject, UnreadableFacts."""
+        """The table and its placement. Raises NoSuchObject, UnreadableFacts."""
         table = self.client.get_table(ref)
         return table, self.placement(table)
 
     def placement(self, table: Table) -> Placement:
+        """The table's placement. Raises UnreadableFacts."""
         try:
             return read_placement(table.parameters, self.default)
         except BadPlacement as error:
@@ -101,7 +103,8 @@ class PlacementStore:
             raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
 
     def change_table(self, ref: TableRef, change: Change) -> Placement:
-        """Applies the change until it stays, and returns the placement. Raises ChangedMeanwhile."""
+        """Applies the change until it is found in the metastore; returns the placement. Raises
+        ChangedMeanwhile, NoSuchObject, UnreadableFacts."""
         for _ in range(ATTEMPTS):
             with self._locked(ref) as holds:
                 for _ in range(ATTEMPTS):
@@ -120,7 +123,7 @@ class PlacementStore:
 
     @contextmanager
     def _locked(self, ref: TableRef) -> Iterator[Holds]:
-        """The table's lock in this process and in all views."""
+        """Locks the table in this process and in all views."""
         lock = self.exclusive or self.client.exclusive
         with table_lock(ref), lock(ref) as holds:
             yield holds
@@ -134,9 +137,9 @@ class PlacementStore:
     ) -> int:
         """Applies the change to the named partitions that exist; returns how many it changed.
 
-        Before, the table names them as exceptions; before and after, its `facts` id is renewed.
-        Raises ChangedMeanwhile if another client changed the same partitions: their copies are
-        stale then.
+        Before the change the table names the partitions as exceptions; its `facts` id is renewed
+        before and after it. Raises ChangedMeanwhile if another client changed the same partitions;
+        then their copies are stale.
         """
         table, _ = self.table(ref)
         chosen = list(names)
@@ -150,10 +153,10 @@ class PlacementStore:
         return len(changed)
 
     def _end_doubtful_copies(self, table: Table, before: Placement, changed: list[str]) -> None:
-        """Gives partitions a new id if a write may have changed them since they were read.
+        """Gives partitions a new id if another write may have changed them since they were read.
 
-        Writing them back may have removed the id that such a write gave them. The write has left
-        its mark or changed the table's ids; with a new id no copy counts as fresh.
+        Such a write has left its mark, or has changed the table's ids. Writing the partitions back
+        may have removed the id that it gave them; with a new id no copy of them counts as fresh.
         """
         self.wait_for_pending(table.ref)
         _, now = self.table(table.ref)
@@ -170,7 +173,7 @@ class PlacementStore:
             )
 
     def announce(self, ref: TableRef, names: Collection[str]) -> Placement:
-        """Names the partitions in the table and renews its `facts` id."""
+        """Names the partitions as exceptions in the table, and renews the table's `facts` id."""
         facts_id = new_id()
         past = self._past_exceptions(ref, names)
         return self.change_table(
@@ -178,7 +181,8 @@ class PlacementStore:
         )
 
     def _past_exceptions(self, ref: TableRef, names: Collection[str]) -> frozenset[str]:
-        """Named exceptions without facts of their own, searched if the list would be too long.
+        """Exceptions of the table that have no facts of their own any more. They are searched only
+        if the list with `names` would be too long.
 
         A client that gives one of them facts at this moment names it again afterwards.
         """
@@ -218,7 +222,7 @@ class PlacementStore:
         names: Collection[str],
         change: Callable[[str, Placement], Placement],
     ) -> dict[str, Partition]:
-        """The partitions with their new facts, by name, that the change changes."""
+        """The partitions that differ after the change, by name, with their new facts."""
         altered: dict[str, Partition] = {}
         for partition in self.client.get_partitions(table.ref, names):
             name = partition.name(table)
@@ -244,11 +248,11 @@ class PlacementStore:
         return self.change_table(ref, change)
 
     def close_write(self, ref: TableRef, write_id: str, names: Collection[str] | None) -> Placement:
-        """Ends a write: its partitions get a new write id, then the mark is removed.
+        """Ends a write: gives its partitions a new write id, then removes the mark.
 
-        If no partition has facts of its own, the id of the whole table changes instead. That ends
-        a copy of a partition that has begun and is not published. The new id has the time at which
-        the write began.
+        If no partition has facts of its own, the table gets a new id instead. So a copy of a
+        partition that is being made now will be stale. The new id has the time at which the write
+        began.
         """
         table, placed = self.table(ref)
         began = next((mark.since for mark in placed.open if mark.id == write_id), 0)

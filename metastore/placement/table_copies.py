@@ -1,4 +1,4 @@
-"""Reads the copies of a table and of its partitions, for people."""
+"""Reads the copies of a table and of its partitions, to show them to people."""
 
 from collections.abc import Collection
 
@@ -13,10 +13,10 @@ from metastore.placement.placement_store import PlacementStore
 def table_copies(
     store: PlacementStore, table: Table, names: Collection[str] | None = None
 ) -> TableCopies:
-    """The copies of a table, and of these partitions of it (None: of all). Raises MetastoreDown,
-    UnreadableFacts.
+    """The copies of a table and of the named partitions; `names` None: of all partitions.
 
-    Only partitions that may have facts of their own are read.
+    Only partitions that may have facts of their own are read. Raises MetastoreDown,
+    UnreadableFacts.
     """
     placed = store.placement(table)
     if not table.partition_keys or (placed.uniform and placed.copies):

@@ -1,9 +1,10 @@
-"""Upgrades a metastore to clusters, and downgrades it (DC-S4): adds primaries, removes all facts.
+"""Upgrades a metastore to clusters, and downgrades it (DC-S4): adds primaries, or removes all
+facts.
 
-A partition has its table's primary, so the upgrade writes one object per table and only reads the
+A partition has its table's primary, so the upgrade writes one object a table and only reads the
 partitions. An option also writes the primary into each partition, which takes the metastore 10 to
-30 ms each. Objects that have their facts are skipped: an interrupted run continues where it
-stopped, and a complete one changes nothing when it is repeated.
+30 ms each. Objects that have their facts are skipped: a run after an interrupted one continues, and
+a run after a complete one changes nothing.
 """
 
 from collections.abc import Callable, Collection
@@ -49,11 +50,13 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of `verify`: objects, those without a primary, copies, and problems in words.
+class VerifyReport:
+    """The result of `verify`: numbers of objects, of those without a primary, and of copies, and
+    the problems as sentences.
 
-    `elsewhere` names the tables and partitions whose folder lies in the storage of a cluster that
-    is not their primary. They are no problem: `causeway table assign` may have made them so.
+    `elsewhere` are sentences about tables and partitions whose folder lies in the storage of
+    another cluster than their primary. They are no problems, because `causeway table assign` allows
+    it.
     """
 
     tables: int = 0
@@ -99,9 +102,9 @@ class Migration:
         self._every_partition = every_partition
 
     def upgrade(self) -> Counts:
-        """Gives tables without a primary, and so their partitions, the default cluster; then counts
-        again. `every_partition` also writes it into each partition. Views have no data and no
-        cluster. Raises NoDefaultCluster, CountMismatch.
+        """Makes the default cluster the primary of the tables that have none, and so of their
+        partitions; then counts again. With `every_partition` each partition gets it too. Views have
+        no cluster. Raises NoDefaultCluster, CountMismatch.
         """
         owner = default_cluster(self._topology)
         counts = self._each(owner, self._upgrade_table)
@@ -110,22 +113,23 @@ class Migration:
         return counts
 
     def downgrade(self) -> Counts:
-        """Removes all cluster facts; the files of copies stay."""
+        """Removes all cluster facts, then counts again. The files of copies stay. Raises
+        CountMismatch."""
         owner = self._topology.default or ClusterName("")
         counts = self._each(owner, self._downgrade_table)
         if not self._dry_run:
             self._check(owner, lambda found: found.marked_itself + len(found.marked))
         return counts
 
-    def verify(self) -> Verdict:
+    def verify(self) -> VerifyReport:
         """Counts all objects and finds facts that are missing, unreadable or contradictory."""
         owner = default_cluster(self._topology)
-        verdict = Verdict()
+        report = VerifyReport()
         with self._connect() as client:
             folders = self._topology.filesystems()
             for found in survey(client, owner, self._progress, folders):
-                verdict = _add(verdict, found, self._topology)
-        return verdict
+                report = _add(report, found, self._topology)
+        return report
 
     def _each(
         self, owner: ClusterName, visit: Callable[[HmsClient, Table, TableSurvey], Counts]
@@ -193,7 +197,7 @@ class Migration:
         return Counts(changed_tables=tables, changed_partitions=partitions)
 
     def _change_table(self, client: HmsClient, table: Table, change: Change) -> int:
-        """Changes the table as it is now: reading its partitions may have taken long."""
+        """Reads the table again and changes it: reading its partitions may have taken long."""
         if not self._dry_run:
             with table_lock(table.ref), client.exclusive(table.ref):
                 for now in client.get_tables(table.ref.db, [table.ref.name]):
@@ -237,7 +241,7 @@ def _sum(left: Counts, right: Counts) -> Counts:
     )
 
 
-def _add(verdict: Verdict, found: TableSurvey, topology: Topology) -> Verdict:
+def _add(report: VerifyReport, found: TableSurvey, topology: Topology) -> VerifyReport:
     problems = list(found.problems)
     if found.placement is not None and topology.in_use:
         replicas = found.placement.replicas()
@@ -247,15 +251,15 @@ def _add(verdict: Verdict, found: TableSurvey, topology: Topology) -> Verdict:
             for name in sorted(named - topology.clusters.keys())
         ]
     if found.is_view:
-        return replace(verdict, views=verdict.views + 1)
-    return Verdict(
-        tables=verdict.tables + 1,
-        partitions=verdict.partitions + found.partitions,
-        views=verdict.views,
-        lacking_tables=verdict.lacking_tables + (not found.named),
-        lacking_partitions=verdict.lacking_partitions + (0 if found.named else len(found.lacking)),
-        copies=verdict.copies + found.copies,
-        writing=verdict.writing + (found.placement is not None and found.placement.writing),
-        problems=(*verdict.problems, *problems),
-        elsewhere=(*verdict.elsewhere, *found.elsewhere),
+        return replace(report, views=report.views + 1)
+    return VerifyReport(
+        tables=report.tables + 1,
+        partitions=report.partitions + found.partitions,
+        views=report.views,
+        lacking_tables=report.lacking_tables + (not found.named),
+        lacking_partitions=report.lacking_partitions + (0 if found.named else len(found.lacking)),
+        copies=report.copies + found.copies,
+        writing=report.writing + (found.placement is not None and found.placement.writing),
+        problems=(*report.problems, *problems),
+        elsewhere=(*report.elsewhere, *found.elsewhere),
     )

@@ -24,11 +24,11 @@ Progress = Callable[[str, int, int], None]  # kind of object, number done, numbe
 
 @dataclass(slots=True)
 class TableSurvey:
-    """The facts of a table; `named` says whether it names its primary.
+    """The facts of a table. `named`: it names its primary; `marked_itself`: it has any fact.
 
     Names of partitions: `own` have another primary than the table, or copies; `lacking` name no
-    primary; `marked` have any fact. `problems` are in words, and so are `elsewhere`: objects whose
-    folder lies in the storage of a cluster that is not their primary.
+    primary; `marked` have any fact. `problems` are sentences, and so are `elsewhere`: objects whose
+    folder lies in the storage of another cluster than their primary.
     """
 
     ref: TableRef
@@ -61,8 +61,8 @@ def survey(
     progress: Progress = lambda *_: None,
     filesystems: Filesystems | None = None,
 ) -> Iterator[TableSurvey]:
-    """The survey of each table; tables without a primary count as the owner's. Folders are compared
-    with the clusters' `filesystems` where these are given.
+    """The survey of each table and view. Tables without a primary count as the owner's. With
+    `filesystems`, folders are compared with those of the clusters.
     """
     refs = table_refs(client)
     for number, ref in enumerate(refs):
@@ -154,7 +154,7 @@ def _survey_partitions(
 def _note_partition(
     found: TableSurvey, name: str, parameters: dict[str, str], table: Placement
 ) -> ClusterName:
-    """Adds a partition's facts to `found`; its primary."""
+    """Adds a partition's facts to `found`; returns its primary."""
     found.partitions += 1
     if PRIMARY not in parameters:
         found.lacking.append(name)

@@ -1,4 +1,4 @@
-"""Marks of running writes: the tables and partitions that a statement may change."""
+"""Writes of statements: the tables and partitions that each may change, and their marks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +14,8 @@ from metastore.placement.placement_store import PlacementStore
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """A table that is written; `partitions` are the only partitions written, None: any."""
+    """A table that a write may change; `partitions` are the only ones that it may change, None:
+    any."""
 
     table: TableRef
     partitions: frozenset[str] | None = None
@@ -22,14 +23,14 @@ class WriteTarget:
 
 @dataclass(frozen=True, slots=True)
 class WriteToken:
-    """A running write. `marked` are the tables that have its mark."""
+    """A running write. `id` is the id of its marks, `marked` are the tables that have one."""
 
     id: str
     targets: tuple[WriteTarget, ...]
     marked: frozenset[TableRef] = frozenset()
 
     def fields(self) -> dict[str, Any]:
-        """As JSON. A token that is read has no `marked` tables: those that have its mark count."""
+        """The token as JSON, without `marked`: the tables that have its mark count later."""
         targets = {
             str(each.table): None if each.partitions is None else sorted(each.partitions)
             for each in self.targets
@@ -46,7 +47,8 @@ class WriteToken:
 
 
 def write_targets(written: Iterable[TableRef | PartitionRef]) -> tuple[WriteTarget, ...]:
-    """One target for each table; a table without a partition is written in any partition."""
+    """The targets of a write, one for each table. A table that is given without a partition may be
+    changed in any partition."""
     names: dict[TableRef, frozenset[str] | None] = {}
     for each in written:
         if isinstance(each, TableRef):
@@ -59,8 +61,8 @@ def write_targets(written: Iterable[TableRef | PartitionRef]) -> tuple[WriteTarg
 
 
 def running_writes(store: PlacementStore) -> Iterator[tuple[TableRef, OpenWrite]]:
-    """The marks of running writes of all tables, also of writers that died. Tables of which the
-    facts cannot be read are left out: `causeway metastore verify` names them."""
+    """The marks of running writes of all tables, also those of dead writers. Tables with unreadable
+    facts are left out; `causeway metastore verify` names them."""
     for database in sorted(store.client.get_all_databases()):
         names = sorted(store.client.get_all_tables(database))
         for some in batches(names, BATCH):
@@ -71,10 +73,10 @@ def running_writes(store: PlacementStore) -> Iterator[tuple[TableRef, OpenWrite]
 
 
 def ending(token: WriteToken, target: WriteTarget) -> Callable[[PlacementStore], Placement | None]:
-    """The function that ends the write for one of its tables.
+    """The function that ends the write in one of its tables.
 
-    A table that was created during the write has no mark, unless it is a marked table that was
-    renamed.
+    A table that did not exist when the others were marked stays unchanged, unless it has the mark
+    now: then it is a marked table that was renamed.
     """
 
     def end(store: PlacementStore) -> Placement:

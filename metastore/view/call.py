@@ -1,11 +1,11 @@
-"""A request, and the names and objects that its row of the methods table finds in it."""
+"""A client's request, and the call that it makes: its method, names and objects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conf.names import TableRef
 from metastore.client.object_spans import (
-    Found,
+    ObjectSpans,
     Path,
     places,
     scan,
@@ -25,7 +25,7 @@ _FIELD_HEADER = 3  # bytes: type and number
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One message of a client: `data` is the whole of it, its arguments begin at `body`."""
+    """One message of a client. `data` is the whole message, its arguments begin at `body`."""
 
     name: str
     sequence: int
@@ -35,10 +35,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request for a method of the metastore's service.
+    """A request for a method of the metastore's service, which has a row in the table of methods.
 
-    A `<method>_on_cluster` (DC-U3) is the call of the method itself, with the cluster that its
-    client named. `cluster` is None in every other call.
+    A `<method>_on_cluster` (DC-U3) becomes a call of the method itself, with `cluster` as the
+    client named it. In every other call `cluster` is None.
     """
 
     spec: MethodSpec
@@ -53,14 +53,14 @@ class Call:
         return self.spec.name if self.cluster is None else self.spec.name + ON_CLUSTER
 
     def named(self) -> list[tuple[str, str]]:
-        """Distinct pairs of database and table, as the client wrote them."""
+        """The distinct pairs of database and table in the call, as the client wrote them."""
         pairs: list[tuple[str, str]] = []
         for database, table in zip(self.spec.databases, self.spec.tables, strict=True):
             pairs += zip(self.strings(database), self.strings(table), strict=False)
         return list(dict.fromkeys(pairs))
 
     def tables(self) -> tuple[TableRef, ...]:
-        """The tables that the call names."""
+        """The tables that the call names, in lower case."""
         return tuple(dict.fromkeys(ref_of(*names) for names in self.named()))
 
     def strings(self, path: Path) -> list[str]:
@@ -69,40 +69,40 @@ class Call:
     def is_true(self, path: Path) -> bool:
         return any(self.data[at] for at, kind in places(self.data, self.body, path) if kind == BOOL)
 
-    def sent(self, place: ObjectPath) -> Iterator[Found]:
-        """The objects at a path."""
+    def sent(self, place: ObjectPath) -> Iterator[ObjectSpans]:
+        """The objects at a path in the arguments."""
         for at, kind in places(self.data, self.body, place.path):
             if kind == STRUCT:
                 yield scan(self.data, at, place.shape)
 
-    def field_text(self, found: Found, number: int) -> str:
+    def field_text(self, spans: ObjectSpans, number: int) -> str:
         """A string field of an object; empty if it is missing."""
-        span = found.fields.get(number)
+        span = spans.fields.get(number)
         return text(self.data, span[0]) if span else ""
 
     def partition_values(self) -> list[list[str]]:
-        """The values of partitions that the call names by values."""
+        """The values of the partitions that the call names by their values."""
         if self.spec.values is None:
             return []
-        found = places(self.data, self.body, self.spec.values)
-        return [string_list(self.data, at) for at, kind in found if kind == LIST]
+        positions = places(self.data, self.body, self.spec.values)
+        return [string_list(self.data, at) for at, kind in positions if kind == LIST]
 
     def partition_names(self) -> list[str]:
-        """The names of partitions that the call names by name."""
+        """The names of the partitions that the call names by name."""
         if self.spec.partition_name is None:
             return []
-        found = places(self.data, self.body, self.spec.partition_name)
-        return [text(self.data, at) for at, kind in found if kind == STRING]
+        positions = places(self.data, self.body, self.spec.partition_name)
+        return [text(self.data, at) for at, kind in positions if kind == STRING]
 
 
 def read_request(data: bytes) -> Request:
-    """The message's header. Raises Malformed."""
+    """Reads the header of a message. Raises MalformedMessage."""
     _, name, sequence, body = read_message_header(data)
     return Request(name, sequence, data, body)
 
 
 def read_call(request: Request) -> Call:
-    """The call that a request makes. Raises UnknownMethod for one that the table lacks."""
+    """The call that a request makes. Raises UnknownMethod for a method without a row."""
     spec = spec_of(request.name)
     if spec is None:
         raise UnknownMethod(f"{request.name} is not a call that this view knows.")
@@ -124,7 +124,7 @@ def _call_on_cluster(request: Request, spec: MethodSpec) -> Call:
 
 
 def ref_of(database: str, table: str) -> TableRef:
-    """The TableRef for names as a client writes them; Hive 3 puts `@catalog#` before a database."""
+    """The table for names as a client writes them. Hive 3 writes `@catalog#` before a database."""
     if database.startswith("@"):
         database = database.partition("#")[2]
     return TableRef(database.strip().lower(), table.strip().lower())

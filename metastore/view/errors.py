@@ -30,7 +30,7 @@ class PlacementUnreadable(MetastoreError):
 
 
 class FactsUnavailable(MetastoreError):
-    """The object's primary could not be read from the metastore, so the call is refused."""
+    """Facts that a change needs could not be read or written, so the change is refused."""
 
     code = "CW354"
 
@@ -43,13 +43,13 @@ class PlacementChanged(MetastoreError):
 
 
 class MessageTooLarge(MetastoreError):
-    """A message or value above the limits of docs/guide/metastore-view.md."""
+    """A message or value is larger than the limits in docs/guide/metastore-view.md."""
 
     code = "CW356"
 
 
 class CallerRefused(MetastoreError):
-    """A principal that may not speak for the cluster, or for the user, that its call names."""
+    """A principal may not speak for the cluster, or for the user, that its call names."""
 
     code = "CW358"
     hint = "view.callers says who may speak for which cluster."

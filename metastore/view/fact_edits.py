@@ -14,7 +14,7 @@ from conf.placement import RESERVED_PREFIX
 from metastore.client.object_spans import (
     LAYOUTS,
     Edit,
-    Found,
+    ObjectSpans,
     Shape,
     Span,
     encoded,
@@ -41,48 +41,49 @@ _U32 = Format(">I").unpack_from
 
 
 def with_facts(
-    data: bytes | bytearray, found: Found, shape: Shape, ours: Mapping[str, str]
+    data: bytes | bytearray, spans: ObjectSpans, shape: Shape, facts: Mapping[str, str]
 ) -> list[Edit]:
-    """Replaces the facts that the client sent by `ours`, as the metastore keeps them."""
-    edits = _parameters(data, found, shape, ours)
-    span = found.fields.get(_VIEW_TEXT) if shape is Shape.TABLE else None
+    """The edits that replace the facts in a client's object by `facts`, for the metastore."""
+    edits = _parameters(data, spans, shape, facts)
+    span = spans.fields.get(_VIEW_TEXT) if shape is Shape.TABLE else None
     if span is not None and data.startswith(_HIDDEN, span[0] + _LENGTH):
         edits.append((span[0] - _FIELD_HEADER, span[1], b""))
     return edits
 
 
 def with_hidden_facts(
-    data: bytes | bytearray, found: Found, shape: Shape, own: Changes = _NONE
+    data: bytes | bytearray, spans: ObjectSpans, shape: Shape, own: Changes = _NONE
 ) -> list[Edit]:
-    """Removes the `causeway.` parameters; a table's facts go to its `viewOriginalText`. The other
-    parameters in `own` get these values, or are removed.
+    """The edits that remove the `causeway.` parameters of an object in a reply, and put those of a
+    table into its `viewOriginalText`. `own` has new values of other parameters.
 
-    A partitioned table without facts has an empty object there: the guard learns from it that
-    parameters of its partitions may be hidden.
+    A partitioned table without facts gets an empty JSON object there. So the guard can see that
+    facts of the table's partitions may be hidden.
     """
-    edits = _without_facts(data, found.parameters, own) if found.ours and found.parameters else []
-    if shape is not Shape.TABLE or not (found.ours or is_partitioned(data, found)):
+    edits = _without_facts(data, spans.parameters, own) if spans.facts and spans.parameters else []
+    if shape is not Shape.TABLE or not (spans.facts or is_partitioned(data, spans)):
         return edits
-    kind = found.fields.get(_TABLE_TYPE)
+    kind = spans.fields.get(_TABLE_TYPE)
     if kind is None or text(data, kind[0]) not in _TABLE_TYPES:
         return edits
-    facts = encoded(HIDDEN_FACTS + json.dumps(found.ours))
-    if (span := found.fields.get(_VIEW_TEXT)) is not None:
-        return [*edits, (*span, facts)]
+    hidden = encoded(HIDDEN_FACTS + json.dumps(spans.facts))
+    if (span := spans.fields.get(_VIEW_TEXT)) is not None:
+        return [*edits, (*span, hidden)]
     header = bytes((STRING,)) + _VIEW_TEXT.to_bytes(2, "big")
-    return [*edits, (found.end - 1, found.end - 1, header + facts)]
+    return [*edits, (spans.end - 1, spans.end - 1, header + hidden)]
 
 
-def with_parameters(data: bytes | bytearray, found: Found, own: Changes) -> list[Edit]:
-    """Gives parameters other values, or removes them."""
-    if not own or found.parameters is None:
+def with_parameters(data: bytes | bytearray, spans: ObjectSpans, own: Changes) -> list[Edit]:
+    """The edits that give the parameters in `own` new values, or remove them."""
+    if not own or spans.parameters is None:
         return []
-    edits, removed = _changed(data, found.parameters, own)
-    return [*edits, _count(data, found.parameters, removed)]
+    edits, removed = _changed(data, spans.parameters, own)
+    return [*edits, _count(data, spans.parameters, removed)]
 
 
 def _without_facts(data: bytes | bytearray, span: Span, own: Changes) -> list[Edit]:
-    """Leaves the other parameters where they are. It runs for each of many partitions."""
+    """The edits that cut the `causeway.` parameters out. The others keep their place, because this
+    runs for each of many partitions."""
     edits: list[Edit] = []
     at = span[0] + _MAP_HEADER
     while at < span[1]:
@@ -96,7 +97,7 @@ def _without_facts(data: bytes | bytearray, span: Span, own: Changes) -> list[Ed
 
 
 def _changed(data: bytes | bytearray, span: Span, own: Changes) -> tuple[list[Edit], int]:
-    """The edits, and how many entries they remove."""
+    """The edits for the parameters in `own`, and how many entries they remove."""
     edits: list[Edit] = []
     removed = 0
     for key, (start, end) in entries(data, span):
@@ -115,22 +116,22 @@ def _count(data: bytes | bytearray, span: Span, removed: int) -> Edit:
 
 
 def _parameters(
-    data: bytes | bytearray, found: Found, shape: Shape, ours: Mapping[str, str]
+    data: bytes | bytearray, spans: ObjectSpans, shape: Shape, facts: Mapping[str, str]
 ) -> list[Edit]:
-    if found.parameters is None:
-        if not ours:
+    if spans.parameters is None:
+        if not facts:
             return []
         header = bytes((MAP,)) + LAYOUTS[shape].parameters.to_bytes(2, "big")
-        at = found.end - 1
-        return [(at, at, header + _map((), ours))]
+        at = spans.end - 1
+        return [(at, at, header + _map((), facts))]
     kept = []
-    for key, (start, end) in entries(data, found.parameters):
+    for key, (start, end) in entries(data, spans.parameters):
         if not key.startswith(_RESERVED):
             kept.append(bytes(data[start:end]))
-    return [(*found.parameters, _map(kept, ours))]
+    return [(*spans.parameters, _map(kept, facts))]
 
 
-def _map(kept: list[bytes] | tuple[()], ours: Mapping[str, str]) -> bytes:
-    pairs = [encoded(key) + encoded(value) for key, value in ours.items()]
+def _map(kept: list[bytes] | tuple[()], facts: Mapping[str, str]) -> bytes:
+    pairs = [encoded(key) + encoded(value) for key, value in facts.items()]
     count = (len(kept) + len(pairs)).to_bytes(4, "big")
     return b"".join((bytes((STRING, STRING)), count, *kept, *pairs))

@@ -1,4 +1,4 @@
-"""Locations of objects for each cluster: pure functions of paths and placements (D2, D10)."""
+"""The metastore as one cluster sees it: which location of an object it gets (D2, D10)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,10 +39,10 @@ class ClusterView:
     def local_copy(
         self, parameters: Mapping[str, str], placed: Placed = read_placement
     ) -> Copy | None:
-        """The cluster's own fresh copy; None: use the object's own location.
+        """The cluster's fresh copy; None if the object's own location has to be used.
 
-        None also if the facts cannot be read or the copy may be stale, because the primary always
-        has the data. `placed` reads the placement from the parameters and the owner.
+        None also if the facts cannot be read or the copy may be stale: the primary always has the
+        data. `placed` reads the placement from the parameters and the owner.
         """
         if COPY_PREFIX + self.cluster not in parameters:
             return None
@@ -56,7 +56,7 @@ class ClusterView:
         return copy
 
     def local_partition_copy(self, parameters: Mapping[str, str], table: Placement) -> Copy | None:
-        """`local_copy` of a partition while no write of its table runs."""
+        """As `local_copy`, for a partition while no write of its table runs."""
         if parameters.get(PRIMARY, table.primary) == self.cluster:
             return None
         try:
@@ -65,7 +65,7 @@ class ClusterView:
             return None
 
     def warehouse_location(self, location: str) -> str:
-        """A database's location in the cluster's file system, with the same path."""
+        """A database's location with the same path in this cluster's file system."""
         return moved(location, self.topology, self.cluster)
 
     def shared_location(self, location: str) -> str:
@@ -73,7 +73,7 @@ class ClusterView:
         return moved(location, self.topology, self.owner)
 
     def foreign_cluster(self, location: str) -> ClusterName | None:
-        """Another cluster to which the location belongs or may belong, or None."""
+        """Another cluster to which the location belongs or may belong; None if there is none."""
         return foreign_cluster(location, self.topology.filesystems(), self.cluster)
 
     def is_foreign(self, location: str) -> bool:
@@ -84,8 +84,9 @@ class ClusterView:
 def moved(location: str, topology: Topology, target: ClusterName) -> str:
     """`location` with its cluster's file system replaced by the target's.
 
-    A location of no cluster (shared object store), of possibly several clusters, or with another
-    port stays. A path without a scheme goes to the target's file system.
+    A location stays as it is if it belongs to no cluster (a shared object store), may belong to
+    several, or has another port than the cluster's file system. A path without a scheme is taken as
+    one of the target's file system.
     """
     if target not in topology:
         return location
@@ -105,14 +106,14 @@ def moved(location: str, topology: Topology, target: ClusterName) -> str:
 
 
 def _as_written(location: str, pattern: str) -> str:
-    """`file:///x` as `file:/x` if the pattern has that form, because clients compare texts."""
+    """`file:///x` as `file:/x` if `pattern` has that form, because clients compare texts."""
     scheme, _, rest = location.partition(":")
     plain = pattern.startswith(f"{scheme}:/") and not pattern.startswith(f"{scheme}://")
     return f"{scheme}:{rest[2:]}" if plain and rest.startswith("///") else location
 
 
 def _spelled(filesystem: str) -> str:
-    """A file system's URI with two slashes."""
+    """A file system's URI with two slashes after the scheme."""
     scheme, colon, rest = filesystem.partition(":")
     one = colon and rest.startswith("/") and not rest.startswith("//")
     return f"{scheme}://{rest}" if one else filesystem

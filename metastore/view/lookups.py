@@ -1,7 +1,8 @@
-"""Calls that the view makes to the metastore before it admits a client's call.
+"""Calls that the view itself makes to the metastore, mostly before it admits a client's call.
 
-Each is a generator that yields the bytes of a request and receives the bytes of the whole reply.
-The server sends them over the client's own connection, so they have the client's permissions.
+Each is a generator: it yields the bytes of a request, receives the bytes of the whole reply, and
+returns what it read. So it does no I/O. The server sends the requests over the client's own
+connection, so they have the client's permissions.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -13,7 +14,7 @@ from conf.names import TableRef
 from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
 from metastore.client.object_spans import (
     EACH,
-    Found,
+    ObjectSpans,
     Shape,
     places,
     scan,
@@ -41,7 +42,7 @@ _PARTITION_VALUES = 1
 
 @dataclass(frozen=True, slots=True)
 class TableNow:
-    """A table as it is in the metastore now. `data` contains it, at `found`."""
+    """A table as it is in the metastore now. `data` is the reply that contains it, at `spans`."""
 
     ref: TableRef
     placement: Placement
@@ -50,7 +51,7 @@ class TableNow:
     key_types: tuple[str, ...]
     location: str
     data: bytes
-    found: Found
+    spans: ObjectSpans
 
     @property
     def partitions(self) -> PartitionsOf:
@@ -63,14 +64,14 @@ class TableNow:
 
 @dataclass(frozen=True, slots=True)
 class PartitionNow:
-    """A partition as it is in the metastore now."""
+    """A partition as it is in the metastore now. `data` is the reply that contains it."""
 
     name: str
     values: tuple[str, ...]
     placement: Placement
     location: str
     data: bytes
-    found: Found
+    spans: ObjectSpans
 
 
 def table_now(view: ClusterView, database: str, name: str) -> Asking[TableNow | None]:
@@ -80,11 +81,12 @@ def table_now(view: ClusterView, database: str, name: str) -> Asking[TableNow | 
 
 
 def table_question(database: str, name: str) -> bytes:
+    """The request for a table."""
     return _call("get_table", database, name)
 
 
 def table_in(view: ClusterView, database: str, reply: bytes) -> TableNow | None:
-    """The table in the reply to `table_question`."""
+    """The table in the reply to `table_question`; None if it does not exist."""
     at = _success(reply, "get_table")
     return None if at is None else _table(view, database, reply, at)
 
@@ -104,7 +106,7 @@ def table_names(database: str) -> Asking[list[str]]:
 
 
 def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
-    """All tables of a database. Raises PlacementUnreadable."""
+    """All tables and views of a database. Raises PlacementUnreadable."""
     tables = []
     for reply, start in (yield from _tables_named(database, (yield from table_names(database)))):
         tables.append(_table(view, database, reply, start))
@@ -123,13 +125,13 @@ def readable_tables(
 
 
 def database_location(database: str) -> Asking[str | None]:
-    """The location of a database in the metastore, or None."""
+    """The location of a database in the metastore; None if it has none or does not exist."""
     reply = yield _call("get_database", database)
     at = _success(reply, "get_database")
     if at is None:
         return None
-    found = scan(reply, at, Shape.DATABASE)
-    return text(reply, found.location[0]) if found.location else None
+    spans = scan(reply, at, Shape.DATABASE)
+    return text(reply, spans.location[0]) if spans.location else None
 
 
 def partitions_named(
@@ -144,8 +146,8 @@ def partitions_named(
         reply = yield call_bytes("get_partitions_by_names", 0, arguments)
         scanner = PartitionScanner()
         for start in _objects(reply, "get_partitions_by_names"):
-            found = scanner.scan(reply, start)
-            partitions.append(_partition(table, reply, found))
+            spans = scanner.scan(reply, start)
+            partitions.append(_partition(table, reply, spans))
     return partitions
 
 
@@ -158,7 +160,7 @@ def partition_names(table: TableNow, database: str) -> Asking[list[str]]:
 
 
 def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[list[PartitionNow]]:
-    """The partitions in a reply of shape PartitionsByExprResult."""
+    """The partitions that `request` selects; its reply has the type PartitionsByExprResult."""
     reply = yield request
     at = _success(reply, method)
     if at is None:
@@ -178,13 +180,13 @@ def changed(request: bytes) -> Asking[None]:
 
 
 def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
-    found = scan(reply, at, Shape.TABLE)
-    name = text(reply, found.fields[1][0])
+    spans = scan(reply, at, Shape.TABLE)
+    name = text(reply, spans.fields[1][0])
     ref = ref_of(database, name)
-    kind = text(reply, found.fields[_TABLE_TYPE][0]) if _TABLE_TYPE in found.fields else ""
+    kind = text(reply, spans.fields[_TABLE_TYPE][0]) if _TABLE_TYPE in spans.fields else ""
     keys = strings_at(reply, at, (_TABLE_KEYS, EACH, 1))
     try:
-        placement = read_placement(found.ours, view.owner)
+        placement = read_placement(spans.facts, view.owner)
     except BadPlacement as error:
         raise PlacementUnreadable(f"{ref}: {error}.") from error
     return TableNow(
@@ -193,30 +195,30 @@ def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
         kind,
         tuple(keys),
         tuple(strings_at(reply, at, (_TABLE_KEYS, EACH, 2))),
-        real_location(reply, found),
+        real_location(reply, spans),
         reply,
-        found,
+        spans,
     )
 
 
-def _partition(table: TableNow, reply: bytes, found: Found) -> PartitionNow:
-    values = tuple(string_list(reply, found.fields[_PARTITION_VALUES][0]))
+def _partition(table: TableNow, reply: bytes, spans: ObjectSpans) -> PartitionNow:
+    values = tuple(string_list(reply, spans.fields[_PARTITION_VALUES][0]))
     name = table.partitions.name(values)
     try:
-        placement = read_partition_placement(found.ours, table.placement, name)
+        placement = read_partition_placement(spans.facts, table.placement, name)
     except BadPlacement as error:
         raise PlacementUnreadable(f"{table.ref}@{name}: {error}.") from error
-    return PartitionNow(name, values, placement, real_location(reply, found), reply, found)
+    return PartitionNow(name, values, placement, real_location(reply, spans), reply, spans)
 
 
 def _tables_named(database: str, names: Iterable[str]) -> Asking[list[tuple[bytes, int]]]:
     """The named tables that exist, as pairs of a reply and the position in it."""
-    found = []
+    tables = []
     for batch in _batches(list(names)):
         arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
         reply = yield call_bytes("get_table_objects_by_name", 0, arguments)
-        found += [(reply, start) for start in _objects(reply, "get_table_objects_by_name")]
-    return found
+        tables += [(reply, start) for start in _objects(reply, "get_table_objects_by_name")]
+    return tables
 
 
 def _call(method: str, *names: str) -> bytes:
@@ -225,7 +227,8 @@ def _call(method: str, *names: str) -> bytes:
 
 
 def _success(reply: bytes, method: str) -> int | None:
-    """The position of the result's success; None if the object does not exist."""
+    """The position of the result's value; None if the object does not exist. Raises
+    FactsUnavailable for any other error of the metastore."""
     kind, _, _, at = read_message_header(reply)
     if kind != REPLY:
         raise FactsUnavailable(f"{method} failed in the metastore.")
@@ -240,7 +243,7 @@ def _success(reply: bytes, method: str) -> int | None:
     raise FactsUnavailable(f"{method} failed in the metastore: {message}.")
 
 
-# The field of NoSuchObjectException in each result.
+# The field of NoSuchObjectException in each result; 0 if it is not declared.
 _NO_SUCH_OBJECT = {
     "get_table": 2,
     "get_all_databases": 0,

@@ -1,12 +1,12 @@
-"""Every call of the metastore: its effect, and the positions of names and objects in it.
+"""A row for every call of the metastore: its effect, and the positions of names and objects in it.
 
-A path is a position in the arguments or the result: field ids separated by dots, `[]` for each
-element of a list. `0` is a result's success. A row is
+A path is a position in the arguments or in the result: field ids separated by dots, with `[]` for
+each element of a list. In a result `0` is the value that the call returns. A row is
 
     name | act | names | objects in | objects out | field of MetaException in the result
 
-where names are `t=DATABASE,TABLE`, and for partitions `v=` a list of values or `n=` a name. Calls
-without a row are refused by name; tests compare the rows with the service's IDL.
+where names are the paths `t=DATABASE,TABLE`, and for partitions `v=` a list of values or `n=` a
+name. A call without a row is refused. Tests compare the rows with the service's IDL.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class Act(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ObjectPath:
-    """Objects of a shape at a path."""
+    """The path at which a call has objects, and their shape."""
 
     path: Path
     shape: Shape
@@ -45,7 +45,8 @@ class ObjectPath:
 
 @dataclass(frozen=True, slots=True)
 class MethodSpec:
-    """A call. `databases` and `tables` are paths of names; the other paths are of partitions."""
+    """The row of a call. `databases` and `tables` are the paths of their names, in pairs; `values`
+    and `partition_name` are the paths of partitions."""
 
     name: str
     act: Act
@@ -158,7 +159,7 @@ fire_listener_event                       | written  | t=1.3,1.4 v=1.5 |        
 """  # noqa: E501  (a table reads better on one line a row)
 
 
-# What Hive 3 added, as far as generated clients of it go.
+# The calls that Hive 3 added, as far as its generated clients have them.
 _RELAYED_3 = """
 add_runtime_stats add_schema_version add_serde allocate_table_write_ids alter_catalog alter_ischema
 alter_resource_plan alter_wm_pool alter_wm_trigger cm_recycle create_catalog create_ischema
@@ -202,7 +203,7 @@ def methods() -> dict[str, MethodSpec]:
 
 
 def spec_of(name: str) -> MethodSpec | None:
-    """The row of a call by its own name or by cluster; None for one that the view lacks."""
+    """The row of a call, by its name or its name with `_on_cluster`; None if there is none."""
     spec = methods().get(name.removesuffix(ON_CLUSTER))
     if spec is None or name == spec.name or spec.by_cluster:
         return spec

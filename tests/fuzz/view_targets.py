@@ -169,7 +169,7 @@ class _Metastore:
         if spec.act is not Act.RELAY:
             call = Call(spec, sequence, data, body)
             for found in (each for place in spec.inbound for each in call.sent(place)):
-                assert FORGED not in found.ours
+                assert FORGED not in found.facts
         self._reply = REPLIES.get(name) or reply_of(name, Struct())
 
     async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:

@@ -17,7 +17,7 @@ from metastore.view.call import read_call, read_request
 from metastore.view.inbound.admission import admit
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
-from metastore.view.locks.view_locks import ViewLocks
+from metastore.view.locks.distributed_locks import DistributedLocks
 from metastore.view.lookups import Asking, T
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.orphans_store import OrphanLog
@@ -117,8 +117,8 @@ class Process:
         self._view = view
 
     @property
-    def process(self) -> str:
-        return self._view.shared.locks.process
+    def process_id(self) -> str:
+        return self._view.shared.locks.process_id
 
     async def lock(self, owner: str, tables: Iterable[TableRef]) -> "HeldThere":
         held = HeldThere(self._view.shared.locks, owner, frozenset(tables))
@@ -127,11 +127,11 @@ class Process:
 
 
 class HeldThere:
-    def __init__(self, locks: ViewLocks, owner: str, tables: frozenset[TableRef]) -> None:
+    def __init__(self, locks: DistributedLocks, owner: str, tables: frozenset[TableRef]) -> None:
         self._locks = locks
         self._owner = owner
         self.tables = tables
-        self.process = locks.process
+        self.process_id = locks.process_id
 
     async def release(self, changed: Iterable[TableRef]) -> None:
         self._locks.release_local(self._owner, self.tables, changed)
@@ -150,7 +150,7 @@ class View:
 
     def knows(self, others: Iterable["View"]) -> None:
         places = [Process(each.name, each) for each in others]
-        self.shared.locks = ViewLocks(self.shared.changed, places)
+        self.shared.locks = DistributedLocks(self.shared.changed, places)
         self.shared.locks.listens_at([self.name])
 
     async def alter(self, request: bytes, ended: Callable[[], None] = lambda: None) -> None:

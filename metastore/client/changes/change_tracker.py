@@ -1,11 +1,12 @@
-"""Knows which tables have not changed, where all writers use the views.
+"""Keeps the tables that have certainly not changed since they were read.
 
-`snapshot.writers = views` promises that every change of the metastore is made through a view of the
-settings, or is reported to the views afterwards, as Causeway's own writers do. Then the views know
-each change before its writer gets the reply. One call to each view, answered from memory, replaces
-a call to the metastore for each table of a statement. The views of one process have one feed of
-changes, so one of them is called. Each process also has the changes that were made through others
-(`metastore.view.locks`): one that has ended need not be asked while another one answers.
+This needs `snapshot.writers = views`: every change of the metastore is made through a view of the
+settings, or reported to the views afterwards, as Causeway's own writers do. Then the views have
+each change in their feed before its writer gets the reply. One call to each view, answered from
+memory, replaces a call to the metastore for each table of a statement. The views of one process
+have one feed, so only one of them is called. Each process also has the changes that were made
+through the others (`metastore.view.locks`), so a process that has ended need not be called while
+another one answers.
 """
 
 import asyncio
@@ -36,14 +37,15 @@ class ChangeTracker:
         self._unchanged: set[TableRef] = set()
         self._epoch = 0  # grows with every change
         self._followers: list[OnChange] = []
-        self._absent: set[FeedClient] = set()  # no process listens there, and others answer
+        self._absent: set[FeedClient] = set()  # no process listens there, but others answer
 
     def follow(self, on_change: OnChange) -> None:
-        """`on_change` is called with the changes of each update before the update ends."""
+        """Calls `on_change` with the changes of each update, before the update ends."""
         self._followers.append(on_change)
 
     async def update(self) -> bool:
-        """Reads the changes from all views. False if a view did not reply: nothing is certain."""
+        """Reads the changes from all views; False if one did not answer, so that it is not certain
+        which tables have changed."""
         return bool(self._feeds) and await self._updates.ask("")
 
     def close(self) -> None:
@@ -51,18 +53,18 @@ class ChangeTracker:
             feed.close()
 
     async def unchanged(self, tables: Iterable[TableRef]) -> frozenset[TableRef]:
-        """Those of the tables that have certainly not changed since they were last read."""
+        """The tables among these that have certainly not changed since they were last read."""
         if self._unchanged.isdisjoint(tables):
             return frozenset()
         await self._updates.ask("")
         return frozenset(tables) & self._unchanged
 
     def reading(self) -> int:
-        """Call this before a table is read, and pass the result to `was_read`."""
+        """The present epoch. Call this before reading a table; pass the result to `was_read`."""
         return self._epoch
 
     def was_read(self, table: TableRef, epoch: int) -> None:
-        """The table is unchanged from now on, unless a change came while it was read."""
+        """Records that the table was read, unless something changed while it was read."""
         if self._feeds and epoch == self._epoch:
             if len(self._unchanged) >= LIMIT:
                 self._unchanged.clear()
@@ -89,7 +91,7 @@ class ChangeTracker:
         )
 
     def _distinct(self) -> list[FeedClient]:
-        """One client of each feed, and those of which the feed is not known."""
+        """One client of each feed, and the clients whose feed is not known."""
         known = {each.feed: each for each in reversed(self._feeds)}
         return [each for each in self._feeds if not each.feed or known[each.feed] is each]
 

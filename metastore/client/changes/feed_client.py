@@ -1,6 +1,6 @@
-"""Asks one view what changed, on a connection of its own and without a thread.
+"""Reads the feed of changes of one view, over its own connection and without a thread.
 
-Each statement waits for this answer, so it takes one write to a socket and one read from it.
+Each statement waits for this call, so it takes only one write to a socket and one read from it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from thriftcodec.skip import read_message_header
 from thriftcodec.values import I64, REPLY, Struct
 from thriftcodec.writer import call_bytes
 
-REST = 0.5  # seconds without a call after the view did not answer in time
+REST = 0.5  # seconds without a call after a time-out
 _CALL = "causeway_touched"
 
 
@@ -31,27 +31,27 @@ class FeedClient:
     """The feed of changes of one view. Belongs to one event loop; one call at a time."""
 
     def __init__(self, view: Endpoint, timeout: float, login: MetastoreLogin = PLAIN) -> None:
-        """`timeout` of a call, with its connection, is in seconds."""
+        """`timeout` is the time in seconds for a call, with the connection that it needs."""
         self._view = view
         self._login = login
         self._timeout = timeout
         self._connection = _Connection()
         self._position = 0
         self._rest_until = 0.0
-        self.is_absent = False  # no process listens there, as the last call has shown
+        self.is_absent = False  # whether the last call found that no process listens there
 
     @property
     def feed(self) -> str:
-        """The id of the feed behind the open connection; empty if it is not known.
+        """The id of the view's feed; empty without an open connection or an answer on it.
 
-        The views of one process have one feed. While the connection is open, that process runs.
+        All views of a process have one feed. While the connection is open, that process runs.
         """
         return self._connection.feed
 
     async def changes(self) -> Changes | None:
         """The changes since the last call; None if the view does not answer.
 
-        The first answer of a process is that anything may have changed.
+        The first answer of a new process is that every table may have changed.
         """
         if monotonic() < self._rest_until:
             return None
@@ -97,12 +97,12 @@ class FeedClient:
             raise
 
     def close(self) -> None:
-        """Closes the connection; a running call has no answer."""
+        """Closes the connection. A running call returns None."""
         self._connection.close()
 
 
 class _Connection(asyncio.Protocol):
-    """One connection to a view; `feed` is the id of its process's feed, once it answered."""
+    """One connection to a view. `feed` is the id of the feed, after the first answer."""
 
     def __init__(self) -> None:
         self.feed = ""
@@ -110,9 +110,9 @@ class _Connection(asyncio.Protocol):
         self._data = bytearray()
         self._sequence = 0
         self._answer: asyncio.Future[Changes] | None = None
-        self._arrived: asyncio.Event | None = None  # while it logs in
+        self._arrived: asyncio.Event | None = None  # only during the log-in
         self._layer: SecurityLayer | None = None
-        self._frames: FrameReader | None = None  # after a log-in
+        self._frames: FrameReader | None = None  # only after a log-in
 
     @property
     def is_open(self) -> bool:
@@ -146,9 +146,7 @@ class _Connection(asyncio.Protocol):
             self._answer.set_result(changes)
 
     async def ask(self, position: int) -> Changes:
-        """The changes after a position. After any exception call `close`. Raises OSError,
-        MalformedReply.
-        """
+        """The changes since a position. Raises OSError, MalformedReply; then call `close`."""
         assert self._transport is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._sequence += 1
@@ -157,7 +155,7 @@ class _Connection(asyncio.Protocol):
         return await self._answer
 
     async def log_in(self, mechanism: Mechanism) -> None:
-        """After any exception call `close`. Raises SaslFailed, OSError."""
+        """Logs in. Raises SaslFailed, OSError; then call `close`."""
         negotiation, self._arrived = ClientNegotiation(mechanism), asyncio.Event()
         answer = await asyncio.to_thread(negotiation.start)  # a step may wait for a KDC
         while True:
@@ -188,12 +186,12 @@ class _Connection(asyncio.Protocol):
 def _read(data: bytearray, sequence: int) -> Changes:
     """The changes in a whole reply.
 
-    Raises Incomplete and MalformedMessage; MalformedReply for any other message, such as that of a
-    view which does not have the call.
+    Raises Incomplete, MalformedMessage; MalformedReply for another message, such as the exception
+    of a view that does not have the call.
     """
-    kind, name, its, at = read_message_header(data)
+    kind, name, its_sequence, at = read_message_header(data)
     result, _ = read_struct(data, at)
     changes = result.get(0)
-    if (kind, name, its) != (REPLY, _CALL, sequence) or not isinstance(changes, Struct):
+    if (kind, name, its_sequence) != (REPLY, _CALL, sequence) or not isinstance(changes, Struct):
         raise MalformedReply("not an answer")
     return Changes.read(changes)

@@ -1,8 +1,8 @@
 """A client of the metastore itself that notifies the views of each change.
 
-`snapshot.writers = views` promises that the views know every change. A command that writes to the
-metastore itself keeps this promise: after each change it notifies the views and waits for their
-pending changes. Then the views report the change, and none writes back what it read before.
+`snapshot.writers = views` needs every change to be in the feeds of the views. So a command that
+writes to the metastore itself notifies the views after each change, and waits for their own pending
+changes. Then the feeds have the change, and no view writes back facts that it read before.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +26,11 @@ Notify = Callable[[TableRef], None]
 
 
 class NotifyingClient(HmsClient):
-    """`notify` tells the views of a change; a `ViewSync` locks tables in them, too.
+    """Calls `notify` with each table that a call has changed. If `notify` is a `ViewSync`, it also
+    locks tables in the views.
 
-    A call may raise MetastoreDown after its change was made, if a view could not be notified.
-    A view that does not run need not be notified: a new view has nothing in memory.
+    A call may raise MetastoreDown after its change was made, if a view could not be notified. A
+    view that does not run need not be notified: a new one has nothing in memory.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class NotifyingClient(HmsClient):
         self._notify = notify
 
     def exclusive(self, ref: TableRef) -> AbstractContextManager[Holds]:
-        """The table's lock in all views."""
+        """Locks the table in all views."""
         views = self._notify
         return views.exclusive(ref) if isinstance(views, ViewSync) else super().exclusive(ref)
 
@@ -66,7 +67,7 @@ class NotifyingClient(HmsClient):
 
 
 def changed_by(method: str, arguments: Struct) -> tuple[TableRef, ...]:
-    """The tables that a call changes; `db.*` for a change of a database."""
+    """The tables that a call changes; `db.*` if it changes a database."""
     if method in ("create_database", "alter_database", "drop_database"):
         first = arguments.get(1)
         name = first.get(1) if isinstance(first, Struct) else first

@@ -1,10 +1,11 @@
-"""Locks tables in the views, and waits for changes that are pending there.
+"""Locks tables in the views for writers that do not use a view, and waits for the views' changes.
 
-A view reads an object's facts, and writes them back with a client's alter. So does every other
-writer of facts. Between the two it has the lock of the table in all processes of the views
-(`metastore.view.locks.view_locks`), so that no change is lost. A writer that does not use a view
-also tells the views of its change, and reads the facts again: a view may add the mark of a write
-that runs. Views of older versions have no locks: what they wrote back then shows in that reading.
+A view reads an object's facts and writes them back with a client's alter. So does every other
+writer of facts. From reading to writing each of them locks the table in all processes of the view
+(`metastore.view.locks`), so that no change is lost. A writer that does not use a view also reports
+its change to the views and reads the facts again: a view may have added the mark of a running
+write. Views of older versions have no locks; the second reading shows if one has written old facts
+back.
 """
 
 import threading
@@ -29,17 +30,17 @@ from metastore.errors import MetastoreDown, MetastoreRefused
 T = TypeVar("T")
 
 TRIES, PAUSE = 4, 0.05
-"""Calls of a view whose connection is lost, and seconds between two of them. The view may have been
-restarted; one that ends may accept connections for a moment before it refuses them."""
+"""Attempts of a call whose connection is lost, and the seconds between two of them. The view may
+have been restarted, and a view that ends may still accept connections for a moment."""
 
 GRACE = 1.0
-"""Seconds in which the metastore ends a call whose sender was lost."""
+"""Seconds after which the metastore has finished a call whose sender was lost."""
 
 
 class ViewSync:
-    """Callable by several threads. Raises MetastoreDown if a view does not answer in time.
+    """May be used by several threads. Raises MetastoreDown if a view does not answer in time.
 
-    A view that does not run, or that does not have this call, has no pending changes.
+    A view that does not run, or whose version does not have the calls, has no pending changes.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class ViewSync:
         grace: float = GRACE,
         logins: Mapping[Endpoint, MetastoreLogin] | None = None,
     ) -> None:
-        """`logins` are those of the views that ask for one."""
+        """`logins` has the log-ins of the views that need one."""
         self._timeout = timeout
         self._logins = logins or {}
         self._grace = grace
@@ -57,7 +58,7 @@ class ViewSync:
             view: deque() for view in sorted(set(views), key=str)
         }
         self._busy: set[HmsClient] = set()
-        # The process at the other end of a client's connection, the one that it has.
+        # The id of the process at the other end of a client's connection, with that connection.
         self._known: dict[HmsClient, tuple[Connection | None, str]] = {}
         self._closed = False
         self._mine = threading.local()  # `locks`: what the thread has locked
@@ -65,7 +66,7 @@ class ViewSync:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """For every view that the settings name."""
+        """A ViewSync for every view in the settings."""
         return cls(settings.view_addresses, settings.metastore_timeout, logins=settings.view_logins)
 
     def __enter__(self) -> Self:
@@ -75,7 +76,8 @@ class ViewSync:
         self.close()
 
     def __call__(self, ref: TableRef) -> None:
-        """Returns when all pending changes of the table in the views have ended."""
+        """Reports a change of the table, and returns when the views' pending changes of it have
+        ended."""
         lock = self._locks().get(ref)
         if lock is not None:
             for granted in lock.granted.values():
@@ -91,10 +93,10 @@ class ViewSync:
 
     @contextmanager
     def exclusive(self, ref: TableRef) -> Iterator[Holds]:
-        """Holds the table's lock in every view that runs. A thread may nest it.
+        """Locks the table in every view that runs. A thread may nest it.
 
-        Yields a function that says whether a view still keeps others out. While no view runs, other
-        processes are not kept out.
+        Yields a function that returns whether the lock still keeps other writers out. If no view
+        runs, other processes are not kept out.
         """
         locks = self._locks()
         if ref in locks:
@@ -103,7 +105,7 @@ class ViewSync:
         lock = locks[ref] = self._lock(ref)
         try:
             yield lock.holds
-        except MetastoreDown:  # what was sent may not have ended
+        except MetastoreDown:  # the metastore may still carry out what was sent
             lock.abandon()
             raise
         finally:
@@ -126,8 +128,8 @@ class ViewSync:
         return known
 
     def _lock(self, ref: TableRef) -> "_Lock":
-        """The lock in all views that run. If none does, waits until one that ran has certainly
-        ended its changes."""
+        """The lock in all views that run. If none runs, waits until the changes of a view that has
+        just ended are certainly finished."""
         while True:
             lock = _Lock(uuid4().hex)
             try:
@@ -147,7 +149,7 @@ class ViewSync:
             sleep(left)
 
     def _lock_in(self, view: Endpoint, ref: TableRef, lock: "_Lock") -> bool:
-        """Whether a process listens there. Adds to the lock's clients."""
+        """Adds the view's grant to the lock. Returns whether a process listens there."""
         client = self._take(view)
         connection, process = self._known.get(client, (None, ""))
         if process in lock.processes and client.open_connection is connection is not None:
@@ -201,7 +203,7 @@ class ViewSync:
 
 @dataclass(frozen=True, slots=True)
 class _Granted:
-    """A lock that one process granted to a client's connection, and keeps as long as it is open."""
+    """The lock of one process, which keeps it while the client's connection is open."""
 
     client: HmsClient
     connection: Connection | None
@@ -213,8 +215,8 @@ class _Granted:
 
 @dataclass(slots=True)
 class _Lock:
-    """The lock of one table. `processes` are the ids of those that granted it, and `covered` their
-    other addresses.
+    """The lock of one table. `granted` has one address of each process that granted it, `covered`
+    their other addresses, and `processes` their ids.
     """
 
     owner: str
@@ -223,12 +225,12 @@ class _Lock:
     covered: set[Endpoint] = field(default_factory=set)
 
     def holds(self) -> bool:
-        """Whether one of the views that granted the lock still runs, or none did."""
+        """Whether one of the views that granted the lock still runs, or none granted it."""
         granted = self.granted.values()
         return not granted or any(each.holds() for each in granted)
 
     def abandon(self) -> None:
-        """Closes the connections: the views keep the lock for a while."""
+        """Closes the connections. The views keep the lock for `GRACE` seconds."""
         for each in self.granted.values():
             each.client.close()
 
@@ -245,7 +247,7 @@ def _wait_for_pending(client: HmsClient, ref: TableRef, owner: str) -> None:
 
 
 def _again(call: Callable[[], T]) -> T:
-    """Makes the call again if the connection was lost."""
+    """Makes the call, and repeats it if the connection is lost."""
     for _ in range(TRIES - 1):
         try:
             return call()

@@ -1,7 +1,9 @@
-"""Admits a mutating call, changed as cluster facts require, or refuses it (DC-M4).
+"""Admits a call that changes something, with the changes that cluster facts require, or refuses it
+(DC-M4).
 
 `admit` is a generator: it yields requests to the metastore, receives the replies, and returns the
-request to send. It raises a MetastoreError for a call that must not reach the metastore.
+request to send. It raises a MetastoreError for a call that must not reach the metastore. There is
+one function for each `Act`.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -11,7 +13,7 @@ from conf.names import TableRef, parse_partition_name
 from conf.placement import Placement, rewritten_parameters
 from metastore.client.object_spans import (
     Edit,
-    Found,
+    ObjectSpans,
     Shape,
     encoded,
     places,
@@ -30,7 +32,7 @@ from metastore.view.inbound.foreign_locations import (
 )
 from metastore.view.inbound.new_tables import new_tables
 from metastore.view.inbound.ownership import (
-    Orphan,
+    OrphanFolder,
     named_partitions,
     orphans_of,
     orphans_of_database,
@@ -81,15 +83,15 @@ _PARTITION_VALUES = 1
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The request to send, the tables that it changes, and the copies that it leaves behind.
+    """The request to send, the tables that it changes, and the folders that it leaves as orphans.
 
-    `after` has to run when the call has succeeded. `table` is the table of the call. `removed` are
-    the folders that the metastore deletes or moves.
+    `after` are the lookups to run when the call has succeeded; None: none. `table` is the table of
+    the call. `removed` are the folders that the metastore deletes or moves for the call.
     """
 
     request: bytes
     changed: tuple[TableRef, ...] = ()
-    orphans: tuple[Orphan, ...] = ()
+    orphans: tuple[OrphanFolder, ...] = ()
     after: After | None = None
     table: TableNow | None = None
     removed: Removed = NONE
@@ -99,7 +101,7 @@ Admission = Generator[bytes, bytes, Admitted]
 
 
 def admit(call: Call, context: Context) -> Admission:
-    """Decides a call whose act is not RELAY."""
+    """Decides a call, whose act must not be RELAY."""
     return _ACTS[call.spec.act](call, context)
 
 
@@ -113,26 +115,26 @@ def _alter_table(call: Call, context: Context) -> Admission:
     edits: list[Edit] = []
     changed = list(call.tables())
     removed = NONE
-    for found in call.sent(call.spec.inbound[0]):
-        new = ref_of(call.field_text(found, _TABLE_DATABASE), call.field_text(found, _TABLE_NAME))
+    for spans in call.sent(call.spec.inbound[0]):
+        new = ref_of(call.field_text(spans, _TABLE_DATABASE), call.field_text(spans, _TABLE_NAME))
         changed.append(new)
         if table is None:
-            edits += with_facts(call.data, found, Shape.TABLE, {})
+            edits += with_facts(call.data, spans, Shape.TABLE, {})
             continue
-        facts = claimed_facts(call.data, found, table.placement, table.found.ours, context)
+        facts = claimed_facts(call.data, spans, table.placement, table.spans.facts, context)
         if facts is None:
             facts = _after_alter(table, context)
         else:
-            refuse_copies(call.data, found, table.placement, facts)
-        edits += with_facts(call.data, found, Shape.TABLE, facts)
+            refuse_copies(call.data, spans, table.placement, facts)
+        edits += with_facts(call.data, spans, Shape.TABLE, facts)
         if not table.is_view:
             refuse_elsewhere(
-                call, found, context.view, *_locations(table.location, table.placement)
+                call, spans, context.view, *_locations(table.location, table.placement)
             )
-            edits += locations_back(call.data, found, table.placement, table.location)
+            edits += locations_back(call.data, spans, table.placement, table.location)
             if new != table.ref:
-                edits += keep_folder(found, table, context.view)
-                database = call.field_text(found, _TABLE_DATABASE)
+                edits += keep_folder(spans, table, context.view)
+                database = call.field_text(spans, _TABLE_DATABASE)
                 removed |= yield from renamed_table(table, database, new)
     return _admitted(call, edits, changed, table=table, removed=removed)
 
@@ -152,9 +154,9 @@ def _add_partitions(call: Call, context: Context) -> Admission:
     home = table.location if table else ""
     edits: list[Edit] = []
     for place in call.spec.inbound:
-        for found in call.sent(place):
-            refuse_elsewhere(call, found, context.view, home)
-            edits += with_facts(call.data, found, place.shape, {})
+        for spans in call.sent(place):
+            refuse_elsewhere(call, spans, context.view, home)
+            edits += with_facts(call.data, spans, place.shape, {})
     for location in locations_of_specs(call):
         refuse_location(location, context.view, home)
     if table is None:
@@ -171,29 +173,29 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
     database = call.named()[0][0]
     sent = list(call.sent(call.spec.inbound[0]))
     names = named_partitions(call, table) or [
-        table.partitions.name(_values(call, found)) for found in sent
+        table.partitions.name(_values(call, spans)) for spans in sent
     ]
     now = yield from own_partitions(table, database, names, context.view)
     by_name = {partition.name: partition for partition in now}
-    for name, found in zip(names, sent, strict=True):
+    for name, spans in zip(names, sent, strict=True):
         one = by_name.get(name)
         own = _locations(one.location, one.placement) if one else ()
-        refuse_elsewhere(call, found, context.view, table.location, *own)
+        refuse_elsewhere(call, spans, context.view, table.location, *own)
     claims = {
-        name: claimed_facts(call.data, found, one.placement, one.found.ours, context)
-        for name, found in zip(names, sent, strict=True)
+        name: claimed_facts(call.data, spans, one.placement, one.spans.facts, context)
+        for name, spans in zip(names, sent, strict=True)
         if (one := by_name.get(name)) is not None
     }
     table = yield from with_exceptions(table, database, _gaining(call, table, claims), context)
     unclaimed = [one for one in now if claims[one.name] is None]
-    facts = yield from partitions_rewritten(table, database, unclaimed, context.new_id)
+    rewritten = yield from partitions_rewritten(table, database, unclaimed, context.new_id)
     edits: list[Edit] = []
-    for name, found in zip(names, sent, strict=True):
-        ours = claims.get(name) or facts.get(name, {})
-        edits += _partition_edits(call, found, by_name.get(name), ours)
+    for name, spans in zip(names, sent, strict=True):
+        facts = claims.get(name) or rewritten.get(name, {})
+        edits += _partition_edits(call, spans, by_name.get(name), facts)
     removed = NONE
     if call.spec.act is Act.RENAME_PARTITION:
-        new_names = [table.partitions.name(_values(call, found)) for found in sent]
+        new_names = [table.partitions.name(_values(call, spans)) for spans in sent]
         removed = renamed_partitions(table, now, new_names)
     after = announced(table, database, context)
     return _admitted(call, edits, after=after, table=table, removed=removed)
@@ -273,19 +275,19 @@ def _put_database(call: Call, context: Context) -> Admission:
     yield from ()
     edits: list[Edit] = []
     names: list[str] = []
-    for found in call.sent(call.spec.inbound[0]):
-        names.append(call.field_text(found, 1))
-        if found.location is not None:
-            location = text(call.data, found.location[0])
+    for spans in call.sent(call.spec.inbound[0]):
+        names.append(call.field_text(spans, 1))
+        if spans.location is not None:
+            location = text(call.data, spans.location[0])
             refuse_location(location, context.view)
             shared = context.view.shared_location(location) if location else location
-            edits.append((*found.location, encoded(shared)))
+            edits.append((*spans.location, encoded(shared)))
     return _admitted(call, edits, [ref_of(name, ALL_TABLES) for name in names])
 
 
 def _drop_database(call: Call, context: Context) -> Admission:
     database = "".join(call.strings((1,)))
-    left: list[Orphan] = []
+    left: list[OrphanFolder] = []
     deletes, removed = deletes_data(call), NONE
     location = yield from database_location(database)
     if call.is_true((3,)):
@@ -326,7 +328,7 @@ def _admitted(
     call: Call,
     edits: list[Edit],
     changed: Iterable[TableRef] | None = None,
-    orphans: Iterable[Orphan] = (),
+    orphans: Iterable[OrphanFolder] = (),
     after: After | None = None,
     table: TableNow | None = None,
     removed: Removed = NONE,
@@ -337,9 +339,9 @@ def _admitted(
 
 
 def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
-    """The facts of an altered table. If it is copied as a whole, its data may have changed, so it
-    gets a new write id (D10)."""
-    facts = dict(table.found.ours)
+    """The facts of a table after an alter. The alter may have changed the data of a table without
+    partitions, or of one that is copied as a whole, so such a table gets a new write id (D10)."""
+    facts = dict(table.spans.facts)
     in_parts = table.keys and not (table.placement.uniform and table.placement.copies)
     if not (table.is_view or in_parts or table.placement.open):
         facts = rewritten_parameters(facts, context.new_id())
@@ -347,31 +349,31 @@ def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
 
 
 def _gaining(call: Call, table: TableNow, claims: Mapping[str, dict[str, str] | None]) -> list[str]:
-    """The partitions that get facts of their own by this alter: those with copies from the client,
-    and the new name of a renamed partition with such facts."""
+    """The partitions that get facts of their own by this alter: those whose copies the client sent,
+    and the new name of a renamed partition that has such facts."""
     named = [name for name, facts in claims.items() if facts is not None]
     if call.spec.act is Act.RENAME_PARTITION and claims.keys() & (table.placement.exceptions or ()):
         sent = call.sent(call.spec.inbound[0])
-        named += [table.partitions.name(_values(call, found)) for found in sent]
+        named += [table.partitions.name(_values(call, spans)) for spans in sent]
     return named
 
 
 def _partition_edits(
-    call: Call, found: Found, now: PartitionNow | None, facts: Mapping[str, str]
+    call: Call, spans: ObjectSpans, now: PartitionNow | None, facts: Mapping[str, str]
 ) -> list[Edit]:
-    edits = with_facts(call.data, found, Shape.PARTITION, facts)
+    edits = with_facts(call.data, spans, Shape.PARTITION, facts)
     if now is not None:
-        edits += locations_back(call.data, found, now.placement, now.location)
+        edits += locations_back(call.data, spans, now.placement, now.location)
     return edits
 
 
 def _locations(location: str, placement: Placement) -> tuple[str, ...]:
-    """The present locations of an object: its own and those of its copies."""
+    """The present locations of an object: its own, then those of its copies."""
     return (location, *(copy.location for copy in placement.copies))
 
 
-def _values(call: Call, found: Found) -> list[str]:
-    span = found.fields.get(_PARTITION_VALUES)
+def _values(call: Call, spans: ObjectSpans) -> list[str]:
+    span = spans.fields.get(_PARTITION_VALUES)
     return string_list(call.data, span[0]) if span else []
 
 

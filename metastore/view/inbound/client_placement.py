@@ -1,10 +1,10 @@
-"""Facts that a client that names clusters sends with an alter (DC-P1, DC-S1)."""
+"""Facts in an alter of a client that names clusters (DC-P1, DC-S1)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from conf.placement import COPY_PREFIX, Placement, read_placement, write_placement
-from metastore.client.object_spans import Found, places
+from metastore.client.object_spans import ObjectSpans, places
 from metastore.client.types import Table
 from metastore.placement.open_formats import why_files_are_not_enough
 from metastore.view.errors import FormatNotCopied, PlacementChanged
@@ -15,19 +15,23 @@ from thriftcodec.values import STRUCT
 
 
 def claimed_facts(
-    data: bytes, found: Found, placement: Placement, current: Mapping[str, str], context: Context
+    data: bytes,
+    spans: ObjectSpans,
+    placement: Placement,
+    current: Mapping[str, str],
+    context: Context,
 ) -> dict[str, str] | None:
-    """The facts with the client's copies; None if the client sent none.
+    """The object's facts with the copies that the client sent; None if it sent none.
 
     A copy without a write id counts as a copy of the present data. Raises PlacementChanged if the
-    client sent another primary or write id than the present one.
+    client sent another primary or write id than the object has now.
     """
-    if not context.view.aware or found.descriptor is None:
+    if not context.view.aware or spans.descriptor is None:
         return None
     fields = [
         (number, kind, at)
         for number in (PRIMARY_FIELD, SECONDARY_FIELD)
-        for at, kind in places(data, found.descriptor, (number,))
+        for at, kind in places(data, spans.descriptor, (number,))
     ]
     claims = read_claims(data, fields)
     if claims.primary not in (None, placement.primary):
@@ -49,11 +53,11 @@ def claimed_facts(
 
 
 def refuse_copies(
-    data: bytes, found: Found, placement: Placement, facts: Mapping[str, str]
+    data: bytes, spans: ObjectSpans, placement: Placement, facts: Mapping[str, str]
 ) -> None:
-    """Raises FormatNotCopied where the client gave a table of Iceberg other copies than it has."""
+    """Raises FormatNotCopied if the client sent a new copy of an Iceberg table."""
     copies = read_placement(facts, placement.primary).copies
     if any(copy not in placement.copies for copy in copies):
-        why = why_files_are_not_enough(Table(read_value(data, found.start, STRUCT)[0]))
+        why = why_files_are_not_enough(Table(read_value(data, spans.start, STRUCT)[0]))
         if why is not None:
             raise FormatNotCopied(why)

@@ -1,13 +1,13 @@
-"""Refuses locations in folders of other clusters (DC-M4).
+"""Refuses requests with locations in the file systems of other clusters (DC-M4).
 
 The metastore itself creates, moves and deletes the folders of tables and partitions, in every file
-system. Dropping an object with a folder in another cluster would delete that cluster's files.
+system. So a drop of an object whose folder is in another cluster would delete that cluster's files.
 """
 
 from collections.abc import Iterator
 
 from conf.locations import Location, readings
-from metastore.client.object_spans import EACH, Found, Path, text
+from metastore.client.object_spans import EACH, ObjectSpans, Path, text
 from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView
@@ -18,17 +18,17 @@ _SPECS_SHARED: Path = (1, EACH, 4, 2, 2)
 _SPECS_RELATIVE: Path = (1, EACH, 4, 1, EACH, 4)
 
 
-def refuse_elsewhere(call: Call, found: Found, view: ClusterView, *present: str) -> None:
+def refuse_elsewhere(call: Call, spans: ObjectSpans, view: ClusterView, *present: str) -> None:
     """Raises OutsidePrimary if an object in a request has a location in another cluster's file
-    system, unless the location is one of its `present` ones or below one.
+    system. A location that is, or is below, one of its `present` ones is accepted.
     """
-    for span in (found.location, found.path):
+    for span in (spans.location, spans.path):
         if span is not None:
             refuse_location(text(call.data, span[0]), view, *present)
 
 
 def refuse_location(location: str, view: ClusterView, *present: str) -> None:
-    """`refuse_elsewhere` for a location. For an empty one the metastore chooses."""
+    """As `refuse_elsewhere`, for one location. An empty one is accepted: the metastore chooses."""
     owner = view.foreign_cluster(location) if location else None
     if owner is None or any(_is_below(location, each) for each in present if each):
         return
@@ -50,13 +50,13 @@ def refuse_database_folder(database: str, location: str, home: str, view: Cluste
 
 
 def _is_below(location: str, folder: str) -> bool:
-    """Whether every reading of a location is in a folder."""
+    """Whether the location is in the folder, however its text is read."""
     around = Location.of(folder)
     return location == folder or all(each.is_inside(around) for each in readings(location))
 
 
 def locations_of_specs(call: Call) -> Iterator[str]:
-    """The locations of the partitions of an add_partitions_pspec."""
+    """The locations of the partitions in an add_partitions_pspec; none for any other call."""
     if call.spec.name != "add_partitions_pspec":
         return
     roots = call.strings(_SPECS_ROOT) + call.strings(_SPECS_SHARED)

@@ -12,8 +12,8 @@ from metastore.view.lookups import Asking, PartitionNow, TableNow, partitions_na
 
 
 @dataclass(frozen=True, slots=True)
-class Orphan:
-    """A folder that no object refers to after the call. `what` is the object that had it."""
+class OrphanFolder:
+    """A folder to which no object refers after a call. `what` names the object that had it."""
 
     what: str
     cluster: ClusterName
@@ -21,7 +21,7 @@ class Orphan:
 
 
 def own_tables(call: Call, view: ClusterView) -> Asking[list[TableNow | None]]:
-    """The tables that the call names, None for a missing one. Raises OutsidePrimary."""
+    """The tables that the call names; None for one that does not exist. Raises OutsidePrimary."""
     tables: list[TableNow | None] = []
     for database, name in call.named():
         table = yield from table_now(view, database, name)
@@ -32,15 +32,15 @@ def own_tables(call: Call, view: ClusterView) -> Asking[list[TableNow | None]]:
 
 
 def own_table(call: Call, view: ClusterView) -> Asking[TableNow | None]:
-    """The one table that the call names."""
+    """The one table that the call names; None if it does not exist. Raises OutsidePrimary."""
     tables = yield from own_tables(call, view)
     return tables[0] if tables else None
 
 
 def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None]:
-    """The table of the partitions that the call changes.
+    """The table of the partitions that the call changes; None if it does not exist.
 
-    The partitions may have primaries of their own, which `own_partitions` checks.
+    It does not check the primary: partitions may have their own, which `own_partitions` checks.
     """
     for database, name in call.named()[:1]:
         return (yield from table_now(view, database, name))
@@ -52,7 +52,8 @@ def own_partitions(
 ) -> Asking[list[PartitionNow]]:
     """The named partitions that exist. Raises OutsidePrimary.
 
-    The table's primary counts for missing partitions (DC-R10) and for a call that names none.
+    For partitions that do not exist (DC-R10), and for a call that names none, the table's primary
+    is checked.
     """
     wanted = list(dict.fromkeys(names))
     partitions = yield from partitions_named(table, database, wanted)
@@ -70,25 +71,30 @@ def named_partitions(call: Call, table: TableNow) -> list[str]:
 
 
 def refuse_foreign_table(table: TableNow, view: ClusterView) -> None:
+    """Raises OutsidePrimary if the table's primary is another cluster. A view has no cluster."""
     if not table.is_view:
         _refuse(f"table {table.ref}", table.placement.primary, view)
 
 
 def refuse_foreign_partition(table: TableNow, partition: PartitionNow, view: ClusterView) -> None:
+    """Raises OutsidePrimary if the partition's primary is another cluster."""
     what = f"partition {partition.name} of table {table.ref}"
     _refuse(what, partition.placement.primary, view)
 
 
-def orphans_of(what: str, placement: Placement) -> list[Orphan]:
-    return [Orphan(what, copy.cluster, copy.location) for copy in placement.copies]
+def orphans_of(what: str, placement: Placement) -> list[OrphanFolder]:
+    """The folders of the copies of an object that is dropped."""
+    return [OrphanFolder(what, copy.cluster, copy.location) for copy in placement.copies]
 
 
-def orphans_of_database(database: str, location: str, view: ClusterView) -> list[Orphan]:
-    """The database's folders in clusters in which the metastore does not delete them."""
+def orphans_of_database(database: str, location: str, view: ClusterView) -> list[OrphanFolder]:
+    """The folders of a dropped database in the clusters in which the metastore deletes nothing."""
     folders = {name: moved(location, view.topology, name) for name in view.topology.clusters}
     kept = moved(location, view.topology, view.owner)
     return [
-        Orphan(f"{database}.*", name, folder) for name, folder in folders.items() if folder != kept
+        OrphanFolder(f"{database}.*", name, folder)
+        for name, folder in folders.items()
+        if folder != kept
     ]
 
 

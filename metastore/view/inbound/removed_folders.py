@@ -1,8 +1,8 @@
 """The folders that the metastore itself deletes or moves for a call.
 
-It does so for managed tables, and for external ones with `external.table.purge`; to truncate or
-exchange also for others. All that lies in the folders goes along, whichever table or partition it
-belongs to.
+It deletes and moves the folders of managed tables, and of external ones with
+`external.table.purge`; for truncate and exchange also those of other external tables. Everything in
+a folder is deleted or moved, also files of other tables and partitions.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from conf.names import TableRef
 from metastore.client.object_spans import entries, text
 from metastore.view.call import Call
-from metastore.view.inbound.ownership import Orphan, orphans_of, own_partitions
+from metastore.view.inbound.ownership import OrphanFolder, orphans_of, own_partitions
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import (
     BATCH,
@@ -29,7 +29,8 @@ _DELETE_DATA_OF_REQUEST = (1, 4)
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Folders, and the objects that lose or move them: a table as a whole if the name is None."""
+    """Folders, and the objects that they are deleted or moved for: pairs of a table and the name of
+    a partition, or None for the table as a whole."""
 
     folders: frozenset[str] = frozenset()
     objects: frozenset[tuple[TableRef, str | None]] = frozenset()
@@ -50,10 +51,10 @@ def deletes_data(call: Call) -> bool:
 
 def drop_of_table(
     table: TableNow, database: str, view: ClusterView, *, deletes: bool
-) -> Asking[tuple[list[Orphan], Removed]]:
-    """The copies that remain after a table was dropped, and the folders that the drop deletes.
+) -> Asking[tuple[list[OrphanFolder], Removed]]:
+    """The copies that a drop of a table leaves as orphans, and the folders that it deletes.
 
-    Raises OutsidePrimary for a partition.
+    Raises OutsidePrimary for a partition of another cluster.
     """
     if table.is_view:
         return [], NONE
@@ -61,15 +62,17 @@ def drop_of_table(
 
 
 def emptied_table(table: TableNow, database: str, view: ClusterView) -> Asking[Removed]:
-    """For truncate_table of a whole table, also of an external one. Raises OutsidePrimary."""
+    """The folders that truncate_table empties, also those of an external table. Raises
+    OutsidePrimary."""
     _, removed = yield from _whole_table(table, database, view, deletes=True)
     return removed
 
 
 def _whole_table(
     table: TableNow, database: str, view: ClusterView, deletes: bool
-) -> Asking[tuple[list[Orphan], Removed]]:
-    """Partitions are read if they may have facts of their own, or folders outside the table's."""
+) -> Asking[tuple[list[OrphanFolder], Removed]]:
+    """The table's copies and folders, with those of its partitions. Partitions are read only if
+    they may have facts of their own, or folders outside the table's."""
     left = orphans_of(str(table.ref), table.placement)
     folders, inside = {table.location}, table.location.rstrip("/") + "/"
     if table.keys and (deletes or not table.placement.uniform):
@@ -85,14 +88,15 @@ def _whole_table(
 
 
 def dropped_partitions(table: TableNow, partitions: Iterable[PartitionNow]) -> Removed:
-    """For a drop of partitions with their files."""
+    """The folders that a drop of partitions with their files deletes."""
     return NONE if is_kept(table) else removed_partitions(table, partitions)
 
 
 def removed_partitions(
     table: TableNow, partitions: Iterable[PartitionNow], target: TableNow | None = None
 ) -> Removed:
-    """For a truncation, or a move to the table `target`: also of external tables."""
+    """The folders that a truncation of partitions empties, or that a move to the table `target`
+    changes; also those of external tables."""
     folders, objects = set(), set()
     for one in partitions:
         folders.add(one.location)
@@ -106,7 +110,7 @@ def removed_partitions(
 def renamed_partitions(
     table: TableNow, partitions: Iterable[PartitionNow], new_names: Iterable[str]
 ) -> Removed:
-    """For rename_partition, which moves the folder below its table's."""
+    """The folders that rename_partition moves: into the table's folder, under the new name."""
     moved = dropped_partitions(table, partitions)
     if not moved.folders:
         return NONE
@@ -116,7 +120,7 @@ def renamed_partitions(
 
 
 def renamed_table(table: TableNow, database: str, new: TableRef) -> Asking[Removed]:
-    """For a table that gets another name, and its folder with it."""
+    """The folders that a rename of a table moves."""
     if new == table.ref or table.is_view or is_kept(table):
         return NONE
     home = yield from database_location(database)
@@ -125,7 +129,7 @@ def renamed_table(table: TableNow, database: str, new: TableRef) -> Asking[Remov
 
 
 def is_kept(table: TableNow) -> bool:
-    """Whether the metastore leaves the files of a table alone: it is external, and not purged."""
+    """Whether the metastore keeps the files of a dropped table: it is external and not purged."""
     parameters = _parameters(table)
     external = parameters.get("EXTERNAL", "").upper() == "TRUE"
     purged = parameters.get("external.table.purge", "").upper() == "TRUE"
@@ -133,14 +137,14 @@ def is_kept(table: TableNow) -> bool:
 
 
 def _parameters(table: TableNow) -> dict[str, str]:
-    span = table.found.parameters
+    span = table.spans.parameters
     if span is None:
         return {}
-    found = {}
+    parameters = {}
     for key, (start, _) in entries(table.data, span):
         value = start + _KEY_LENGTH + len(key)
-        found[key.decode("utf-8", "replace")] = text(table.data, value)
-    return found
+        parameters[key.decode("utf-8", "replace")] = text(table.data, value)
+    return parameters
 
 
 def _known(folders: Iterable[str]) -> frozenset[str]:

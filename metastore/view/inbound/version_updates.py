@@ -1,7 +1,8 @@
 """Changes of facts that the view makes itself, in addition to the client's call (D10).
 
-A change of data ends every copy of what it may touch: the object's write id changes before the call
-is sent on. While a running write is marked, the writer does so when it ends.
+A call that may change data makes every copy of that data stale: the view changes the object's write
+id before it sends the call on. While a running write is marked, its writer changes the id when the
+write ends.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,33 +35,33 @@ _NO_STATISTICS = Struct({1: (MAP, string_map({"DO_NOT_UPDATE_STATS": "true"}))})
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The inputs of an admission: the view, and a source of unique ids."""
+    """The inputs of an admission beside the call: the cluster's view, and a source of new ids."""
 
     view: ClusterView
     new_id: NewId
 
 
 def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
-    """Makes the copies of a table stale, because any of its data may change."""
+    """Gives the table a new write id, which makes its copies stale: any of its data may change."""
     if not table.placement.open:
-        yield from set_table(table, database, rewritten_parameters(table.found.ours, new_id()))
+        yield from set_table(table, database, rewritten_parameters(table.spans.facts, new_id()))
 
 
 def partitions_rewritten(
     table: TableNow, database: str, partitions: list[PartitionNow], new_id: NewId
 ) -> Asking[dict[str, dict[str, str]]]:
-    """The facts, by name, that make the copies of these partitions stale.
+    """The new facts of these partitions, by name, which make their copies stale.
 
-    If no partition of the table has copies, the table's own id changes instead, which ends copies
-    that have begun.
+    If no partition of the table has copies, the table gets a new id instead. So copies of
+    partitions that are being made now will be stale.
     """
-    facts = {one.name: dict(one.found.ours) for one in partitions}
+    facts = {one.name: dict(one.spans.facts) for one in partitions}
     unmarked = [one for one in partitions if not one.placement.open]
     if unmarked and table.placement.uniform:
         yield from table_rewritten(table, database, new_id)
     else:
         for one in unmarked:
-            facts[one.name] = rewritten_parameters(one.found.ours, new_id())
+            facts[one.name] = rewritten_parameters(one.spans.facts, new_id())
     return facts
 
 
@@ -70,12 +71,12 @@ def write_partitions(
     partitions: list[PartitionNow],
     facts: Mapping[str, Mapping[str, str]],
 ) -> Asking[None]:
-    """Writes the facts of partitions, for calls that do not contain the partitions."""
+    """Writes the facts of partitions, for a client's call that does not contain the partitions."""
     bodies = []
     for one in partitions:
-        if facts[one.name] != one.found.ours:
-            edits = with_facts(one.data, one.found, Shape.PARTITION, facts[one.name])
-            bodies.append(spliced(one.data, one.found.start, one.found.end, edits))
+        if facts[one.name] != one.spans.facts:
+            edits = with_facts(one.data, one.spans, Shape.PARTITION, facts[one.name])
+            bodies.append(spliced(one.data, one.spans.start, one.spans.end, edits))
     if bodies:
         head = _head("alter_partitions_with_environment_context", database, table.ref.name)
         items = bytes((STRUCT,)) + len(bodies).to_bytes(4, "big") + b"".join(bodies)
@@ -87,7 +88,7 @@ def with_exceptions(
 ) -> Asking[TableNow]:
     """Adds the partitions to the table's list of exceptions, before they get facts of their own.
 
-    Returns the changed table. If it was uniform, the copies of the whole table have ended.
+    Returns the changed table. A table that was uniform loses its copies of the whole table.
     """
     placed = table.placement.with_partition_facts(context.new_id(), names)
     if placed.exceptions == table.placement.exceptions:
@@ -97,9 +98,10 @@ def with_exceptions(
 
 
 def announced(table: TableNow, database: str, context: Context) -> After | None:
-    """Renews the table's `facts` id after partitions changed, so that caches read them again.
+    """The lookup that renews the table's `facts` id after a change of partitions, so that caches
+    read the partitions again.
 
-    None while a write of the whole table runs, because its end renews the id.
+    None while a write of the whole table runs, because its end changes the table's id.
     """
     if any(mark.partitions is None for mark in table.placement.open):
         return None
@@ -107,7 +109,7 @@ def announced(table: TableNow, database: str, context: Context) -> After | None:
     def announce() -> Asking[None]:
         now = yield from table_now(context.view, database, table.ref.name)
         if now is not None:
-            yield from set_table(now, database, {**now.found.ours, FACTS: context.new_id()})
+            yield from set_table(now, database, {**now.spans.facts, FACTS: context.new_id()})
 
     return announce
 
@@ -127,8 +129,8 @@ def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[Par
 
 def set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Asking[None]:
     """Writes the facts of a table."""
-    edits = with_facts(table.data, table.found, Shape.TABLE, facts)
-    body = spliced(table.data, table.found.start, table.found.end, edits)
+    edits = with_facts(table.data, table.spans, Shape.TABLE, facts)
+    body = spliced(table.data, table.spans.start, table.spans.end, edits)
     head = _head("alter_table_with_environment_context", database, table.ref.name)
     yield from changed(head + _field(STRUCT, 3) + body + _tail())
 
@@ -143,6 +145,6 @@ def _field(kind: int, number: int) -> bytes:
 
 
 def _tail() -> bytes:
-    """The environment context, field 4, and the end of the arguments."""
+    """The bytes of the environment context, which is field 4, and of the end of the arguments."""
     call = call_bytes("", 0, Struct({4: (STRUCT, _NO_STATISTICS)}))
     return call[call.index(_field(STRUCT, 4)) :]

@@ -1,1 +1,1 @@
-"""Replies to clients: each object gets the cluster's own location."""
+"""Replies to clients: each object in a reply gets the cluster's own location."""

@@ -1,9 +1,10 @@
-"""The words in which a client of Iceberg learns that its commit was refused.
+"""The message with which a commit of Iceberg is refused.
 
 Iceberg commits by `alter_table`, with the location of the new metadata among the parameters. After
-most exceptions it reads the table again, and if its metadata is not there, it reports
-CommitStateUnknownException: the writer can neither repeat the commit nor clean up. The metastore's
-own words for a table that another commit has changed are a definite failure, CommitFailedException.
+most exceptions it reads the table again; if its metadata is not there, it raises
+CommitStateUnknownException, after which a writer can neither repeat the commit nor clean up. For
+one message of the metastore, that another commit has changed the table, it raises
+CommitFailedException, which is definite. So a refusal contains that message.
 """
 
 from metastore.view.call import Call, Request, read_call
@@ -20,7 +21,7 @@ _FAILED = (
 
 
 def refusal_message(request: Request, reason: str) -> str:
-    """`reason`; for a commit of Iceberg with the words that make it a definite failure."""
+    """`reason`, with the metastore's message added if the request is a commit of Iceberg."""
     try:
         call = read_call(request)
     except UnknownMethod:
@@ -29,12 +30,12 @@ def refusal_message(request: Request, reason: str) -> str:
 
 
 def _commits(call: Call) -> bool:
-    """Whether the call puts new metadata in the place of a table's present one."""
+    """Whether the call replaces the metadata of an Iceberg table."""
     if call.spec.act is not Act.ALTER_TABLE:
         return False
     return any(
-        found.parameters is not None
-        and _LOCATION in read_value(call.data, found.parameters[0], MAP)[0]
+        spans.parameters is not None
+        and _LOCATION in read_value(call.data, spans.parameters[0], MAP)[0]
         for place in call.spec.inbound
-        for found in call.sent(place)
+        for spans in call.sent(place)
     )

@@ -22,7 +22,7 @@ from conf.placement import (
 from metastore.client.object_spans import (
     EACH,
     Edit,
-    Found,
+    ObjectSpans,
     Path,
     Shape,
     encoded,
@@ -44,7 +44,7 @@ from thriftcodec.errors import Incomplete
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
 from thriftcodec.values import LIST, REPLY, SET, STOP, STRUCT
 
-PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location if the serde's `path` is the location
+PLACEHOLDER = "-__PLACEHOLDER__"  # the end of Spark's sd.location if the serde's `path` counts
 _VALUES = 1  # of a Partition
 _METADATA = METADATA.encode()
 _PREVIOUS_METADATA = "previous_metadata_location"
@@ -53,7 +53,7 @@ MAX_VALUE = 256 * 1024 * 1024  # bytes of a value that has to be complete in mem
 
 @dataclass(frozen=True, slots=True)
 class PartitionsOf:
-    """The facts of a table that its partitions need."""
+    """The facts of a table that are needed to read its partitions' facts."""
 
     placement: Placement
     keys: tuple[str, ...]
@@ -65,7 +65,8 @@ class PartitionsOf:
 
 @dataclass(slots=True)
 class _Level:
-    """A container around the stream's position: a struct, or a list with `left` elements."""
+    """A struct or list that the stream has entered. `left` is the number of elements that are left
+    of a list, None for a struct; `path` leads from here to the objects, None if none are inside."""
 
     path: Path | None
     element: int = STRUCT
@@ -73,7 +74,8 @@ class _Level:
 
 
 class ReplyStream:
-    """A reply. Call `feed` with bytes; `done`: the reply is complete; `failed`: an exception."""
+    """Rewrites one reply. Call `feed` with its bytes as they arrive. `done`: the reply is complete;
+    `failed`: it is an exception."""
 
     def __init__(
         self, outbound: ObjectPath | None, view: ClusterView, table: PartitionsOf | None = None
@@ -92,7 +94,8 @@ class ReplyStream:
         self._safe = 0
 
     def feed(self, chunk: bytes) -> bytes:
-        """Bytes to send on. Bytes after the reply's end are an error (`surplus`)."""
+        """The bytes that can be sent on now. Bytes after the reply's end are not among them; see
+        `surplus`. Raises MessageTooLarge, MalformedMessage."""
         self._buffer += chunk
         at = 0
         try:
@@ -123,7 +126,7 @@ class ReplyStream:
         return self.done and bool(self._buffer)
 
     def _step(self, at: int) -> int:
-        """Reads one field or list; everything before `_safe` can be sent."""
+        """Reads one field or list. Everything before `_safe` can be sent."""
         level = self._levels[-1]
         at = self._field(level, at) if level.left is None else self._elements(level, at)
         self._safe = at
@@ -168,106 +171,106 @@ class ReplyStream:
 
     def _object(self, at: int, shape: Shape) -> int:
         if shape is Shape.PARTITION:
-            found = self._scanner.scan(self._buffer, at)
+            spans = self._scanner.scan(self._buffer, at)
         else:
-            found = scan(self._buffer, at, shape)
-        self._edits += outbound_edits(self._buffer, found, shape, self._view, self._table)
-        return found.end
+            spans = scan(self._buffer, at, shape)
+        self._edits += outbound_edits(self._buffer, spans, shape, self._view, self._table)
+        return spans.end
 
 
 def outbound_edits(
     data: bytes | bytearray,
-    found: Found,
+    spans: ObjectSpans,
     shape: Shape,
     view: ClusterView,
     table: PartitionsOf | None,
 ) -> list[Edit]:
-    """The edits of an object that make `view.cluster` read its own data.
+    """The edits of an object that make the view's cluster read its own copy of the data.
 
-    Clients that name no cluster do not see the `causeway.` parameters.
+    They also hide the `causeway.` parameters from clients that name no cluster.
     """
     if shape is Shape.DATABASE:
-        if found.location is None:
+        if spans.location is None:
             return []
-        own = view.warehouse_location(text(data, found.location[0]))
-        return [(*found.location, encoded(own))]
-    if shape is Shape.PARTITION and not (found.ours or view.aware):
+        own = view.warehouse_location(text(data, spans.location[0]))
+        return [(*spans.location, encoded(own))]
+    if shape is Shape.PARTITION and not (spans.facts or view.aware):
         return []  # most partitions
-    copy = _local_copy(data, found, shape, view, table)
-    edits = [] if copy is None else _locations(data, found, copy.location)
+    copy = _local_copy(data, spans, shape, view, table)
+    edits = [] if copy is None else _locations(data, spans, copy.location)
     changes = _own_metadata(copy)
     if not view.aware:
-        return edits + with_hidden_facts(data, found, shape, changes)
-    edits += with_parameters(data, found, changes)
-    if found.descriptor is not None:
-        facts = _facts(data, found, shape, _placed(data, found, shape, table), view.owner)
-        edits.append((found.descriptor_end, found.descriptor_end, facts))
+        return edits + with_hidden_facts(data, spans, shape, changes)
+    edits += with_parameters(data, spans, changes)
+    if spans.descriptor is not None:
+        facts = _facts(data, spans, shape, _placed(data, spans, shape, table), view.owner)
+        edits.append((spans.descriptor_end, spans.descriptor_end, facts))
     return edits
 
 
 def _local_copy(
     data: bytes | bytearray,
-    found: Found,
+    spans: ObjectSpans,
     shape: Shape,
     view: ClusterView,
     table: PartitionsOf | None,
 ) -> Copy | None:
     """The cluster's fresh copy of a table or partition."""
-    if COPY_PREFIX + view.cluster not in found.ours:
+    if COPY_PREFIX + view.cluster not in spans.facts:
         return None
     if shape is Shape.PARTITION and table is not None and not table.placement.open:
-        return view.local_partition_copy(found.ours, table.placement)
-    if _in_parts(data, found, shape):
+        return view.local_partition_copy(spans.facts, table.placement)
+    if _in_parts(data, spans, shape):
         return None
-    return view.local_copy(_with_metadata(data, found, shape), _placed(data, found, shape, table))
+    return view.local_copy(_with_metadata(data, spans, shape), _placed(data, spans, shape, table))
 
 
-def _with_metadata(data: bytes | bytearray, found: Found, shape: Shape) -> Mapping[str, str]:
-    """The facts of an object, and where the metadata file of a table of Iceberg is."""
-    if shape is not Shape.TABLE or found.parameters is None:
-        return found.ours
-    for key, (start, _) in entries(data, found.parameters):
+def _with_metadata(data: bytes | bytearray, spans: ObjectSpans, shape: Shape) -> Mapping[str, str]:
+    """The facts of an object, with the location of an Iceberg table's metadata file."""
+    if shape is not Shape.TABLE or spans.parameters is None:
+        return spans.facts
+    for key, (start, _) in entries(data, spans.parameters):
         if key == _METADATA:
-            return {**found.ours, METADATA: text(data, start + 4 + len(key))}
-    return found.ours
+            return {**spans.facts, METADATA: text(data, start + 4 + len(key))}
+    return spans.facts
 
 
 def _own_metadata(copy: Copy | None) -> Changes:
-    """The parameters by which a reader of Iceberg finds the copy's metadata file."""
+    """The parameters that lead a reader of Iceberg to the copy's metadata file."""
     if copy is None or not copy.metadata:
         return {}
     return {METADATA: copy.metadata, _PREVIOUS_METADATA: None}
 
 
-def _locations(data: bytes | bytearray, found: Found, location: str) -> list[Edit]:
+def _locations(data: bytes | bytearray, spans: ObjectSpans, location: str) -> list[Edit]:
     """The edits that put the location of a copy into a table or partition."""
     edits: list[Edit] = []
     replacement = encoded(location)
-    if found.location and not text(data, found.location[0]).endswith(PLACEHOLDER):
-        edits.append((*found.location, replacement))
-    if found.path:
-        edits.append((*found.path, replacement))
+    if spans.location and not text(data, spans.location[0]).endswith(PLACEHOLDER):
+        edits.append((*spans.location, replacement))
+    if spans.path:
+        edits.append((*spans.path, replacement))
     return edits
 
 
-def _in_parts(data: bytes | bytearray, found: Found, shape: Shape) -> bool:
-    """Whether it is a table whose partitions may have copies of their own. Then the table's own
-    write id does not change with every write."""
-    if shape is not Shape.TABLE or found.ours.get(PARTITIONS) == UNIFORM:
+def _in_parts(data: bytes | bytearray, spans: ObjectSpans, shape: Shape) -> bool:
+    """Whether it is a table whose partitions may have copies of their own. The write id of such a
+    table does not change with every write, so it has no copy as a whole."""
+    if shape is not Shape.TABLE or spans.facts.get(PARTITIONS) == UNIFORM:
         return False
-    return is_partitioned(data, found)
+    return is_partitioned(data, spans)
 
 
 def _placed(
-    data: bytes | bytearray, found: Found, shape: Shape, table: PartitionsOf | None
+    data: bytes | bytearray, spans: ObjectSpans, shape: Shape, table: PartitionsOf | None
 ) -> Placed:
     """The function that reads an object's placement; a partition needs its table's (D10)."""
     if shape is Shape.TABLE:
         return read_placement
-    if table is None or _VALUES not in found.fields:
+    if table is None or _VALUES not in spans.fields:
         return _unreadable
     # Without a running write the partition's name is not needed.
-    values = string_list(data, found.fields[_VALUES][0]) if table.placement.open else ()
+    values = string_list(data, spans.fields[_VALUES][0]) if table.placement.open else ()
     name = table.name(values)
     return lambda parameters, _: read_partition_placement(parameters, table.placement, name)
 
@@ -276,19 +279,19 @@ def _unreadable(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
     raise BadPlacement("a partition of an unknown table")
 
 
-def real_location(data: bytes | bytearray, found: Found) -> str:
-    """The location of the object's data, from sd.location or the serde's `path`."""
-    location = text(data, found.location[0]) if found.location else ""
-    if found.path and (not location or location.endswith(PLACEHOLDER)):
-        return text(data, found.path[0])
+def real_location(data: bytes | bytearray, spans: ObjectSpans) -> str:
+    """The location of the object's data: sd.location, or the serde's `path` if Spark uses that."""
+    location = text(data, spans.location[0]) if spans.location else ""
+    if spans.path and (not location or location.endswith(PLACEHOLDER)):
+        return text(data, spans.path[0])
     return location
 
 
 def _facts(
-    data: bytes | bytearray, found: Found, shape: Shape, placed: Placed, owner: ClusterName
+    data: bytes | bytearray, spans: ObjectSpans, shape: Shape, placed: Placed, owner: ClusterName
 ) -> bytes:
     try:
-        placement = placed(_with_metadata(data, found, shape), owner)
+        placement = placed(_with_metadata(data, spans, shape), owner)
     except BadPlacement:
         return b""
-    return cluster_fields(placement, real_location(data, found))
+    return cluster_fields(placement, real_location(data, spans))

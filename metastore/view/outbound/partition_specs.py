@@ -1,9 +1,9 @@
 """Partition specs as lists of partitions (get_partitions_pspec, get_part_specs_by_filter).
 
-The metastore returns partitions under one folder in a form with one storage descriptor for all,
-which cannot express a cluster's own locations. The IDL also allows a list of complete partitions.
-So if partitions may have copies, the view makes the call that returns such a list, and puts its
-reply, piece by piece, into one spec.
+The metastore returns partitions of one folder as one spec with one storage descriptor for all,
+which cannot express a cluster's own locations. In the IDL a spec may also be a list of complete
+partitions. So if partitions may have copies, the view makes the call that returns such a list, and
+turns its reply, piece by piece, into one spec.
 """
 
 from metastore.view.call import Call
@@ -23,6 +23,7 @@ _MOST = (1 << 15) - 1  # the largest limit of the other calls; above it they ret
 
 
 def is_spec_call(call: Call) -> bool:
+    """Whether the call returns partition specs."""
     return call.spec.name in _LISTS
 
 
@@ -36,10 +37,10 @@ def plain_call(call: Call) -> bytes:
 
 
 class SpecStream(ReplyStream):
-    """The reply to `plain_call` as a reply with one spec."""
+    """Rewrites the reply to `plain_call` as a reply with one spec."""
 
     def __init__(self, call: Call, view: ClusterView, table: PartitionsOf, location: str) -> None:
-        """`location` is the table's."""
+        """`location` is the table's location."""
         spec = methods()[_LISTS[call.spec.name]]
         super().__init__(spec.outbound, view, table)
         database, name = call.named()[0]
@@ -61,7 +62,7 @@ class SpecStream(ReplyStream):
         return len(self._head) > read_message_header(self._head)[3]
 
     def _within_spec(self) -> bytes:
-        """The bytes so far, with the beginning of a spec before the list of partitions."""
+        """The bytes until now, with the beginning of a spec before the list of partitions."""
         kind, _, value = read_field_header(self._head, read_message_header(self._head)[3])
         self._begun_list = kind == LIST and not self.failed
         if not self._begun_list:

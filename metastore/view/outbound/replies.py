@@ -1,4 +1,4 @@
-"""Replies that the view makes itself."""
+"""Replies that the view makes itself, and replies of the metastore under another name."""
 
 from metastore.client.types import Changes
 from metastore.view.methods import MethodSpec
@@ -21,7 +21,7 @@ from thriftcodec.writer import call_bytes
 
 
 def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
-    """The message as a MetaException, or as the protocol's error if the call declares none."""
+    """A MetaException with the message, or the protocol's error if the call declares none."""
     if spec.meta_exception is None:
         return _protocol_error(name, sequence, message, INTERNAL_ERROR_CODE)
     exception = Struct({1: (STRING, message)})
@@ -29,11 +29,12 @@ def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
 
 
 def unknown_method(name: str, sequence: int, message: str) -> bytes:
+    """The protocol's error for a call that this view does not have."""
     return _protocol_error(name, sequence, message, UNKNOWN_METHOD_CODE)
 
 
 def internal_error(name: str, sequence: int, message: str) -> bytes:
-    """The protocol's error for a call that this view has and does not carry out."""
+    """The protocol's error for a call that this view has and refuses to carry out."""
     return _protocol_error(name, sequence, message, INTERNAL_ERROR_CODE)
 
 
@@ -53,7 +54,7 @@ def one_number(name: str, sequence: int, number: int) -> bytes:
 
 
 def changes(name: str, sequence: int, changes: Changes) -> bytes:
-    """The result of causeway_changes."""
+    """The result of causeway_changes and causeway_touched."""
     fields = {
         1: (I64, changes.position),
         2: (LIST, strings(changes.tables)),
@@ -64,7 +65,7 @@ def changes(name: str, sequence: int, changes: Changes) -> bytes:
 
 
 def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
-    """The message with another method's name, and optionally another sequence number."""
+    """The message with another method's name and, if one is given, another sequence number."""
     kind, _, own, body = read_message_header(message)
     return _message(kind, name, own if sequence is None else sequence, None) + message[body:]
 

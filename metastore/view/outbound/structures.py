@@ -1,7 +1,7 @@
-"""PrimaryCluster and SecondaryClusters of StorageDescriptor (DC-S1), to bytes and back.
+"""Writes and reads PrimaryCluster and SecondaryClusters of StorageDescriptor (DC-S1).
 
-metastore/idl/causeway_metastore.thrift declares them. They are made from an object's parameters for
-a client that names clusters, and read again when the client sends them.
+metastore/idl/causeway_metastore.thrift declares them. A client that names clusters gets them, made
+from an object's parameters, and may send them back with an alter.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _NAME, _LOCATION, _FRESH, _WRITE = 1, 2, 3, 4
 
 @dataclass(frozen=True, slots=True)
 class ClaimedFacts:
-    """The facts of an object that a client that names clusters sent; None: not sent."""
+    """The facts of an object as a client sent them; None for each that it did not send."""
 
     primary: ClusterName | None = None
     write: str | None = None
@@ -29,7 +29,7 @@ class ClaimedFacts:
 
 
 def cluster_fields(placement: Placement, location: str) -> bytes:
-    """The bytes of the two fields, to be inserted before a StorageDescriptor's STOP."""
+    """The bytes of the two fields. They belong before a StorageDescriptor's STOP."""
     out = bytearray(_header(STRUCT, PRIMARY_FIELD))
     primary = _descriptor(placement.primary, location, not placement.writing, placement.version)
     write_value(out, STRUCT, primary)
@@ -43,7 +43,8 @@ def cluster_fields(placement: Placement, location: str) -> bytes:
 
 
 def read_claims(data: bytes | bytearray, fields: Iterable[tuple[int, int, int]]) -> ClaimedFacts:
-    """Reads the two fields, given as (id, wire type, position). A copy may have no write id."""
+    """Reads the two fields, which are given as (id, wire type, position). A copy may have no write
+    id. Raises MalformedMessage for a copy without a cluster or location."""
     primary: ClusterName | None = None
     write: str | None = None
     copies: tuple[Copy, ...] | None = None

@@ -1,4 +1,4 @@
-"""The changes through the view, in order, from which caches elsewhere learn of them."""
+"""The changed tables, in order. Caches in other processes read them to forget these tables."""
 
 import time
 from collections import deque
@@ -7,11 +7,12 @@ from uuid import uuid4
 from conf.names import TableRef
 from metastore.client.types import Changes
 
-KEPT = 10_000  # changes; a reader that is further behind gets `everything`
+KEPT = 10_000  # changes; for a reader that has missed more, everything may have changed
 
 
 class ChangeFeed:
-    """The last `KEPT` changes. Positions begin at the time in microseconds, so none repeats."""
+    """The last `KEPT` changes. The first position is the time in microseconds, so that no position
+    is used again after a restart."""
 
     def __init__(self, first: int | None = None) -> None:
         self.id = uuid4().hex
@@ -24,6 +25,7 @@ class ChangeFeed:
         self._next += len(tables)
 
     def since(self, position: int) -> Changes:
+        """The changes since a position; everything for a position that is unknown or too old."""
         oldest = self._next - len(self._tables)
         if not oldest <= position <= self._next:
             return Changes(self._next, everything=True, feed=self.id)

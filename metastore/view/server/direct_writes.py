@@ -1,4 +1,5 @@
-"""`causeway_write`: what a cluster's Spark writes past the proxy, carried out (D10, D15)."""
+"""Carries out `causeway_write`: marks for writes that a cluster's Spark makes past the proxy (D10,
+D15)."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,7 +14,7 @@ from metastore.view.inbound.version_updates import Context
 from metastore.view.server.shared import Shared
 from metastore.view.spark_writes.copy_folders import Ask
 from metastore.view.spark_writes.folder_index import Folder, FolderIndex
-from metastore.view.spark_writes.running_writes import RunningWrite
+from metastore.view.spark_writes.reported_writes import ReportedWrite
 from metastore.view.spark_writes.spark_writes import (
     Marking,
     SparkWrite,
@@ -26,13 +27,12 @@ from metastore.view.spark_writes.spark_writes import (
 )
 
 Change = Callable[[TableRef], Awaitable[bool]]
-"""Changes a table's facts. Returns whether it did."""
+"""Changes a table's facts; returns whether it changed anything."""
 
 
 class DirectWriter:
-    """For the calls of one client, whose connection is `source`. `ask` puts questions to the
-    metastore. `owner` may have locked tables already.
-    """
+    """Carries out the reports of one client, whose connection is `source`. `ask` runs lookups at
+    the metastore. `owner` is the owner of locks that the client may have taken already."""
 
     def __init__(
         self,
@@ -49,7 +49,8 @@ class DirectWriter:
         self._context = context
 
     async def report(self, write: SparkWrite) -> None:
-        """A write begins, still runs, or is over. Raises OutsidePrimary, FactsUnavailable."""
+        """Carries out one report: a write begins, still runs, or has ended. Raises OutsidePrimary,
+        FactsUnavailable."""
         if not write.id:
             await self._end_copies(write)
         elif write.ended:
@@ -58,10 +59,11 @@ class DirectWriter:
             await self._begin(write)
 
     async def prepare(self, write: SparkWrite) -> bool:
-        """Whether a write would touch folders of other tables, which `report` has to mark.
+        """Records that a write runs, before its tables are marked. Returns whether it touches
+        folders of other tables, which `report` has to mark.
 
-        From now on a copy that is published in its folders gets its mark. Raises OutsidePrimary,
-        FactsUnavailable.
+        From now on a table whose copy is published in its folders gets its mark. Raises
+        OutsidePrimary, FactsUnavailable.
         """
         self._shared.writes.begin(write, self._context.view, self._source)
         try:
@@ -73,11 +75,11 @@ class DirectWriter:
         return bool(touched_tables(write, index, self._context.view))
 
     def abandon(self, write: SparkWrite) -> bool:
-        """Forgets a write without a known end. Its marks stay; returns whether it has any."""
+        """Forgets a write whose end is unknown. Its marks stay; returns whether it has any."""
         return self._shared.writes.abandon(write)
 
-    async def end_dead(self, dead: RunningWrite) -> None:
-        """The writer is gone for good. Those of its marks go that are still there.
+    async def end_dead(self, dead: ReportedWrite) -> None:
+        """Removes the marks of a writer that has ended without a report.
 
         Raises MetastoreDown, FactsUnavailable.
         """
@@ -85,8 +87,8 @@ class DirectWriter:
         self._shared.writes.end(dead.write)
 
     async def settle(self, table: TableRef) -> None:
-        """Another process wrote facts of the table: running writes of it get their marks again,
-        and ended ones lose theirs. Raises MetastoreDown.
+        """Repairs the marks of a table after another process wrote its facts: sets those of running
+        writes again, and removes those of ended ones. Raises MetastoreDown.
         """
         running, ended = self._shared.writes.all(), self._shared.writes.ended(table)
         if not running and not ended:
@@ -99,12 +101,12 @@ class DirectWriter:
                     await self._mark_again(each, table, folders)
             for write in ended:
                 await self._locked([table], partial(self._take_back, write))
-        except FactsUnavailable as error:  # the client must not believe that it is settled
+        except FactsUnavailable as error:  # the client must not take the marks for repaired
             raise MetastoreDown(str(error)) from error
 
     async def _begin(self, write: SparkWrite) -> None:
-        # It is known before the index is read: a copy that is published from now on finds it.
-        again = write.id in self._shared.writes
+        # Recorded before the index is read, so that copies that are published now get its mark.
+        is_repeated = write.id in self._shared.writes
         running = self._shared.writes.begin(write, self._context.view, self._source)
         try:
             index = await self._index()
@@ -112,15 +114,15 @@ class DirectWriter:
             touched = touched_tables(write, index, self._context.view)
             await self._locked(touched, lambda ref: self._open(running, ref, touched[ref]))
         except CausewayError:
-            if not again:  # the guard refuses it
+            if not is_repeated:  # the guard refuses the statement, so nothing is written
                 self._shared.writes.end(write)
                 with suppress(CausewayError):
                     await self._close(write, {ref: [] for ref in running.marked})
             raise
 
-    async def _open(self, running: RunningWrite, ref: TableRef, folders: list[Folder]) -> bool:
+    async def _open(self, running: ReportedWrite, ref: TableRef, folders: list[Folder]) -> bool:
         if running.write.id not in self._shared.writes:
-            return False  # it has ended while the table's lock was awaited
+            return False  # the write ended while this waited for the table's lock
         since = round(time.time(), 3)
         marking = await self._ask(open_mark(running.write, ref, folders, self._context, since))
         if marking is Marking.COVERED:
@@ -130,11 +132,11 @@ class DirectWriter:
         return marking is Marking.PUT
 
     async def _mark_again(
-        self, running: RunningWrite, ref: TableRef, folders: list[Folder]
+        self, running: ReportedWrite, ref: TableRef, folders: list[Folder]
     ) -> None:
         if self._shared.writes.is_silent(running) and ref in running.marked:
             if not await self._ask(has_mark(running.write, ref, self._context)):
-                running.marked.discard(ref)  # an operator ended it
+                running.marked.discard(ref)  # an operator removed the mark
                 running.covered.add(ref)
             return
         await self._locked([ref], lambda _: self._open(running, ref, folders))
@@ -154,13 +156,13 @@ class DirectWriter:
         )
 
     async def _take_back(self, write: SparkWrite, ref: TableRef) -> bool:
-        """Takes a mark away that others have written back."""
+        """Removes the write's mark if another process has written it back."""
         if await self._ask(has_mark(write, ref, self._context)):
             return await self._ask(close_mark(write, ref, [], self._context))
         return False
 
     async def _end_copies(self, write: SparkWrite) -> None:
-        """For a guard that gives its writes no ids."""
+        """Makes copies stale for a guard that gives its writes no ids."""
         index = await self._index()
         check_folders(write, index, self._context.view)
         touched = touched_tables(write, index, self._context.view)
@@ -180,7 +182,7 @@ class DirectWriter:
                 try:
                     changed = await change(ref)
                 except BaseException:
-                    self._shared.changed((ref,))  # some of it may be done
+                    self._shared.changed((ref,))  # a part of the change may be done
                     held.changed.append(ref)
                     raise
                 if changed:

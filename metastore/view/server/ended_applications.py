@@ -1,8 +1,8 @@
-"""Ends the marks of writers past the proxy that died, once their cluster says so.
+"""Removes the marks of dead writers past the proxy, when their cluster reports their end.
 
-Such a writer repeats its report; after LAPSE seconds without a word it is dead or cut off. YARN's
-resource manager, or Spark's master, knows whether its application is over. Where neither is
-configured, or does not know the application, the marks stay (`causeway table writes`).
+A writer repeats its report; after LAPSE seconds without one it is dead or disconnected. YARN's
+resource manager, or Spark's master, says whether its application has ended. If neither is
+configured, or neither has the application, the marks stay (`causeway table writes`).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from metastore.client.applications import has_ended
 from metastore.view.locations import ClusterView
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.shared import Shared
-from metastore.view.spark_writes.running_writes import RunningWrite
+from metastore.view.spark_writes.reported_writes import ReportedWrite
 
 OpenWriter = Callable[[ClusterView], AbstractContextManager[DirectWriter]]
 EVERY = 20.0  # seconds
@@ -26,7 +26,7 @@ _log = logging.getLogger("causeway.view")
 
 
 class EndedApplications:
-    """One for each process. `writer` opens the DirectWriter of a cluster's view."""
+    """One for each process of the view. `writer` opens a DirectWriter for a cluster's view."""
 
     def __init__(self, shared: Shared, topology: Topology, writer: OpenWriter) -> None:
         self._shared = shared
@@ -34,19 +34,19 @@ class EndedApplications:
         self._writer = writer
 
     async def run(self) -> None:
-        """Looks again and again, until it is cancelled."""
+        """Calls `look` every `EVERY` seconds until it is cancelled, if a cluster can be asked."""
         while any(each.resource_managers or each.masters for each in self._clusters.values()):
             await asyncio.sleep(EVERY)
             await self.look()
 
     async def look(self) -> None:
-        """Ends the marks of those silent writers whose application has ended."""
-        answers: dict[tuple[ClusterName, str], bool] = {}  # a job may have written many tables
+        """Removes the marks of the silent writers whose application has ended."""
+        ended: dict[tuple[ClusterName, str], bool] = {}  # one application may have many writes
         for each in self._shared.writes.silent():
-            asked = each.view.cluster, each.write.application
-            if asked not in answers:
-                answers[asked] = await self._has_ended(*asked)
-            if answers[asked]:
+            application = each.view.cluster, each.write.application
+            if application not in ended:
+                ended[application] = await self._has_ended(*application)
+            if ended[application]:
                 await self._end(each)
 
     async def _has_ended(self, name: ClusterName, application: str) -> bool:
@@ -55,7 +55,7 @@ class EndedApplications:
             return False
         return await asyncio.to_thread(has_ended, (cluster,), application)
 
-    async def _end(self, dead: RunningWrite) -> None:
+    async def _end(self, dead: ReportedWrite) -> None:
         tables = ", ".join(map(str, sorted(dead.marked)))
         try:
             with self._writer(dead.view) as writer:

@@ -1,4 +1,5 @@
-"""Calls that change objects of a cluster: admitted or refused, sent, then added to the feeds."""
+"""Carries out calls that change objects: admits or refuses them, sends them to the metastore, and
+adds the changed tables to the feeds."""
 
 import logging
 from collections.abc import Awaitable
@@ -30,7 +31,7 @@ class Mutation:
         self._shared = shared
 
     async def reply(self, call: Call, view: ClusterView) -> bytes:
-        """The whole reply. Holds the locks of the tables from the decision to the last change.
+        """The whole reply. The tables are locked from the decision to the last change.
 
         Raises OutsidePrimary and the other refusals of `admit`, MetastoreDown, MalformedReply.
         """
@@ -44,7 +45,7 @@ class Mutation:
         """The reply, or None if tables have to be marked before the call may be sent."""
         view = context.view
         async with self._shared.locks.exclusive(call.tables()) as held:
-            held.changed += call.tables()  # a part of it may be done
+            held.changed += call.tables()  # also if the call fails: a part of it may be done
             admitted = await self._admitted(call, context)
             if not await removals.may_be_sent(admitted.removed):
                 return None
@@ -67,7 +68,7 @@ class Mutation:
         try:
             return await self._questions.answer(admit(call, context), context.view)
         except BaseException:
-            self._shared.changed(call.tables())  # a part of it may be done
+            self._shared.changed(call.tables())  # the view may have changed facts already
             raise
 
     def _writer(self, context: Context) -> DirectWriter:
@@ -80,10 +81,10 @@ class Mutation:
         try:
             await self._questions.answer(questions, view)
         except FactsUnavailable as error:
-            # The call itself succeeded. Caches learn of the change by the feed.
+            # The call itself has succeeded, and the feed has the change.
             log.warning("after a change: %s", error)
 
 
 def new_context(view: ClusterView) -> Context:
-    """The context of one change, with new versions of its own."""
+    """The context of one change."""
     return Context(view, new_id)

@@ -1,9 +1,9 @@
-"""The record of orphans: folders that no object refers to (docs/guide/metastore-view.md).
+"""The record of orphans, folders to which no object refers (docs/guide/metastore-view.md).
 
-JSON lines. `{"id", "at", "left": [{"what", "cluster", "location"}]}` is written before a call goes
-to the metastore, `{"id", "dropped": bool}` after its reply. If the second line is missing, the call
-was interrupted: check whether the object still exists. A sweep adds `{"id", "deleted":
-[location]}`.
+It has one JSON object a line. `{"id", "at", "left": [{"what", "cluster", "location"}]}` is written
+before a call goes to the metastore, `{"id", "dropped": bool}` after its reply. If the second line
+is missing, the call was interrupted, and the object may still exist. A sweep adds `{"id",
+"deleted": [location]}`.
 """
 
 import json
@@ -13,17 +13,18 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from metastore.view.inbound.ownership import Orphan
+from metastore.view.inbound.ownership import OrphanFolder
 
 
 class OrphanLog:
-    """Appends to a file; None: no record."""
+    """Appends to the file at `path`; None: nothing is recorded."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
-    def begin(self, orphans: tuple[Orphan, ...]) -> str | None:
-        """Records before a call what it will leave behind. Returns the entry's id, for `end`."""
+    def begin(self, orphans: tuple[OrphanFolder, ...]) -> str | None:
+        """Records, before a call, the folders that it will leave. Returns the entry's id for `end`;
+        None if nothing was recorded."""
         if not orphans or self._path is None:
             return None
         entry = uuid.uuid4().hex

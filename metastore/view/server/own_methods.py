@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from metastore.view.call import Request, ref_of
-from metastore.view.locks.peers import LOCK, UNLOCK
-from metastore.view.locks.remote_lock import RemoteLock
+from metastore.view.locks.lock_calls import LockCalls
+from metastore.view.locks.peer_client import LOCK, UNLOCK
 from metastore.view.lookups import Asking, T
 from metastore.view.methods import Act, MethodSpec
 from metastore.view.outbound import replies
@@ -26,7 +26,7 @@ NAMES = frozenset((USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE, SPARK_WRITES, 
 REFUSABLE = {
     name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER, SPARK_WRITES)
 }
-"""The methods that declare a MetaException. Others fail with the protocol's error."""
+"""The methods that declare a MetaException. The others fail with the protocol's error."""
 
 
 class OwnMethods:
@@ -43,7 +43,7 @@ class OwnMethods:
         self._view = view
         self._questions = questions
         self._shared = shared
-        self._remote_lock = RemoteLock(shared.locks, is_gone)
+        self._remote_lock = LockCalls(shared.locks, is_gone)
 
     async def reply(self, request: Request) -> bytes:
         """The whole reply. Raises NoSuchCluster, OutsidePrimary, FactsUnavailable,
@@ -78,7 +78,8 @@ class OwnMethods:
         return replies.nothing(request.name, request.sequence)
 
     def client_lost(self) -> None:
-        """The client's connection has ended: its direct writes may be running or dead."""
+        """The client's connection has ended: its locks are kept for a moment, and its writes count
+        as silent."""
         self._shared.writes.lost(self)
         self._remote_lock.lost()
 

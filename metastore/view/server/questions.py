@@ -1,6 +1,6 @@
 """The view's own calls to the metastore, over the connection of a client.
 
-The client's rights hold for them, since `set_ugi` was called on that connection.
+They are made with the client's permissions, because the client called `set_ugi` on that connection.
 """
 
 from conf.names import TableRef
@@ -14,16 +14,17 @@ from thriftcodec.skip import read_message_header
 
 
 class Questions:
-    """Calls a metastore of any version; calls that Hive 4 dropped get their newer form."""
+    """Calls a metastore of any version. Calls that Hive 4 does not have are made in their newer
+    form."""
 
     def __init__(self, upstream: Upstream, shared: Shared) -> None:
         self._upstream = upstream
         self._shared = shared
 
     async def answer(self, questions: Asking[T], view: ClusterView) -> T:
-        """Asks what the generator yields, one after the other. Returns the generator's result.
+        """Makes the calls that a lookup yields, one after the other, and returns its result.
 
-        Raises MetastoreDown, and what the generator raises.
+        Raises MetastoreDown, and what the lookup raises.
         """
         try:
             question = next(questions)
@@ -61,9 +62,10 @@ class Questions:
         return table_in(view, database, reply)
 
     async def table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
-        """The reply to `get_table`, from the cache if it has one.
+        """The reply to `get_table`, from the cache if it is there.
 
-        While the table is locked, another process may change it before this one knows.
+        A locked table is not read from the cache: another process may have changed it and not yet
+        reported the change here.
         """
         cache = self._shared.cache
         reply = None if self._shared.locks.local.is_locked(table) else cache.get(table)

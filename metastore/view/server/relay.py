@@ -1,4 +1,5 @@
-"""Calls that change no object of a cluster: their replies get the cluster's locations."""
+"""Carries out calls that change no object of a cluster: sends them on unchanged, and puts the
+cluster's own locations into their replies."""
 
 from collections.abc import AsyncIterator
 
@@ -49,7 +50,7 @@ class Relay:
         return replies.renamed(translated, call.reply_name, call.sequence)
 
     async def _table_of_partitions(self, call: Call, view: ClusterView) -> TableNow | None:
-        """The table whose partitions the call reads, as it is before they are read."""
+        """The table whose partitions the call reads, read before them; None for other calls."""
         place, table = call.spec.outbound, None
         if place is not None and place.shape is Shape.PARTITION:
             for database, name in call.named():

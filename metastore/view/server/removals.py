@@ -1,9 +1,9 @@
-"""Ends the copies of other tables whose files a call deletes or moves (D10, D15).
+"""Makes copies of other tables stale whose files a call deletes or moves (D10, D15).
 
-The metastore deletes folders with all that lies in them, also files of other tables and partitions.
-For these the call is a write by path: they are marked before it is sent, until it has ended. Locks
-of their tables are never taken while the call's own tables are locked, so the call is admitted
-again after they have been marked.
+The metastore deletes a folder with everything in it, also files of other tables and partitions. For
+these the call is a write by path: their tables are marked before it is sent, until it has ended.
+Other tables are never locked while the call's own tables are locked, which could be a deadlock. So
+the call is admitted a second time after the other tables have been marked.
 """
 
 import logging
@@ -24,7 +24,7 @@ _LOST = (MetastoreDown, MalformedReply, MessageTooLarge)
 
 
 class Removals:
-    """The folders that one call removes. A context manager: leave it when the call has ended."""
+    """The folders that one call removes. A context manager: leaving it ends the marks."""
 
     def __init__(self, writer: DirectWriter) -> None:
         self._writer = writer
@@ -32,8 +32,8 @@ class Removals:
         self._writes: list[SparkWrite] = []
 
     async def may_be_sent(self, removed: Removed) -> bool:
-        """Whether no other table has to be marked first. Raises OutsidePrimary for folders that the
-        view's cluster may not write, FactsUnavailable.
+        """Whether the call may be sent now: no other table has to be marked first. Raises
+        OutsidePrimary for folders that the view's cluster may not write, FactsUnavailable.
         """
         if removed.folders <= self._known.folders:
             return True
@@ -46,7 +46,7 @@ class Removals:
         return not touches
 
     async def mark(self) -> None:
-        """Marks the other tables. The caller holds no lock."""
+        """Marks the other tables. The caller must hold no lock."""
         await self._writer.report(self._writes[-1])
 
     async def __aenter__(self) -> Self:
@@ -60,7 +60,7 @@ class Removals:
     ) -> None:
         ended = error is None or (isinstance(error, CausewayError) and not isinstance(error, _LOST))
         for write in self._writes:
-            if not ended:  # the metastore may still delete
+            if not ended:  # the metastore may still delete files
                 if self._writer.abandon(write):
                     log.warning("a change of folders did not end: marks of write %s stay", write.id)
                 continue

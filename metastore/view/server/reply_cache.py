@@ -1,8 +1,8 @@
 """A cache of replies to get_table for a few seconds (off by default).
 
-Each change through a view of this process, and each reported change, removes the table. If other
-writers may change the metastore directly, only tables without copies and running writes are kept:
-an outdated reply then still has the primary's location. If all writers use the views
+Each change through this process, and each change that is reported to it, removes the table. If
+other writers may change the metastore without a view, only tables without copies and running writes
+are kept: also an outdated reply then has the primary's location. If all writers use the views
 (`snapshot.writers`), any table is kept.
 """
 
@@ -22,7 +22,10 @@ LIMIT = 10_000  # tables
 
 
 class TableCache:
-    """Replies by table. `seconds` of 0: no cache; `trusting`: all writers use the views."""
+    """Replies by table, kept for `seconds` (0: not at all). `trusting`: all writers use the views.
+
+    `changes` grows with each change; a caller passes its value from before its request to `put`.
+    """
 
     def __init__(self, seconds: float, trusting: bool = False) -> None:
         self._replies: TTLCache[TableRef, bytes] = TTLCache(LIMIT, seconds, monotonic)
@@ -34,12 +37,12 @@ class TableCache:
         return self._replies.get(table)
 
     def put(self, table: TableRef, reply: bytes, changes: int) -> None:
-        """Keeps the reply, unless something changed since its request."""
+        """Keeps the reply, unless a table changed since its request."""
         if changes == self.changes and _may_be_kept(reply, self.trusting):
             self._replies[table] = reply
 
     def forget(self, tables: tuple[TableRef, ...]) -> None:
-        """Removes the tables; `db.*` are all tables of a database, `*.*` all tables."""
+        """Removes the tables; `db.*` means all tables of a database, `*.*` all tables."""
         self.changes += 1
         for table in tables:
             if table == EVERYTHING:
@@ -59,7 +62,7 @@ def _may_be_kept(reply: bytes, trusting: bool) -> bool:
         _, number, value = read_field_header(reply, at)
         if kind != REPLY or number != 0:
             return False
-        ours = scan(reply, value, Shape.TABLE).ours
+        facts = scan(reply, value, Shape.TABLE).facts
     except Incomplete:
         return False
-    return trusting or not any(key.startswith((COPY_PREFIX, OPEN_PREFIX)) for key in ours)
+    return trusting or not any(key.startswith((COPY_PREFIX, OPEN_PREFIX)) for key in facts)

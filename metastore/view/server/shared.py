@@ -1,4 +1,4 @@
-"""The shared state of all endpoints of a process: locks, cache, changes, record of orphans."""
+"""The state that all endpoints of a process share: locks, cache, changes, record of orphans."""
 
 import asyncio
 from collections.abc import Iterable
@@ -7,36 +7,37 @@ from uuid import uuid4
 
 from conf.names import TableRef
 from metastore.client.types import Changes
-from metastore.view.locks.peers import Place
-from metastore.view.locks.view_locks import ViewLocks
+from metastore.view.locks.distributed_locks import DistributedLocks, PeerProcess
 from metastore.view.server.change_feed import ChangeFeed
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.spark_writes.copy_folders import CopyFolders
-from metastore.view.spark_writes.running_writes import RunningWrites
+from metastore.view.spark_writes.reported_writes import ReportedWrites
 
 
 class Shared:
-    """One for each process. `places` are the other processes of the view."""
+    """One for each process. `peers` are the other processes of the view."""
 
-    def __init__(self, orphans: OrphanLog, cache: TableCache, places: Iterable[Place] = ()) -> None:
-        self.ready = asyncio.Event()  # whether clients are answered
+    def __init__(
+        self, orphans: OrphanLog, cache: TableCache, peers: Iterable[PeerProcess] = ()
+    ) -> None:
+        self.ready = asyncio.Event()  # set when clients may be answered
         self.orphans = orphans
         self.cache = cache
         self.newer: bool | None = None  # whether the metastore is Hive 4; None: not known yet
-        self._feed = ChangeFeed()
-        self._touched = ChangeFeed()  # the same, and tables whose facts other writers changed
+        self._feed = ChangeFeed()  # the changes through this process
+        self._touched = ChangeFeed()  # these, and tables whose facts other writers changed
         self.folders = CopyFolders(self._touched.since)
-        self.writes = RunningWrites()
+        self.writes = ReportedWrites()
         self._more = asyncio.Event()
-        self.locks = ViewLocks(self.changed, places)
-        """Held from reading facts of a table to writing them back."""
+        self.locks = DistributedLocks(self.changed, peers)
+        """A writer holds a table's lock from reading its facts to writing them back."""
 
     async def settled(self, table: TableRef, owner: str = "") -> None:
-        """Returns when the pending changes of the table in this process have ended.
+        """Returns when this process's pending changes of the table have ended.
 
-        The caller has written facts of the table to the metastore itself. It may be the `owner` of
-        the table's lock.
+        The caller has written facts of the table to the metastore without a view. It may be the
+        `owner` of the table's lock.
         """
         owner = owner or uuid4().hex
         await self.locks.take_local(owner, (table,))
@@ -45,7 +46,7 @@ class Shared:
         self.locks.release_local(owner, (table,))
 
     def touched(self, since: int) -> Changes:
-        """The changes since a position, through this process or reported to it."""
+        """The changes since a position, both through this process and reported to it."""
         return self._touched.since(since)
 
     def changed(self, tables: tuple[TableRef, ...]) -> None:
@@ -57,7 +58,7 @@ class Shared:
         self._more = asyncio.Event()
 
     async def changes_after(self, since: int, wait: float) -> Changes:
-        """The changes since a position; waits up to `wait` seconds for some."""
+        """The changes through this process since a position; waits up to `wait` seconds for one."""
         changes = self._feed.since(since)
         if not changes.tables and not changes.everything and wait:
             with suppress(TimeoutError):

@@ -1,9 +1,9 @@
-"""Accepts clients of the view that speak TLS.
+"""Accepts clients of the view that use TLS.
 
-An asyncio server reports a connection only when its handshake is over, so the limits of clients
-would not count unfinished handshakes. This listener reports each connection at once.
+An asyncio server reports a connection only after its handshake, so the limits of clients would not
+count unfinished handshakes. This listener reports each connection at once.
 
-A client that speaks Thrift without TLS gets an error of Thrift, which says so.
+A client that speaks Thrift without TLS gets a Thrift exception with the reason.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from metastore.view.outbound.replies import internal_error
 _BACKLOG = 100
 _NO_TLS = "WRONG_VERSION_NUMBER"  # OpenSSL's reason if the first bytes are none of TLS
 _TLS_ONLY = "This metastore view speaks TLS only: set hive.metastore.use.SSL and its truststore."
-_LOOK = 1.0  # seconds between looks for a new certificate
+_LOOK = 1.0  # seconds between checks for a new certificate
 _CLOSE = 5.0  # seconds that a client has to answer the end of TLS
-_RETRY = 1.0  # seconds after a failed accept; mostly there are no file descriptors left
+_RETRY = 1.0  # seconds after a failed accept, mostly for lack of file descriptors
 
 log = logging.getLogger("causeway.view")
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -32,17 +32,17 @@ Serve = Callable[[socket.socket, str], Coroutine[None, None, None]]
 
 
 class ServerTls:
-    """The handshakes of a process, with its certificate of the moment."""
+    """The server's side of TLS handshakes, with the certificate as it is in its file now."""
 
     def __init__(self, certificate: Certificate, patience: float) -> None:
-        """`patience`: how many seconds a handshake may take."""
+        """`patience` is the time-out of a handshake in seconds."""
         self._certificate = certificate
         self._patience = patience
         self._looked = monotonic()
 
     async def shake_hands(self, connection: socket.socket) -> Streams:
-        """The streams of an accepted connection. Raises ConnectionError: the client has gone, or
-        it speaks no TLS, which the message says."""
+        """The streams of an accepted connection. Raises ConnectionError if the client has gone, or
+        the handshake fails, with the reason in its message."""
         if monotonic() - self._looked >= _LOOK:
             self._looked = monotonic()
             self._certificate.refresh()
@@ -102,7 +102,7 @@ class TlsListener:
         return Endpoint(*self._sockets[0].getsockname()[:2])
 
     def close(self) -> None:
-        """Accepts no more connections, and cancels what serves them."""
+        """Accepts no more connections, and cancels the tasks that serve them."""
         for task in self._tasks:
             task.cancel()
         for listening in self._sockets:

@@ -1,4 +1,4 @@
-"""An endpoint for each cluster in front of one unmodified Hive Metastore."""
+"""The view's server: an endpoint for each cluster in front of one unmodified Hive Metastore."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ from metastore.client.streams import CHUNK
 from metastore.client.user_streams import UserStreams
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
-from metastore.view.locks.peers import Peer
+from metastore.view.locks.peer_client import PeerClient
 from metastore.view.lookups import Asking, T
 from metastore.view.server.clients.caller_login import CallerLogin
 from metastore.view.server.clients.caller_tokens import CallerTokens
-from metastore.view.server.clients.callers import Caller
+from metastore.view.server.clients.callers import ViewCaller
 from metastore.view.server.clients.client_connection import ClientConnection
 from metastore.view.server.clients.client_limits import ClientLimits, ClientSlot
 from metastore.view.server.clients.requests import Requests
@@ -47,7 +47,7 @@ Announce = Callable[[str, Endpoint], None]
 
 
 class ViewServer:
-    """All endpoints of a process."""
+    """All endpoints of a process of the view, and their clients."""
 
     def __init__(
         self,
@@ -56,13 +56,15 @@ class ViewServer:
         cache: float = 0.0,
         grace: float = GRACE,
     ) -> None:
-        """Clients are answered `grace` seconds after the process listens. Raises BadCertificate."""
+        """`orphans` is the file of the record of orphans, `cache` the seconds for which replies to
+        get_table are kept. Clients are answered `grace` seconds after the process listens. Raises
+        BadCertificate, BadSetting."""
         self._settings = settings
         self._grace = grace
         self._shared = Shared(
             OrphanLog(orphans),
             TableCache(cache, settings.writers is Writers.VIEWS),
-            (Peer(each, login=login) for each, login in settings.view_logins.items()),
+            (PeerClient(each, login=login) for each, login in settings.view_logins.items()),
         )
         limits = settings.view_limits
         self._streams = UserStreams(settings.metastore_login)
@@ -86,10 +88,11 @@ class ViewServer:
         stop: asyncio.Event,
         own: Iterable[Endpoint] = (),
     ) -> None:
-        """Listens until `stop`; calls `announce` with each endpoint's name and address. `own` are
-        the addresses of these endpoints in the settings.
+        """Listens until `stop` is set; calls `announce` with each endpoint's name and address.
+        `own` are the addresses of these endpoints in the settings.
 
-        Listens only when the metastore answers, because clients repeat connecting but not calls.
+        It listens only after the metastore has answered, because clients repeat a failed connection
+        and not a failed call.
         """
         if not await self._metastore_answers(stop):
             return
@@ -100,22 +103,22 @@ class ViewServer:
                 addresses += [str(endpoint), str(listening)]
                 announce(name, listening)
             self._shared.locks.listens_at(addresses)
-            # Changes that began before this process listened are unknown here: they end first.
+            # Changes that began before this process listened are not locked here: wait for them.
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self._grace)
             self._shared.ready.set()
             ended = EndedApplications(self._shared, self._settings.topology, self._own_writer)
             async with asyncio.TaskGroup() as group:
-                healing = group.create_task(ended.run())
+                watching = group.create_task(ended.run())
                 await stop.wait()
-                healing.cancel()
+                watching.cancel()
             self._shared.locks.close()
-            await self._end_clients()  # first: then another process may listen at an endpoint
+            await self._end_clients()  # before another process can listen at an endpoint
         await self._end_clients()
 
     @contextmanager
     def _own_writer(self, view: ClusterView) -> Iterator[DirectWriter]:
-        """For what this process does by itself, on a connection of its own."""
+        """A DirectWriter with its own connection, for changes that no client asked for."""
         upstream = Upstream(self._settings.metastores, self._slots, self._streams)
         own = Questions(upstream, self._shared)
 
@@ -183,7 +186,7 @@ class ViewServer:
         streams: Coroutine[None, None, Streams],
         refuse: Callable[[], None],
     ) -> None:
-        """Serves one client, or refuses it. `streams` returns its streams once they are open."""
+        """Serves one client, or refuses it at the limits. Awaiting `streams` opens its streams."""
         task = asyncio.current_task()
         assert task is not None
         slot = self._client_limits.admit(address, task.cancel)
@@ -208,7 +211,7 @@ class ViewServer:
         except ConnectionAbortedError as error:
             log.warning("connection of client %s closed: %s", address, error)
         except asyncio.CancelledError:
-            # The server ends, and this task with it; or the slot is another client's.
+            # The server ends, or another client got this one's slot.
             if writer is not None and self._tls is not None:
                 writer.transport.abort()  # without waiting for the client's end of TLS
         finally:
@@ -239,10 +242,10 @@ class ViewServer:
         slot: ClientSlot,
     ) -> None:
         limits, metastores = self._settings.view_limits, self._settings.metastores
-        caller: Caller | None = None
+        caller: ViewCaller | None = None
         streams: tuple[Reader, Writer] = reader, writer
         if self._login is not None:
-            if view is None:  # the settings refuse this: there is no cluster to speak for
+            if view is None:  # the settings do not allow this
                 raise SaslFailed("Kerberos without clusters")
             caller, streams = await self._login.log_in(
                 reader, writer, view.cluster, limits.first_call
@@ -291,8 +294,8 @@ async def _relay(
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """Enables keep-alive, so that the loss of a client's machine is noticed after a minute: it may
-    have locked tables."""
+    """Enables keep-alive, so that the loss of a client's machine is detected after a minute. The
+    client may have locked tables."""
     connection = writer.get_extra_info("socket")
     if connection is not None and connection.family != socket.AF_UNIX:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,7 +1,7 @@
-"""The present folders of all objects with copies, for `causeway_write`.
+"""Keeps the index of the folders of all objects with copies up to date, for `causeway_write`.
 
-They are read once, at the first write after the view's start. Then only tables in the feed of
-changes are read again: it has all changes through the views of this process and reported ones.
+All tables are read at the first write after the view's start. Later only tables in the feed of
+changes are read again. The feed has the changes through this process, and those reported to it.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from metastore.view.spark_writes.folder_index import FolderIndex, folders_of_tab
 
 
 class Ask(Protocol):
-    """Sends questions to the metastore, one after the other."""
+    """Sends the requests of a lookup to the metastore, and returns its result."""
 
     def __call__(self, questions: Asking[T]) -> Awaitable[T]: ...
 
 
 class CopyFolders:
-    """One for each process. `touched` returns the changes since a position of the feed."""
+    """One for each process. `touched` returns the feed's changes since a position."""
 
     def __init__(self, touched: Callable[[int], Changes]) -> None:
         self._touched = touched
@@ -32,7 +32,8 @@ class CopyFolders:
         self._lock = asyncio.Lock()
 
     async def current(self, ask: Ask, view: ClusterView) -> FolderIndex:
-        """The index with all changes until now. Raises FactsUnavailable, MetastoreDown."""
+        """The index, with every change of the metastore until now. Raises FactsUnavailable,
+        MetastoreDown."""
         async with self._lock:
             changes = self._touched(self._position)
             if changes.everything or str(EVERYTHING) in changes.tables:

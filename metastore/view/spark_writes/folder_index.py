@@ -1,9 +1,9 @@
-"""Finds tables and partitions with copies by a folder at, under or above a path (D15).
+"""Finds the tables and partitions with copies whose folder is at, below or above a path (D15).
 
 Spark writes by path: to directories, through a second table on the same folder, by streams. Such a
-write ends the copies of each object whose folder it touches. The index has the folders of the few
-objects with copies, and of these copies. An object that is not in the index has no copy that could
-become stale.
+write makes the copies of each object stale whose folder it touches. The index has the folders of
+the few objects with copies, and those of the copies. An object that is not in the index has no copy
+that could become stale.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,12 +27,12 @@ Parts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of a table, or of one of its partitions by name.
+    """The folder of a table, or of its partition of that name.
 
-    `cluster` is the primary of an object, or the cluster of a copy if `is_copy`. It is None for a
-    table with too many partitions with copies to name them: any cluster may have these.
-    `by_commits`: files in the folder are data only when a commit names them. It is the primary's
-    folder of a table of Iceberg, whose copies are fresh for one metadata file alone.
+    `cluster` is the primary of the object or, if `is_copy`, the cluster of the copy. It is None for
+    a table with more partitions with copies than it can name: any cluster may have these.
+    `by_commits`: files in the folder are data only after a commit that names them. So it is for an
+    Iceberg table, whose copies are fresh for one metadata file alone.
     """
 
     table: TableRef
@@ -45,8 +45,8 @@ class Folder:
     def is_touched(self, path: str, writer: ClusterName) -> bool:
         """Whether a write of `path` in the cluster `writer` may change files in the folder.
 
-        The folder of an object that `writer` may write is compared only by its path, because a
-        file system has many names. Other folders are touched if both may be in one file system.
+        For an object that `writer` may write, only the paths are compared, because a file system
+        has many names. Other folders are touched only if both may be in one file system.
         """
         own = not self.is_copy and self.cluster in (None, writer)
         return any(
@@ -57,7 +57,7 @@ class Folder:
 
 
 class FolderIndex:
-    """Folders by table and by path."""
+    """Folders of objects with copies, by table and by path."""
 
     def __init__(self) -> None:
         self._of: dict[TableRef, tuple[Folder, ...]] = {}
@@ -104,7 +104,7 @@ class FolderIndex:
 def folders_of_tables(
     view: ClusterView, database: str, names: Iterable[str] | None = None
 ) -> Asking[dict[TableRef, list[Folder]]]:
-    """The folders of the database's tables (or of the named ones) that exist."""
+    """The folders of a database's tables with copies, by table; with `names`, of those tables."""
     every = (yield from table_names(database)) if names is None else list(names)
     found = {}
     for table in (yield from readable_tables(view, database, every)):

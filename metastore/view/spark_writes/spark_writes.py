@@ -1,14 +1,14 @@
-"""Ends copies before Spark writes: decisions about `causeway_write` (D10, D15).
+"""Makes copies stale that a write of Spark changes: the decisions about `causeway_write` (D10,
+D15).
 
-The guard in a cluster's Spark makes this call before each write and after its end. It names the
-table, if there is one, with the static values of the partition specification, and all paths that
-the write may touch. `marks` are the ids of the running writes to which the statement belongs: the
-proxy has set these marks, and they end with the proxy's write. Marks of other writes have no effect
-here.
+The guard in a cluster's Spark makes this call before each write and after its end. The call names
+the table, if there is one, the static values of its partition specification, and all paths that the
+write may touch. `marks` are the ids of the proxy's writes to which the statement belongs: the proxy
+has set their marks and removes them. Marks of other writes do not count here.
 
-A write with an id of its own gets a mark in each table that it may change and that no mark of the
-proxy covers, from the first call to the second. A guard of an older version sends no id: then each
-of the two calls ends the present copies.
+From the first call to the second, a write with an id has its own mark in each table that it may
+change and that no mark of the proxy covers. A guard of an older version sends no id: then each of
+the two calls makes the present copies stale.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -39,11 +39,13 @@ _DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY, _APPLICATION = range
 
 @dataclass(frozen=True, slots=True)
 class SparkWrite:
-    """A write of a command. `spec` has the keys with static values; `table` is None if the command
-    writes only paths. `id` is the id of the write, empty from older guards; `ended` is true in the
-    second call; `by` names the writing process, `application` is its id in Spark's cluster, empty
-    from older guards. `removes` are the objects whose own folders the
-    metastore deletes or moves: then it is no write of Spark, but a call such as DROP TABLE.
+    """A write as it was reported. `table` is None for a command that writes only paths; `spec` has
+    the partition keys with static values. `ended` is true in the second call. `by` names the
+    writing process, `application` is the id of its Spark application. Older guards send neither
+    `id` nor `application`.
+
+    `removes` are the objects whose folders the metastore deletes or moves. They are given for a
+    call such as DROP TABLE, which counts as a write of these folders.
     """
 
     table: TableRef | None = None
@@ -57,9 +59,9 @@ class SparkWrite:
     removes: frozenset[tuple[TableRef, str | None]] = frozenset()
 
     def is_of_removed(self, folder: Folder) -> bool:
-        """Whether the folder's object is removed, or is the table of removed partitions.
+        """Whether the folder belongs to a removed object, or to the table of removed partitions.
 
-        The call itself ends the copies of such a table.
+        For these the call itself makes the copies stale.
         """
         if (folder.table, None) in self.removes or (folder.table, folder.partition) in self.removes:
             return True
@@ -69,14 +71,14 @@ class SparkWrite:
 class Marking(Enum):
     """The result of setting a write's mark in a table."""
 
-    PUT = auto()
-    THERE = auto()  # the table had it before
+    PUT = auto()  # the mark was set
+    THERE = auto()  # the table had the mark before
     COVERED = auto()  # a mark of the proxy covers the write
     NO_TABLE = auto()
 
 
 def read_write(arguments: Struct) -> SparkWrite:
-    """The arguments of `causeway_write`."""
+    """Reads the arguments of `causeway_write`."""
     name = str(arguments.get(_TABLE) or "")
     spec = arguments.get(_SPEC) or {}
     return SparkWrite(
@@ -92,7 +94,8 @@ def read_write(arguments: Struct) -> SparkWrite:
 
 
 def check_folders(write: SparkWrite, index: FolderIndex, view: ClusterView) -> None:
-    """Raises OutsidePrimary for a path in a folder that the view's cluster may not write."""
+    """Raises OutsidePrimary if a path of the write touches a folder that the view's cluster may not
+    write: that of another cluster's object, or of a copy."""
     for path in write.paths:
         for folder in index.touched(path, view.cluster):
             if folder.table != write.table and not write.is_of_removed(folder):
@@ -126,9 +129,9 @@ def _refuse_foreign(folder: Folder, view: ClusterView) -> None:
 def end_copies(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
 ) -> Asking[bool]:
-    """Makes the copies stale that the write may change; returns whether there were any.
+    """Makes the copies of what the write may change stale; returns whether there were any.
 
-    `folders` are the table's folders that the paths touch.
+    `folders` are the table's folders that the write's paths touch.
     """
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
@@ -159,17 +162,17 @@ def open_mark(
         names = None if names is None else bounded_names(names | old.partitions)
         since = old.since
     mark = write_mark(OpenWrite(write.id, since, write.by, names, write.application))
-    yield from set_table(table, ref.db, {**table.found.ours, **mark})
+    yield from set_table(table, ref.db, {**table.spans.facts, **mark})
     return Marking.PUT
 
 
 def close_mark(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
 ) -> Asking[bool]:
-    """Removes the write's own mark and gives what it covered new ids; returns whether the table
-    changed.
+    """Removes the write's own mark and gives the objects that it covered new ids; returns whether
+    the table changed.
 
-    If the mark is missing, the present copies end.
+    If the mark is missing, the present copies become stale.
     """
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
@@ -186,7 +189,7 @@ def close_mark(
     chosen = sorted(mark.partitions.union(names))
     partitions = yield from partitions_named(table, ref.db, chosen)
     next_id = with_time(context.new_id(), mark.since)
-    new = {one.name: rewritten_parameters(one.found.ours, next_id) for one in partitions}
+    new = {one.name: rewritten_parameters(one.spans.facts, next_id) for one in partitions}
     yield from write_partitions(table, ref.db, partitions, new)
     now = (yield from table_now(context.view, ref.db, ref.name)) or table
     facts = {**_without_mark(now, write), FACTS: context.new_id()}
@@ -206,7 +209,7 @@ def _own_mark(table: TableNow, write: SparkWrite) -> OpenWrite | None:
 
 def _without_mark(table: TableNow, write: SparkWrite) -> dict[str, str]:
     gone = OPEN_PREFIX + write.id
-    return {key: value for key, value in table.found.ours.items() if key != gone}
+    return {key: value for key, value in table.spans.facts.items() if key != gone}
 
 
 def _touched_partitions(
@@ -222,12 +225,12 @@ def _touched_partitions(
 
 
 def _is_covered(table: TableNow, write: SparkWrite, names: Collection[str] | None) -> bool:
-    """Whether a mark that the proxy set for the statement covers everything written."""
+    """Whether marks that the proxy set for the statement cover everything that it writes."""
     marks = [mark for mark in table.placement.open if mark.id in write.marks]
     if any(mark.partitions is None or not table.keys for mark in marks):
         return True
     if table.ref == write.table and set(table.keys) <= write.spec.keys():
-        return bool(marks)  # one partition, which the proxy has named by the types of its keys
+        return bool(marks)  # one partition, which the proxy has named in its mark
     return bool(names) and all(any(mark.covers(each) for mark in marks) for each in names or ())
 
 
@@ -238,7 +241,7 @@ def _end_all(table: TableNow, context: Context) -> Asking[bool]:
         copied = bool(placed.exceptions) or placed.facts != NEVER_WRITTEN
     if not copied:
         return False
-    facts = rewritten_parameters(table.found.ours, context.new_id())
+    facts = rewritten_parameters(table.spans.facts, context.new_id())
     yield from set_table(table, table.ref.db, facts)
     return True
 
@@ -246,26 +249,26 @@ def _end_all(table: TableNow, context: Context) -> Asking[bool]:
 def _end_some(
     table: TableNow, names: Iterable[str], write: SparkWrite, context: Context
 ) -> Asking[bool]:
-    found = yield from partitions_named(table, table.ref.db, names)
+    partitions = yield from partitions_named(table, table.ref.db, names)
     copied = [
         one
-        for one in found
+        for one in partitions
         if one.placement.copies and not any(each.id in write.marks for each in one.placement.open)
     ]
     if not copied:
         return False
-    facts = {one.name: rewritten_parameters(one.found.ours, context.new_id()) for one in copied}
+    facts = {one.name: rewritten_parameters(one.spans.facts, context.new_id()) for one in copied}
     yield from write_partitions(table, table.ref.db, copied, facts)
     now = (yield from table_now(context.view, table.ref.db, table.ref.name)) or table
-    yield from set_table(now, table.ref.db, {**now.found.ours, FACTS: context.new_id()})
+    yield from set_table(now, table.ref.db, {**now.spans.facts, FACTS: context.new_id()})
     return True
 
 
 def _chosen(table: TableNow, spec: Mapping[str, str]) -> list[str] | None:
     """The partitions that a write with these static values may change; None: any.
 
-    Only keys of type string are compared as text: `01` may be the number 1, and an empty text may
-    be NULL.
+    Only values of string keys are compared, and only if they are not empty: for a number `01` may
+    mean 1, and an empty text may mean NULL.
     """
     plain = {
         key: spec[key]

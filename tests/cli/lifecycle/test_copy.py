@@ -16,7 +16,7 @@ from conf.settings.settings import Settings
 from conf.settings.telemetry import TelemetrySettings
 from conf.topology import Cluster, Topology
 from database.history.history_store import HistoryStore
-from metastore.view.inbound.ownership import Orphan
+from metastore.view.inbound.ownership import OrphanFolder
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.errors import BadFilter, NotCopyable
 from tests.pipeline.copy.world import C1, C2, T, World
@@ -33,7 +33,7 @@ def test_a_sweep_tells_what_it_kept_of_what_drops_left(
     used, record = world.fresh()["ds=1"], tmp_path / "leftovers.jsonl"
     log = OrphanLog(record)
     for what, location in (("db.old", used), ("db.gone", "hdfs://c2/gone")):
-        log.end(log.begin((Orphan(what, C2, location),)), dropped=True)
+        log.end(log.begin((OrphanFolder(what, C2, location),)), dropped=True)
     world.files.write("hdfs://c2/gone/file", b"rows")
     topology = Topology({n: Cluster(n, f"hdfs://{n}", ()) for n in (C1, C2)}, default=C1)
     parser = argparse.ArgumentParser()

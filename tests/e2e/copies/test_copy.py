@@ -22,7 +22,7 @@ from conf.names import TableRef
 from conf.placement import read_partition_placement, read_placement
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists
-from metastore.view.inbound.ownership import Orphan
+from metastore.view.inbound.ownership import OrphanFolder
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, JobContext
@@ -183,7 +183,7 @@ def test_a_sweep_deletes_what_drops_left(
     (gone / "file").write_text("rows")
     log = OrphanLog(tmp_path / "leftovers.jsonl")
     for what, place in (("left.old", used), ("left.gone", gone)):
-        entry = log.begin((Orphan(what, C2, f"file://{place}"),))
+        entry = log.begin((OrphanFolder(what, C2, f"file://{place}"),))
         log.end(entry, dropped=True)
     capsys.readouterr()
     sweep = ["copy", "sweep", "--grace", "0", "--leftovers", str(tmp_path / "leftovers.jsonl")]

@@ -10,7 +10,7 @@ import pytest
 from conf.catalog.spark_table import SparkDatabase
 from conf.names import TableRef
 from conf.settings.security.upstream_auth import Login, Proof
-from conf.settings.settings import Metadata, Settings
+from conf.settings.settings import MetadataSource, Settings
 from metastore.catalog import listing_client
 from metastore.catalog.listing_client import FEW_DESCRIBED, LIMIT, TableListing
 from metastore.catalog.spark_table import spark_database
@@ -330,7 +330,7 @@ def test_a_question_that_is_too_large_leaves_smaller_ones_answered(hms, view) ->
     run(settings_of(hms, view), scenario, 20)
 
 
-@pytest.mark.parametrize("metadata", [Metadata.CLUSTER, Metadata.AUTOMATIC])
+@pytest.mark.parametrize("metadata", [MetadataSource.CLUSTER, MetadataSource.AUTOMATIC])
 def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view, metadata) -> None:
     """`automatic`: a cluster that gets the end user's name may check that user's rights."""
     logins = {C1: Login(Proof.PLAIN, "causeway")}

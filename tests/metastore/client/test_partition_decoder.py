@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from conf.names import TableRef
 from metastore.client import partition_scanner
-from metastore.client.object_spans import Found, Shape, scan
+from metastore.client.object_spans import ObjectSpans, Shape, scan
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
 from metastore.client.types import Partition, Table
 from thriftcodec.errors import Incomplete, MalformedMessage
@@ -81,7 +81,7 @@ def test_partitions_that_differ_in_their_times_are_scanned_field_by_field_once(
 ) -> None:
     scanned: list[int] = []
 
-    def counted(data: bytes | bytearray, at: int, shape: Shape) -> Found:
+    def counted(data: bytes | bytearray, at: int, shape: Shape) -> ObjectSpans:
         scanned.append(at)
         return scan(data, at, shape)
 

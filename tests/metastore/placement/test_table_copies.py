@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from conf import write_ids
-from conf.copies import CopySum, copy_states, lacking_since, sums
+from conf.copies import CopySum, cluster_copies, lacking_since, sums
 from conf.names import ClusterName, TableRef
 from conf.placement import (
     BASES,
@@ -156,17 +156,17 @@ def test_the_first_write_counts_and_not_the_last() -> None:
     for began in (100.0, 200.0, 300.0):
         facts.open_write(REF, "w", None, began, "test")
         facts.close_write(REF, "w", None)
-    (copy,) = copy_states(facts.table(REF)[1])
+    (copy,) = cluster_copies(facts.table(REF)[1])
     assert (copy.fresh, copy.since) == (False, 100.0)
     facts.change_table(REF, lambda old: old.with_copy(Copy(C2, "file:/c2/2", old.version)))
-    (copy,) = copy_states(facts.table(REF)[1])
+    (copy,) = cluster_copies(facts.table(REF)[1])
     assert (copy.fresh, copy.since) == (True, None)
 
 
 def test_a_copy_that_was_stale_before_times_were_kept_is_unknown() -> None:
     old = write_placement(Placement(C1, write="b", copies=(Copy(C2, "file:/c2", "a"),)))
     for after in (old, rewritten_parameters(old, new_id())):
-        (copy,) = copy_states(read_placement(after, C1))
+        (copy,) = cluster_copies(read_placement(after, C1))
         assert (copy.fresh, copy.since, copy.at, copy.files, copy.bytes) == (
             (False, None, None, None, None)
         )
@@ -187,7 +187,7 @@ def test_an_id_has_a_time_that_can_be_replaced() -> None:
 def test_what_is_no_time_is_unknown(odd: str) -> None:
     text = f'{{"location":"file:/c2","of":"0","at":{odd},"files":{odd},"bytes":null}}'
     placement = read_placement({"causeway.copy.C2": text}, C1)
-    (copy,) = copy_states(placement)
+    (copy,) = cluster_copies(placement)
     assert (copy.fresh, copy.at, copy.bytes) == (True, None, None)
     assert sums([placement], [C2])[0].document(NOW)["copied"] is None
 
@@ -197,10 +197,10 @@ def test_a_mark_without_a_usable_time_ends_as_any_other() -> None:
     facts.change_table(REF, lambda old: old.with_copy(Copy(C2, "file:/c2", old.version)))
     for since in (float("inf"), -1.0):
         facts.open_write(REF, "w", None, since, "test")
-        (copy,) = copy_states(facts.table(REF)[1])
+        (copy,) = cluster_copies(facts.table(REF)[1])
         assert copy.since is None or copy.since > NOW
         facts.close_write(REF, "w", None)
-        (copy,) = copy_states(facts.table(REF)[1])
+        (copy,) = cluster_copies(facts.table(REF)[1])
         assert copy.since is not None  # the end of the write, by this clock
         assert copy.since > NOW
 

@@ -13,7 +13,7 @@ from conf import write_ids
 from conf.placement import Copy
 from metastore.client.connection import Connection
 from metastore.client.object_spans import EACH, Shape
-from metastore.client.object_spans import Path as Place
+from metastore.client.object_spans import Path as PeerProcess
 from metastore.client.types import Database, Partition
 from metastore.errors import MetastoreRefused
 from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, Act, MethodSpec, methods
@@ -63,7 +63,7 @@ INDEX = ("get_all_databases", "get_all_tables", "get_table_objects_by_name")
 """The calls that read the folders of objects with copies."""
 
 
-def put(value: Struct, path: Place, kind: int, what: Any) -> None:
+def put(value: Struct, path: PeerProcess, kind: int, what: Any) -> None:
     """Sets `what` at the path, making what is on the way."""
     number, rest = path[0], path[1:]
     if not rest:

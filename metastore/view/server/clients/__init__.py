@@ -1,1 +1,2 @@
-"""A client of the view: its connection, its limits, its requests, and its way to the metastore."""
+"""A client of the view: its log-in, limits, requests and replies, and its own connection to the
+metastore."""

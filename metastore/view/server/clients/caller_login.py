@@ -1,11 +1,11 @@
-"""The log-in of a client of the view, in Thrift's messages.
+"""The log-in of a client of the view, in the messages of Thrift's SASL transport.
 
-SASL GSSAPI is for a ticket, DIGEST-MD5 for a delegation token of the views.
+The mechanism GSSAPI is for a ticket, DIGEST-MD5 for a delegation token of the views.
 
-Limits: one message has at most 64 KiB and a negotiation at most `_STEPS` of them, within the time
-that a client may be silent. A client that has not logged in counts as silent, so a newer one may
-take its slot. The reason why a ticket or token is not good is in the log alone; that a principal
-may not speak for the cluster is said to it, since by then it has proved who it is.
+A message has at most 64 KiB, and a negotiation at most `_STEPS` messages, within the time that a
+client may be silent. A client that has not logged in counts as silent, so a newer one may get its
+slot. Only the log has the reason why a ticket or token is invalid. A client that has proved its
+principal, which may not speak for the cluster, gets that reason.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from conf.settings.security.authentication import Qop
 from conf.settings.security.view_access import ViewAccess
 from metastore.view.errors import CallerRefused
 from metastore.view.server.clients.caller_tokens import CallerTokens
-from metastore.view.server.clients.callers import Caller, caller_of
+from metastore.view.server.clients.callers import ViewCaller, caller_of
 from saslauth.digest_md5_server import DigestMd5Server
 from saslauth.errors import AuthBackendUnavailable, BadCredentials, SaslFailed
 from saslauth.framed_streams import FramedReader, FramedWriter
@@ -52,8 +52,8 @@ class CallerLogin:
     def __init__(
         self, access: ViewAccess, rules: AuthToLocal, tokens: CallerTokens | None = None
     ) -> None:
-        """`tokens`: None where none are taken. Raises BadSetting for a keytab without the keys of
-        the principal."""
+        """`tokens` is None if delegation tokens are not accepted. Raises BadSetting for a keytab
+        without keys of the principal."""
         assert access.kerberos is not None
         self._access = access
         self._rules = rules
@@ -62,7 +62,7 @@ class CallerLogin:
         self._gssapi = GssapiServer(
             access.kerberos, None, self._offered, lambda principal: principal
         )
-        # A step may wait for the disk, where libkrb5 notes the tickets that it has seen.
+        # A step may wait for the disk, because libkrb5 records the tickets that were used.
         self._threads = ThreadPoolExecutor(_THREADS, "view-login")
 
     async def log_in(
@@ -71,10 +71,10 @@ class CallerLogin:
         writer: asyncio.StreamWriter,
         cluster: str,
         patience: float,
-    ) -> tuple[Caller, tuple[FramedReader, FramedWriter]]:
-        """The caller, and its streams after the log-in, of at most `patience` seconds.
+    ) -> tuple[ViewCaller, tuple[FramedReader, FramedWriter]]:
+        """Logs the client in within `patience` seconds; returns the caller and its streams.
 
-        Raises SaslFailed, after the client got the reason; OSError, TimeoutError.
+        Raises SaslFailed after the client got an error, OSError, TimeoutError.
         """
         try:
             async with asyncio.timeout(patience):
@@ -97,7 +97,7 @@ class CallerLogin:
     async def _context(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> tuple[ServerContext, bool]:
-        """What the client asks for, and whether that is a log-in by token."""
+        """The negotiation of the mechanism that the client chose, and whether it is by token."""
         status, payload = await _receive(reader)
         if status in (BAD, ERROR):
             raise SaslFailed(f"the client gave up: {payload!r:.200}")
@@ -112,7 +112,7 @@ class CallerLogin:
     async def _negotiate(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: ServerContext
     ) -> tuple[str, bytes]:
-        """The name that was proved, and the last token for the client."""
+        """The name that the client has proved, and the last message for the client."""
         loop = asyncio.get_running_loop()
         for _ in range(_STEPS):
             status, payload = await _receive(reader)
@@ -124,8 +124,9 @@ class CallerLogin:
             await _send(writer, OK, token)
         raise BadCredentials("too many steps")
 
-    def _authorized(self, name: str, by_token: bool, cluster: str, address: str) -> Caller:
-        """`name` is a principal, or a token's identifier in Base64."""
+    def _authorized(self, name: str, by_token: bool, cluster: str, address: str) -> ViewCaller:
+        """The caller of that name, which is a principal or a token's identifier in Base64. Raises
+        CallerRefused if it may not speak for the cluster."""
         principal, owner = name, None
         if by_token and self._tokens is not None:
             token = self._tokens.read(b64decode(name))

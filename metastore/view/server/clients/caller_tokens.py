@@ -1,9 +1,9 @@
-"""Delegation tokens of the views: for clients in places without a ticket, as Spark's executors.
+"""Delegation tokens of the views, for clients that have no ticket, such as Spark's executors.
 
 The password of a token is a MAC of its identifier by a key of `view.token.key.file`, which all
-processes of the views have. So each of them knows the tokens of all others, also after a restart.
-No token is stored, which is why none can be cancelled. When a token is used, `view.callers` says
-for which clusters the principal that got it may speak.
+processes of the views have. So each process accepts the tokens of all others, also after a restart.
+Tokens are not stored, so none can be cancelled. When a token is used, `view.callers` says for which
+clusters its principal may speak.
 """
 
 import hashlib
@@ -19,17 +19,18 @@ from saslauth.errors import BadCredentials, SaslFailed
 from saslauth.token_identifier import TokenIdentifier, read_identifier
 
 _SHORTEST_KEY = 32  # characters
-_NUMBER = (1 << 31) - 1  # Hadoop's numbers of keys and tokens are below
+_NUMBER = (1 << 31) - 1  # the limit of Hadoop's numbers of keys and tokens
 _PURPOSE = b"a delegation token of Causeway's views\0"
 
 
 class CallerTokens:
-    """Issues tokens and knows them again. The file is read each time, so that keys can change."""
+    """Issues tokens and verifies them. The file with the keys is read for each token, so that keys
+    can be changed at run time."""
 
     def __init__(
         self, keys: SecretFile, lifetime: float, now: Callable[[], float] = time.time
     ) -> None:
-        """`lifetime` in seconds. Raises BadSetting for a file without usable keys."""
+        """`lifetime` is in seconds. Raises BadSetting for a file without usable keys."""
         self._file = keys
         self._lifetime = lifetime
         self._now = now
@@ -39,7 +40,7 @@ class CallerTokens:
             raise BadSetting(f"{error}.") from None
 
     def issue(self, owner: str, renewer: str, principal: str) -> str:
-        """The text of a new token of `principal`, which names the user `owner`.
+        """The text of a new token for `principal`, which logs in as the user `owner`.
 
         Raises BadCredentials for a file without usable keys.
         """
@@ -51,21 +52,24 @@ class CallerTokens:
         return text_of_token(DelegationToken(made, _password(key, made)))
 
     def password(self, identifier: bytes) -> bytes:
-        """Raises BadCredentials for a token of another key."""
+        """The password of the token with this identifier. Raises BadCredentials for a token of a
+        key that the file does not have."""
         key = self._keys().get(_read(identifier).key)
         if key is None:
             raise BadCredentials("a token of a key that view.token.key.file does not have")
         return _password(key, identifier)
 
     def read(self, identifier: bytes) -> TokenIdentifier:
-        """What a token with a good password says. Raises BadCredentials if it has ended."""
+        """Decodes the identifier of a token whose password was verified. Raises BadCredentials if
+        the token has ended."""
         found = _read(identifier)
         if found.ends <= self._now() * 1000:
             raise BadCredentials(f"the token of {found.owner} has ended")
         return found
 
     def check(self, text: str) -> TokenIdentifier:
-        """What the token with this text says. Raises BadCredentials unless it is ours and good."""
+        """Verifies a token's text and decodes its identifier. Raises BadCredentials for a token
+        that the views did not issue, or that has ended."""
         try:
             token = token_of_text(text)
         except SaslFailed as error:
@@ -75,7 +79,7 @@ class CallerTokens:
         return self.read(token.identifier)
 
     def _keys(self) -> Mapping[int, bytes]:
-        """The keys by their numbers; new tokens have the first."""
+        """The keys in the file, by their numbers. New tokens are made with the first."""
         try:
             lines = self._file.read_text().split()
         except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Who a client of the view is by its ticket or token, and for which clusters it may speak."""
+"""The caller that a client of the view has proved to be, and what that caller may do."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from conf.settings.security.view_access import EVERY_CLUSTER, ViewAccess
 from metastore.view.errors import CallerRefused
 
 _OWN = frozenset(("causeway_lock", "causeway_unlock", "causeway_forget", "causeway_settle"))
-"""Calls of Causeway's own programs alone: they keep writers of every cluster waiting."""
+"""Calls for Causeway's own programs only: they can make writers of every cluster wait."""
 _SECRETS = "The metastore's keys and tokens are not for its clients."
 _FORBIDDEN = {
     "set_ugi": "The ticket says who calls.",
@@ -22,9 +22,10 @@ _FORBIDDEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """`user` is the name of the principal by auth_to_local, or the owner of the token that the
-    principal got and that the client logged in with (`by_token`)."""
+class ViewCaller:
+    """An authenticated client. `user` is the name of the principal by auth_to_local or, if the
+    client logged in `by_token`, the owner of the token that the principal got. `clusters` are those
+    for which it may speak."""
 
     principal: str
     user: str
@@ -37,7 +38,7 @@ class Caller:
             raise CallerRefused(f"{self.principal} may not speak for cluster {cluster}.")
 
     def check_call(self, method: str) -> None:
-        """Raises CallerRefused for a call that would give the caller more than its ticket does."""
+        """Raises CallerRefused for a call that the caller may not make."""
         reason = _FORBIDDEN.get(method)
         if reason is not None:
             raise CallerRefused(f"{method}: {reason}")
@@ -45,13 +46,14 @@ class Caller:
             raise CallerRefused(f"{self.principal} may not call {method}.")
 
 
-def caller_of(principal: str, access: ViewAccess, rules: AuthToLocal) -> Caller:
-    """Raises CallerRefused for a principal that may speak for no cluster, or has no user name."""
+def caller_of(principal: str, access: ViewAccess, rules: AuthToLocal) -> ViewCaller:
+    """The caller with this principal. Raises CallerRefused if it may speak for no cluster, or has
+    no user name."""
     clusters = access.clusters_of(principal)
     if not clusters:
         raise CallerRefused(f"{principal} may not speak for any cluster.")
     realm = access.kerberos.realm if access.kerberos is not None else ""
     try:
-        return Caller(principal, rules.name(principal, realm), clusters)
+        return ViewCaller(principal, rules.name(principal, realm), clusters)
     except NoLocalName as error:
         raise CallerRefused(f"{error}.") from None

@@ -1,4 +1,4 @@
-"""A client of an endpoint: its requests are answered one after the other.
+"""A client of an endpoint. Its requests are answered one after the other.
 
 Requests -> read_call -> Relay | Mutation | OwnMethods -> Questions, Upstream -> metastore
 """
@@ -14,7 +14,7 @@ from metastore.view.methods import Act, spec_of
 from metastore.view.outbound import replies
 from metastore.view.outbound.commit_refusals import refusal_message
 from metastore.view.server import own_methods
-from metastore.view.server.clients.callers import Caller
+from metastore.view.server.clients.callers import ViewCaller
 from metastore.view.server.clients.client_view import ClientView
 from metastore.view.server.clients.requests import Requests
 from metastore.view.server.clients.token_calls import NAMES as TOKEN_CALLS
@@ -27,7 +27,7 @@ from metastore.view.server.relay import Relay
 from metastore.view.server.shared import Shared
 from saslauth.framed_streams import Writer
 
-GOODBYE = "shutdown"  # of fb303, one way: clients send it before they close the connection
+GOODBYE = "shutdown"  # a call of fb303 without reply, which clients send before they disconnect
 
 
 class ClientConnection:
@@ -40,10 +40,10 @@ class ClientConnection:
         requests: Requests,
         writer: Writer,
         upstream: Upstream,
-        caller: Caller | None = None,
+        caller: ViewCaller | None = None,
         token_calls: TokenCalls | None = None,
     ) -> None:
-        """`caller` and `token_calls`: None where clients do not authenticate."""
+        """`caller` and `token_calls` are None if clients do not authenticate."""
         self._caller = caller
         self._token_calls = token_calls
         self._requests = requests
@@ -57,7 +57,7 @@ class ClientConnection:
         self._own_methods = OwnMethods(self._view, questions, shared, requests.is_gone)
 
     async def serve(self) -> None:
-        """Returns when the client has gone.
+        """Answers requests until the client has gone.
 
         Raises MetastoreDown, MalformedReply, MessageTooLarge.
         """
@@ -76,7 +76,7 @@ class ClientConnection:
             async for piece in self._reply(request):
                 await self._send(piece)
         except (MetastoreDown, MalformedReply, MessageTooLarge):
-            raise  # this connection cannot be used any more: the client opens another one
+            raise  # closes the connection, whose state is unknown: the client opens another one
         except CausewayError as error:
             await self._send(_refusal(request, error))
 
@@ -107,7 +107,7 @@ def _refusal(request: Request, error: CausewayError) -> bytes:
     """The reply to a refused request."""
     spec = spec_of(request.name) or own_methods.REFUSABLE.get(request.name)
     if spec is None and isinstance(error, CallerRefused):
-        # Not an unknown method: that would mean that this process has no locks.
+        # Not an unknown method: callers would take this process for one without locks.
         return replies.internal_error(request.name, request.sequence, str(error))
     if spec is None:
         return replies.unknown_method(request.name, request.sequence, str(error))

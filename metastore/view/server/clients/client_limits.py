@@ -1,8 +1,8 @@
-"""Limits of the view's clients, in all and by address.
+"""Limits of the number of clients of the view, in all and for each address.
 
-At a limit, a new client replaces the client of the same address (or of any address, at the limit of
-all) that has been silent for longest, that is, has never made a call. If there is none, the new
-client is refused.
+A client is silent until its first call. At a limit, a new client replaces the silent client that
+has been connected for longest: of its own address, or of any address at the limit of all clients.
+If there is none, the new client is refused.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ class ClientLimits:
         return len(self._slots)
 
     def admit(self, address: str, close: Callable[[], object]) -> ClientSlot | None:
-        """A slot for a new client, or None."""
+        """A slot for a new client; None if it is refused. `close` disconnects it later."""
         if self._of_address[address] >= self._limits.clients_per_address:
             if not self._make_room(lambda slot: slot.address == address):
                 return None
@@ -45,7 +45,7 @@ class ClientLimits:
         return slot
 
     def leave(self, slot: ClientSlot) -> None:
-        """Frees the slot. May be called again."""
+        """Frees the slot. A second call has no effect."""
         if slot not in self._slots:
             return
         del self._slots[slot]

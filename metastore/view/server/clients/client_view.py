@@ -1,31 +1,31 @@
-"""The cluster that a client sees the metastore as."""
+"""The cluster as which a client sees the metastore."""
 
 from dataclasses import replace
 
 from conf.names import ClusterName
 from metastore.view.errors import NoSuchCluster
 from metastore.view.locations import ClusterView
-from metastore.view.server.clients.callers import Caller
+from metastore.view.server.clients.callers import ViewCaller
 
 
 class ClientView:
-    """The view of the endpoint's cluster, until the client names another one (DC-U3)."""
+    """The view of the endpoint's cluster, until the client names another cluster (DC-U3)."""
 
-    def __init__(self, endpoint_view: ClusterView, caller: Caller | None = None) -> None:
-        """`caller`: None where clients do not authenticate."""
+    def __init__(self, endpoint_view: ClusterView, caller: ViewCaller | None = None) -> None:
+        """`caller` is None if clients do not authenticate."""
         self._caller = caller
         self._endpoint_view = endpoint_view
         self.current = endpoint_view
 
     def use(self, cluster: str) -> None:
-        """`use_cluster`: the view of this cluster from now on; of the endpoint's, if it is empty.
+        """Switches to the view of this cluster, or of the endpoint's own if the name is empty.
 
         Raises NoSuchCluster, CallerRefused.
         """
         self.current = self.of(cluster) if cluster else replace(self._endpoint_view, aware=False)
 
     def of(self, cluster: str | None) -> ClusterView:
-        """The view for one call: of the cluster that the call names, or the current one for None.
+        """The view for one call: of the cluster that the call names; None: the current view.
 
         Raises NoSuchCluster; CallerRefused if the client may not speak for the cluster.
         """

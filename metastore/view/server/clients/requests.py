@@ -1,4 +1,4 @@
-"""A client's requests, one after the other, with limits of size and time."""
+"""Reads a client's requests, one after the other, with limits of size and time."""
 
 import asyncio
 
@@ -11,12 +11,13 @@ from saslauth.framed_streams import Reader
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.message_end import MessageEnd
 
-_TLS = b"\x16\x03"  # how a client's handshake begins
+_TLS = b"\x16\x03"  # the first bytes of a TLS handshake
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 
 
 class Requests:
-    """Reads a client's requests. While none comes, the connection to the metastore is closed."""
+    """Reads a client's requests. Closes the client's connection to the metastore while no request
+    comes for long."""
 
     def __init__(
         self, reader: Reader, limits: ViewLimits, slot: ClientSlot, upstream: Upstream

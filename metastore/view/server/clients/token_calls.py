@@ -1,4 +1,4 @@
-"""The metastore's calls that concern delegation tokens: the view answers them itself."""
+"""Answers the metastore's calls about delegation tokens, which the view does not send on."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from metastore.view.call import Request
 from metastore.view.errors import CallerRefused
 from metastore.view.outbound import replies
 from metastore.view.server.clients.caller_tokens import CallerTokens
-from metastore.view.server.clients.callers import Caller
+from metastore.view.server.clients.callers import ViewCaller
 from saslauth.errors import BadCredentials
 from saslauth.name_services import addresses_of, groups_of
 from thriftcodec.reader import read_struct
@@ -24,12 +24,12 @@ _log = logging.getLogger("causeway.view")
 
 
 class TokenCalls:
-    """Answers one client, at `address`."""
+    """Answers the calls of one client, whose address is `address`."""
 
     def __init__(
-        self, tokens: CallerTokens | None, identity: Identity, caller: Caller, address: str
+        self, tokens: CallerTokens | None, identity: Identity, caller: ViewCaller, address: str
     ) -> None:
-        """`tokens`: None where the views issue none."""
+        """`tokens` is None if the views issue none."""
         self._tokens = tokens
         self._identity = identity
         self._caller = caller
@@ -51,7 +51,7 @@ class TokenCalls:
             token = await asyncio.to_thread(self._tokens.check, first)
         except BadCredentials as error:
             raise CallerRefused(f"{request.name}: {error}.") from None
-        if request.name == RENEW:  # it is good until its end without that
+        if request.name == RENEW:  # nothing to do: tokens are valid until their end
             return replies.one_number(request.name, request.sequence, token.ends)
         ends = datetime.fromtimestamp(token.ends / 1000, UTC).isoformat(timespec="seconds")
         raise CallerRefused(f"A token of the views cannot be cancelled. This one ends at {ends}.")

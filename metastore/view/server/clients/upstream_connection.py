@@ -1,7 +1,7 @@
-"""A client's connection to the real metastore, which has a thread for each connection.
+"""A client's own connection to the real metastore, which has a thread for each connection.
 
-It is opened at the first call, and closed while the client is idle for long. The state that a
-connection keeps for its client (`set_ugi`) is set again on the next one.
+It is opened at the first call, and closed while the client is idle for long. The state that the
+metastore keeps for a connection (`set_ugi`) is set again on the next one.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from thriftcodec.message_end import MessageEnd
 from thriftcodec.values import LIST, STRING, Struct, strings
 from thriftcodec.writer import call_bytes
 
-SILENCE = 3600.0  # seconds; adding many partitions to a slow database takes long
+SILENCE = 3600.0  # seconds without a byte of a reply: adding many partitions may take long
 _CONNECT = 10.0
 
 
 class UpstreamSlots:
-    """The free connections to the metastore of this process."""
+    """The number of connections to the metastore that this process may still open."""
 
     def __init__(self, most: int) -> None:
         self._free = most
@@ -40,7 +40,7 @@ class UpstreamSlots:
 
 
 class Upstream:
-    """Sends whole requests and reads replies in chunks. Call `close` at the end."""
+    """Sends whole requests to the metastore, reads replies in chunks. Call `close` at the end."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Upstream:
         streams: UserStreams,
         user: str | None = None,
     ) -> None:
-        """`user`: whom the client's ticket names; None where clients do not authenticate."""
+        """`user` is the caller's user name; None if clients do not authenticate."""
         self._metastores = metastores
         self._streams = streams
         self._slots = slots
@@ -84,7 +84,7 @@ class Upstream:
             self._may_rest = False
 
     def rest(self) -> None:
-        """Closes the connection of an idle client, unless its state would be lost."""
+        """Closes the connection of an idle client, unless it has state that cannot be set again."""
         if self._may_rest:
             self.close()
 
@@ -107,7 +107,7 @@ class Upstream:
                 raise MetastoreDown("The metastore closed the connection at once.")
 
     async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:
-        """The reply as rewritten by `stream`, in pieces. Raises MetastoreDown."""
+        """The reply in pieces, as rewritten by `stream`. Raises MetastoreDown, MalformedReply."""
         reader, _ = await self.connection()
         while not stream.done:
             async with asyncio.timeout(SILENCE):
@@ -121,13 +121,13 @@ class Upstream:
             raise MalformedReply("The metastore sent more than one reply.")
 
     async def ask(self, question: bytes, view: ClusterView) -> bytes:
-        """The whole reply to a request of the view itself."""
+        """The whole reply to a request of the view itself, not rewritten. Raises MetastoreDown."""
         await self.send(question)
         return b"".join([piece async for piece in self.replies(ReplyStream(None, view))])
 
 
 async def check_answers(metastores: tuple[Endpoint, ...], streams: UserStreams) -> None:
-    """Returns if one of the metastores accepts a connection. Raises MetastoreDown."""
+    """Connects to one of the metastores. Raises MetastoreDown if none accepts a connection."""
     _, writer = await _first(metastores, streams)
     writer.close()
     with suppress(OSError):

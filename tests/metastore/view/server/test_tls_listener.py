@@ -22,7 +22,7 @@ from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.view.errors import FactsUnavailable
-from metastore.view.locks.peers import Peer
+from metastore.view.locks.peer_client import PeerClient
 from tests.metastore.writable import C1, WritableMetastore, views
 from tests.proxy.certificates import Made, made
 from tests.secret_files import readable
@@ -90,7 +90,7 @@ def test_calls_locks_and_the_feed_go_over_tls(view: Endpoint, login: MetastoreLo
         assert (await feed.changes()) is not None
         assert feed.feed
         feed.close()
-        peer = Peer(view, login=login)
+        peer = PeerClient(view, login=login)
         lock = await peer.lock("o", [REF])
         assert lock is not None
         await lock.release(())
@@ -103,7 +103,7 @@ def test_a_certificate_of_another_authority_is_refused(view: Endpoint, tmp_path:
     other = trusting(made(), tmp_path / "other")
     with pytest.raises(MetastoreDown, match=r"no TLS handshake: .*certificate verify failed"):
         databases(view, other)
-    peer = Peer(view, login=other)
+    peer = PeerClient(view, login=other)
     with pytest.raises(FactsUnavailable, match=r"no TLS handshake: .*certificate verify failed"):
         asyncio.run(peer.lock("o", [REF]))
 

@@ -9,7 +9,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster, Topology
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
-from metastore.view.inbound.ownership import Orphan
+from metastore.view.inbound.ownership import OrphanFolder
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.runs.orphans import CleanupResult, delete_orphans, read_orphans
 from tests.pipeline.copy.world import C1, C2, T, World
@@ -44,7 +44,7 @@ class Cleaning:
         return location
 
     def record(self, what: str, location: str, *, settle: bool = True) -> str:
-        entry = self.log.begin((Orphan(what, C2, location),))
+        entry = self.log.begin((OrphanFolder(what, C2, location),))
         assert entry is not None
         if settle:
             self.log.end(entry, dropped=True)
@@ -198,7 +198,7 @@ def test_nothing_goes_while_an_objects_facts_cannot_be_read(cleaning: Cleaning) 
 
 
 def test_a_cluster_that_is_gone_keeps_its_bare_paths(cleaning: Cleaning) -> None:
-    entry = cleaning.log.begin((Orphan("db.gone", ClusterName("c9"), "/w/t"),))
+    entry = cleaning.log.begin((OrphanFolder("db.gone", ClusterName("c9"), "/w/t"),))
     cleaning.log.end(entry, dropped=True)
     assert cleaning.clean() == CleanupResult()
     assert len(read_orphans(cleaning.path.read_text())) == 1

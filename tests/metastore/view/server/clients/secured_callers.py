@@ -10,7 +10,7 @@ import pytest
 from conf.secrets import SecretFile
 from conf.settings.security.authentication import KerberosService, Qop
 from conf.settings.security.metastore_login import MetastoreLogin
-from conf.settings.security.view_access import Callers, ViewAccess
+from conf.settings.security.view_access import CallerRule, ViewAccess
 from conf.topology import Endpoint
 from metastore.client.connecting import connect
 from metastore.client.metastore_client import HmsClient
@@ -36,9 +36,9 @@ def realm_in(folder: Path) -> Iterator[Kdc]:
 
 def access(realm: Kdc, qop: Qop = Qop.AUTH) -> ViewAccess:
     callers = (
-        Callers(f"spark-west/*@{REALM}", "c1"),
-        Callers(f"spark-east/*@{REALM}", "c2"),
-        Callers(f"causeway/*@{REALM}", "*"),
+        CallerRule(f"spark-west/*@{REALM}", "c1"),
+        CallerRule(f"spark-east/*@{REALM}", "c2"),
+        CallerRule(f"causeway/*@{REALM}", "*"),
     )
     return ViewAccess(KerberosService(VIEW, SecretFile(realm.keytab(VIEW))), qop, callers)
 

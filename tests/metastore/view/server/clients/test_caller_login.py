@@ -27,7 +27,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.view.errors import FactsUnavailable
-from metastore.view.locks.peers import Peer
+from metastore.view.locks.peer_client import PeerClient
 from metastore.view.methods import CLUSTER_FIELD
 from saslauth.negotiation import OK, START, sasl_message
 from tests.metastore.view.server.clients.secured_callers import (
@@ -70,7 +70,7 @@ def test_tls_is_beneath_sasl(realm: Kdc, hms: WritableMetastore, tmp_path: Path)
             assert own.get_databases("*") == ["default"]
 
         async def ask() -> None:
-            feed, peer = FeedClient(where, 20.0, both), Peer(where, login=both)
+            feed, peer = FeedClient(where, 20.0, both), PeerClient(where, login=both)
             assert (await feed.changes()) is not None
             lock = await peer.lock("o", [REF])
             assert lock is not None
@@ -154,14 +154,14 @@ def test_causeways_own_programs_log_in(realm: Kdc, view) -> None:
         assert await feed.changes() is not None
         assert await feed.changes() is not None
         assert await refused.changes() is None
-        peer, west = Peer(where, login=ours), Peer(where, login=login(realm, WEST))
+        peer, west = PeerClient(where, login=ours), PeerClient(where, login=login(realm, WEST))
         held = await peer.lock("me", [REF])
         assert held is not None
         await held.release([])
         with pytest.raises(FactsUnavailable, match="CW358"):
             await west.lock("me", [REF])
         with pytest.raises(FactsUnavailable):
-            await Peer(where).lock("me", [REF])
+            await PeerClient(where).lock("me", [REF])
         for each in (feed, peer, west):
             each.close()
         await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The locks of tables in one process of the view."""
+"""The locks of tables that one process of the view grants."""
 
 import asyncio
 from collections import deque
@@ -10,15 +10,19 @@ from conf.names import TableRef
 
 @dataclass(slots=True)
 class _Lock:
-    """`depth` is how often its owner has taken it. `waiting` are the next owners, in order."""
+    """`depth` is how many times its owner has taken it. `waiting` are the next owners in order."""
 
     owner: str
     depth: int = 1
     waiting: deque[tuple[str, "asyncio.Future[None]"]] = field(default_factory=deque)
 
 
-class TableLocks:
-    """Each lock has one owner, which may take it several times. Belongs to one event loop."""
+class ProcessLocks:
+    """A lock has one owner, which may take it several times. Belongs to one event loop.
+
+    The owner is an id that a writer chose, so that a writer can use its own locks through another
+    connection.
+    """
 
     def __init__(self) -> None:
         self._locks: dict[TableRef, _Lock] = {}
@@ -27,8 +31,8 @@ class TableLocks:
         return table in self._locks
 
     async def acquire(self, owner: str, tables: Iterable[TableRef]) -> None:
-        """Takes the locks in a fixed order, so that there is no deadlock. When it is cancelled, the
-        owner has none of them."""
+        """Waits for the locks and takes them in a fixed order, so that there is no deadlock. If the
+        caller is cancelled, the owner gets none of them."""
         taken: list[TableRef] = []
         try:
             for table in sorted(set(tables)):
@@ -39,7 +43,7 @@ class TableLocks:
             raise
 
     def release(self, owner: str, tables: Iterable[TableRef]) -> None:
-        """Gives each of the locks back once."""
+        """Releases each of the locks once."""
         for table in set(tables):
             lock = self._locks.get(table)
             if lock is None or lock.owner != owner:
@@ -60,13 +64,13 @@ class TableLocks:
             try:
                 await turn
             except BaseException:
-                if turn.done() and not turn.cancelled():  # it became the owner meanwhile
+                if turn.done() and not turn.cancelled():  # the lock was handed over meanwhile
                     self.release(owner, (table,))
                 raise
 
 
 def _hand_over(lock: _Lock) -> bool:
-    """Makes the first of those that wait the owner; False if none waits."""
+    """Makes the first waiting owner the lock's owner; False if none waits."""
     while lock.waiting:
         owner, turn = lock.waiting.popleft()
         if not turn.done():

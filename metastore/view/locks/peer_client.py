@@ -1,13 +1,12 @@
-"""Takes locks in another process of the view. A connection has the locks of one call at a time.
+"""Takes locks of tables in another process of the view, by `causeway_lock` and `causeway_unlock`.
 
-When a connection is lost, the other process keeps its locks for another second (`GRACE`). By then,
-what the owner has sent to the metastore has ended.
+A connection holds the locks of one call at a time. When it is lost, the other process keeps its
+locks for `GRACE` more seconds, until the metastore has finished what their owner sent.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import Protocol
 
 from conf.names import TableRef
 from conf.settings.security.metastore_login import MetastoreLogin
@@ -16,6 +15,7 @@ from metastore.client.changes.view_sync import PAUSE, TRIES
 from metastore.client.connecting import PLAIN
 from metastore.client.streams import open_streams
 from metastore.view.errors import FactsUnavailable
+from metastore.view.locks.distributed_locks import GrantedLocks
 from saslauth.framed_streams import Reader, Writer
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.message_end import MessageEnd
@@ -25,72 +25,34 @@ from thriftcodec.values import I32, LIST, REPLY, STRING, UNKNOWN_METHOD_CODE, St
 from thriftcodec.writer import call_bytes
 
 LOCK, UNLOCK = "causeway_lock", "causeway_unlock"
-_CONNECT = 5.0  # seconds
+_CONNECT = 5.0  # seconds for a connection with its log-in
 _UNLOCK = 5.0  # seconds
-_WAIT = 300.0  # seconds until a lock is given up: a call that adds many partitions may take minutes
-_IDLE = 16  # connections that are kept
+_WAIT = 300.0  # seconds for a lock: a call that adds many partitions may hold it for minutes
+_IDLE = 16  # connections that are kept open
 _CHUNK = 64 * 1024
 
 
-class Held(Protocol):
-    """Locks that a process granted."""
-
-    @property
-    def process(self) -> str:
-        """The id of the process."""
-        ...
-
-    async def release(self, changed: Iterable[TableRef]) -> None:
-        """Gives the locks back. The process knows now that these tables have changed."""
-        ...
-
-    def abandon(self) -> None:
-        """Leaves the locks without knowing whether what was sent has ended."""
-        ...
-
-
-class Place(Protocol):
-    """Another process of the view, at one address."""
-
-    @property
-    def order(self) -> str:
-        """Locks are taken in the order of these texts."""
-        ...
-
-    @property
-    def process(self) -> str:
-        """The id of the process, while a connection to it is open; else empty."""
-        ...
-
-    async def lock(self, owner: str, tables: Collection[TableRef]) -> Held | None:
-        """None: no process listens there, or it has no such locks. Raises FactsUnavailable."""
-        ...
-
-    def close(self) -> None:
-        """Closes the idle connections."""
-        ...
-
-
-class Peer:
-    """A `Place`."""
+class PeerClient:
+    """The connections to one address of a `PeerProcess`."""
 
     def __init__(self, endpoint: Endpoint, login: MetastoreLogin = PLAIN) -> None:
         self._endpoint = endpoint
         self._login = login
         self._idle: deque[_Connection] = deque()
         self._busy: set[_Connection] = set()
-        self._process = ""
+        self._process_id = ""
 
     @property
     def order(self) -> str:
         return str(self._endpoint)
 
     @property
-    def process(self) -> str:
-        return self._process if any(each.is_open for each in (*self._busy, *self._idle)) else ""
+    def process_id(self) -> str:
+        is_open = any(each.is_open for each in (*self._busy, *self._idle))
+        return self._process_id if is_open else ""
 
-    async def lock(self, owner: str, tables: Collection[TableRef]) -> Held | None:
-        """See `Place`."""
+    async def lock(self, owner: str, tables: Collection[TableRef]) -> GrantedLocks | None:
+        """As `PeerProcess.lock`."""
         fields = {
             1: (LIST, strings(sorted(map(str, tables)))),
             2: (STRING, owner),
@@ -111,7 +73,7 @@ class Peer:
                 break
             try:
                 async with asyncio.timeout(_WAIT + _CONNECT):
-                    granted = await connection.call(LOCK, Struct(fields))
+                    reply = await connection.call(LOCK, Struct(fields))
             except (OSError, MalformedMessage) as error:
                 self.drop(connection)
                 problem = error
@@ -122,20 +84,20 @@ class Peer:
             except BaseException:
                 self.drop(connection)
                 raise
-            return self._granted(connection, granted)
+            return self._granted(connection, reply)
         raise FactsUnavailable(
             f"the metastore view at {self._endpoint} does not answer ({problem}), so it may be"
             " changing the same tables."
         ) from problem
 
-    def _granted(self, connection: "_Connection", granted: "_Answer") -> Held | None:
-        if granted.code is not None:
+    def _granted(self, connection: "_Connection", reply: "_Reply") -> GrantedLocks | None:
+        if reply.error_code is not None:
             self.keep(connection)
-            if granted.code == UNKNOWN_METHOD_CODE:
+            if reply.error_code == UNKNOWN_METHOD_CODE:
                 return None
-            raise FactsUnavailable(f"the metastore view at {self._endpoint}: {granted.text}.")
-        self._process = granted.text
-        return _PeerLock(self, connection, granted.text)
+            raise FactsUnavailable(f"the metastore view at {self._endpoint}: {reply.text}.")
+        self._process_id = reply.text
+        return _GrantedByPeer(self, connection, reply.text)
 
     def keep(self, connection: "_Connection") -> None:
         """Keeps an open connection for the next lock."""
@@ -168,13 +130,13 @@ class Peer:
         return connection
 
 
-class _PeerLock:
-    """A `Held` of one connection."""
+class _GrantedByPeer:
+    """`GrantedLocks` that the other process keeps for one connection."""
 
-    def __init__(self, peer: Peer, connection: "_Connection", process: str) -> None:
+    def __init__(self, peer: PeerClient, connection: "_Connection", process_id: str) -> None:
         self._peer = peer
         self._connection = connection
-        self.process = process
+        self.process_id = process_id
 
     async def release(self, changed: Iterable[TableRef]) -> None:
         fields = {1: (LIST, strings(sorted({str(each) for each in changed})))}
@@ -193,12 +155,12 @@ class _PeerLock:
         self._peer.drop(self._connection)
 
 
-class _Answer:
-    """The text of a reply, or the code and the text of an error."""
+class _Reply:
+    """The text that a call returned, or the code and the text of its error."""
 
-    def __init__(self, text: str, code: int | None = None) -> None:
+    def __init__(self, text: str, error_code: int | None = None) -> None:
         self.text = text
-        self.code = code
+        self.error_code = error_code
 
 
 class _Connection:
@@ -211,7 +173,7 @@ class _Connection:
     def is_open(self) -> bool:
         return not self._reader.at_eof() and not self._writer.is_closing()
 
-    async def call(self, name: str, arguments: Struct) -> _Answer:
+    async def call(self, name: str, arguments: Struct) -> _Reply:
         """Raises OSError, MalformedMessage."""
         self._sequence += 1
         self._writer.write(call_bytes(name, self._sequence, arguments))
@@ -221,13 +183,13 @@ class _Connection:
             if not chunk:
                 raise ConnectionResetError("the view closed the connection")
             data += chunk
-        kind, its, sequence, at = read_message_header(data)
-        if (its, sequence) != (name, self._sequence):
-            raise MalformedMessage(f"called {name}, got {its}")
+        kind, method, sequence, at = read_message_header(data)
+        if (method, sequence) != (name, self._sequence):
+            raise MalformedMessage(f"called {name}, got {method}")
         result, _ = read_struct(data, at)
         if kind != REPLY:
-            return _Answer(str(result.get(1, "")), int(result.get(2, 0)))
-        return _Answer(str(result.get(0, "")))
+            return _Reply(str(result.get(1, "")), int(result.get(2, 0)))
+        return _Reply(str(result.get(0, "")))
 
     def close(self) -> None:
         self._writer.close()

@@ -2,14 +2,14 @@ import asyncio
 from contextlib import suppress
 
 from conf.names import TableRef
-from metastore.view.locks.table_locks import TableLocks
+from metastore.view.locks.process_locks import ProcessLocks
 
 ONE, TWO = TableRef("d", "one"), TableRef("d", "two")
 
 
 def test_an_owner_takes_a_lock_again_and_others_wait_in_order() -> None:
     async def run() -> list[str]:
-        locks, order = TableLocks(), []
+        locks, order = ProcessLocks(), []
 
         async def use(owner: str) -> None:
             await locks.acquire(owner, [ONE])
@@ -35,7 +35,7 @@ def test_an_owner_takes_a_lock_again_and_others_wait_in_order() -> None:
 
 def test_a_cancelled_owner_has_no_lock() -> None:
     async def run() -> None:
-        locks = TableLocks()
+        locks = ProcessLocks()
         await locks.acquire("a", [TWO])
         waiting = asyncio.ensure_future(locks.acquire("b", [ONE, TWO]))
         await asyncio.sleep(0)

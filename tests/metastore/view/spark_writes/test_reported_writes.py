@@ -13,8 +13,8 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.errors import ChangedMeanwhile, MetastoreRefused
 from metastore.placement.assign import end_writes
-from metastore.view.spark_writes import running_writes
-from metastore.view.spark_writes.running_writes import RunningWrites
+from metastore.view.spark_writes import reported_writes
+from metastore.view.spark_writes.reported_writes import ReportedWrites
 from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.view.spark_writes.copied_tables import (
     Views,
@@ -276,8 +276,8 @@ class TestDeadServers:
         assert not fresh(hms)
 
     def test_memory_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(running_writes, "LIMIT", 3)
-        writes = RunningWrites()
+        monkeypatch.setattr(reported_writes, "LIMIT", 3)
+        writes = ReportedWrites()
         for number in range(5):
             writes.begin(_write(str(number)), None)  # type: ignore[arg-type]
         assert [each.write.id for each in writes.all()] == ["2", "3", "4"]
@@ -301,5 +301,5 @@ def test_a_write_reported_twice_has_one_mark(hms, call) -> None:
     assert not now(hms).writing
 
 
-def _write(write_id: str) -> running_writes.SparkWrite:
-    return running_writes.SparkWrite(id=write_id)
+def _write(write_id: str) -> reported_writes.SparkWrite:
+    return reported_writes.SparkWrite(id=write_id)
