@@ -25,8 +25,8 @@ def locations_back(
     """The edits that put the object's own location in the place of a copy's. The view sent the
     copy's location to the client, and the client sends it back."""
     copies = {copy.location for copy in placement.copies}
-    spans = (span for span in (spans.location, spans.path) if span is not None)
-    return [(*span, encoded(own)) for span in spans if text(data, span[0]) in copies]
+    locations = (span for span in (spans.location, spans.path) if span is not None)
+    return [(*span, encoded(own)) for span in locations if text(data, span[0]) in copies]
 
 
 def keep_folder(spans: ObjectSpans, table: TableNow, view: ClusterView) -> list[Edit]:
