@@ -1,1 +1,1 @@
-"""Metadata calls: GetSchemas, GetTables, GetColumns and GetInfo."""
+"""Answers metadata calls, SHOW and DESCRIBE from the metastore's facts where they are certain."""

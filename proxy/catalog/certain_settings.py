@@ -1,13 +1,13 @@
-"""Under which settings Spark answers SHOW and DESCRIBE as is known here."""
+"""The settings with which Spark answers SHOW and DESCRIBE as `descriptions` does."""
 
 import re
 from collections.abc import Mapping
 
-from proxy.catalog.metadata import usual
+from proxy.catalog.metadata import lists_as_usual
 
 _IMPLEMENTATION = "spark.sql.catalogimplementation"
 _EXTENSIONS, _GUARD = "spark.sql.extensions", "causeway.guard."
-# Settings of Spark SQL that do not change what SHOW and DESCRIBE answer. Any other may.
+# Settings of Spark SQL that do not change the answers to SHOW and DESCRIBE. Any other may.
 _HARMLESS = re.compile(
     r"spark\.sql\.(?:"
     r"(?:adaptive|cbo|codegen|execution|files|inmemorycolumnarstorage|join|optimizer|orc|parquet"
@@ -23,16 +23,16 @@ _HARMLESS = re.compile(
     r"|sources\.(?:bucketing\..*|parallelpartitiondiscovery\..*|partitionoverwritemode)"
     r"|storeassignmentpolicy|warehouse\.dir|windowexec\..*)"
 )
-# Settings beside those of Spark SQL that hide something.
+# Other settings than Spark SQL's, if they may hide something.
 _HIDING = re.compile(r"redaction|filter")
 
 
-def shows_usually(settings: Mapping[str, str]) -> bool:
-    """Whether Spark answers in its usual way. Names are in lower case."""
+def shows_as_usual(settings: Mapping[str, str]) -> bool:
+    """Whether Spark answers as by default with these settings. Their names are in lower case."""
     extensions = settings.get(_EXTENSIONS, _GUARD).split(",")
     return (
         settings.get(_IMPLEMENTATION) == "hive"
-        and usual(settings)
+        and lists_as_usual(settings)
         and all(each.strip().startswith(_GUARD) for each in extensions)
         and all(_is_harmless(key) for key in settings)
     )

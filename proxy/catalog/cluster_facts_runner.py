@@ -1,13 +1,13 @@
-"""What of a user's session in a cluster changes the answers to SHOW and DESCRIBE.
+"""Facts of a session in a cluster that change the answers to SHOW and DESCRIBE.
 
-The cluster is asked for its version and its settings, once for each session in it, and again when
-the session changed its settings.
+The cluster's version and settings are read once for each session in it, and again after the session
+has changed its settings.
 """
 
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from proxy.catalog.certain_settings import shows_usually
+from proxy.catalog.certain_settings import shows_as_usual
 from proxy.catalog.metadata_runner import VERSION, session_settings
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.protocol import replies
@@ -15,18 +15,19 @@ from proxy.protocol.cluster_calls import get_info_call
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.session import SessionState
 
-_ALSO_LISTS = "4.3."  # the version of Spark 4 that was compared
+_ALSO_LISTS = "4.3."  # the version of Spark 4 whose lists were compared with ours
 _ONE_SESSION = "spark.sql.hive.thriftserver.singlesession"
 _ZONE = "spark.sql.session.timezone"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """A session in a cluster while the user's session has changed its settings `changes` times.
+    """Facts of a session in a cluster after the user's session has changed its settings `changes`
+    times.
 
-    `usual`: its Spark answers as is known here, and others' temporary views are not its own.
-    `lists`: that is so of SHOW DATABASES, SHOW TABLES and SHOW VIEWS, by Spark 4 too. `zone` is the
-    time zone of Spark's JVM; None if it is not known.
+    `usual`: Spark answers SHOW and DESCRIBE as `descriptions` does, and other sessions' temporary
+    views are not visible. `lists`: this holds for SHOW DATABASES, SHOW TABLES and SHOW VIEWS, also
+    in Spark 4. `zone` is the time zone of Spark's JVM; None if it is not known.
     """
 
     changes: int
@@ -36,21 +37,21 @@ class SessionFacts:
 
 
 class ClusterFacts:
-    """One per server."""
+    """Reads and caches the facts; there is one for all clients of the process."""
 
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[ClusterSession, SessionFacts] = WeakKeyDictionary()
 
     async def of(self, upstream: ClusterSession, state: SessionState) -> SessionFacts:
-        """The facts of now. Raises CausewayError, Rejected."""
+        """The current facts. Raises CausewayError, Rejected."""
         changes = state.journal.settings_changes
         known = self._known.get(upstream)
         if known is None or known.changes != changes:
-            known = self._known[upstream] = await _learn(upstream, state.protocol, changes)
+            known = self._known[upstream] = await _read_facts(upstream, state.protocol, changes)
         return known
 
 
-async def _learn(upstream: ClusterSession, protocol: int, changes: int) -> SessionFacts:
+async def _read_facts(upstream: ClusterSession, protocol: int, changes: int) -> SessionFacts:
     info = await upstream.call("GetInfo", get_info_call(upstream.session, DBMS_VERSION))
     version = replies.info_text(info)
     if not version.startswith((VERSION, _ALSO_LISTS)):
@@ -58,7 +59,7 @@ async def _learn(upstream: ClusterSession, protocol: int, changes: int) -> Sessi
     found = await session_settings(upstream, protocol)
     settings = {key.lower(): text for key, text in found.items()}
     is_alone = settings.get(_ONE_SESSION, "false").lower() == "false"
-    # A session that has no time zone of its own has its JVM's.
+    # A session without a time zone of its own has that of its JVM.
     zone = None if _ZONE in settings else upstream.zone
-    lists = is_alone and shows_usually(settings)
+    lists = is_alone and shows_as_usual(settings)
     return SessionFacts(changes, lists and version.startswith(VERSION), zone, lists)

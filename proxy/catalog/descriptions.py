@@ -1,6 +1,6 @@
-"""The answers to SHOW and DESCRIBE statements as Spark 3.5 gives them, from the metastore's facts.
+"""The answers of Spark 3.5 to SHOW and DESCRIBE statements, made from the metastore's facts.
 
-All functions are pure. None means that the answer is not certain: the cluster is asked.
+All functions are pure. None means that the answer is not certain; then the cluster answers.
 `tests/e2e/clients/test_catalog_statements.py` compares the answers with Spark's, byte by byte.
 """
 
@@ -16,7 +16,7 @@ from proxy.catalog.spark_texts import RESERVED, java_order, own_properties, reda
 from proxy.protocol.results import Cell, ResultTable
 from thriftcodec.values import BOOL, STRING
 
-# Patterns that mean the same to Spark and to the metastore: letters, digits, _, * and |.
+# Patterns with the same meaning in Spark and in the metastore: letters, digits, _, * and |.
 _CERTAIN_PATTERN = re.compile(r"[A-Za-z0-9_*]+(?:\|[A-Za-z0-9_*]+)*")
 _CATALOG = "spark_catalog"
 _DESCRIBED = ("col_name", "data_type", "comment")
@@ -24,7 +24,7 @@ _MEANINGS = ("name of the column", "data type of the column", "comment of the co
 _INFO = ("info_name", "info_value")
 _OF_COLUMN = ("name of the column info", "value of the column info")
 _OF_NAMESPACE = ("name of the namespace info", "value of the namespace info")
-# Of column statistics: Spark's row, and the parameter that it keeps them in.
+# Column statistics: the name in Spark's row, and in the parameter in which Spark stores them.
 _STATISTICS = (
     ("min", "min"),
     ("max", "max"),
@@ -33,12 +33,12 @@ _STATISTICS = (
     ("avg_col_len", "avgLen"),
     ("max_col_len", "maxLen"),
 )
-# Types of which a minimum and a maximum are shown as they are kept.
-_SHOWN_AS_KEPT = re.compile(r"tinyint|smallint|int|bigint|boolean|date|decimal\(\d+,\d+\)")
+# Types whose minimum and maximum are shown as they are stored.
+_SHOWN_AS_STORED = re.compile(r"tinyint|smallint|int|bigint|boolean|date|decimal\(\d+,\d+\)")
 # Values of partitions that a cast to the column's type and back does not change.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
 _VALUE = re.compile(r"[\w.-]+", re.ASCII)
-# Spark's own data sources: opening a table of them needs no other classes and no schema from files.
+# Spark's own data sources: their tables need no other classes and no schema from files.
 _OWN_SOURCES = frozenset(("hive", "parquet", "orc", "csv", "json", "text"))
 _LISTED = (STRING, STRING, BOOL)
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
@@ -91,7 +91,7 @@ def columns(table: SparkTable) -> ResultTable:
 
 
 def partitions(table: SparkTable, names: Iterable[str]) -> ResultTable | None:
-    """SHOW PARTITIONS. `names` are those of the metastore."""
+    """SHOW PARTITIONS. `names` are the metastore's names of the partitions."""
     written = table.partition_columns
     if not (written and table.partitions_in_catalog and all(map(_PLAIN_NAME.fullmatch, written))):
         return None
@@ -145,7 +145,7 @@ def create_statement(table: SparkTable) -> ResultTable | None:
 
 
 def column_description(table: SparkTable, name: str, extended: bool) -> ResultTable | None:
-    """DESCRIBE of the column `name`. None for a view, of which Spark plans the query."""
+    """DESCRIBE of the column `name`. None for a view, because Spark plans the view's query."""
     found = [each for each in table.columns if each.name.lower() == name.lower()]
     if len(found) != 1 or table.provider not in _OWN_SOURCES or not found[0].is_complete:
         return None
@@ -162,7 +162,7 @@ def column_description(table: SparkTable, name: str, extended: bool) -> ResultTa
 
 
 def _are_certain(kind: str, statistics: Mapping[str, str]) -> bool:
-    """Whether Spark shows these statistics of a column as they are kept."""
+    """Whether Spark shows these statistics of a column as they are stored."""
     if not statistics:
         return True
     is_known = statistics.get("version") == "2" and not any(
@@ -172,14 +172,14 @@ def _are_certain(kind: str, statistics: Mapping[str, str]) -> bool:
     return (
         is_known
         and all(each.isdecimal() for each in counts)
-        and (_SHOWN_AS_KEPT.fullmatch(kind) is not None or "min" not in statistics)
+        and (_SHOWN_AS_STORED.fullmatch(kind) is not None or "min" not in statistics)
     )
 
 
 def database_description(
     database: SparkDatabase, written: str, extended: bool
 ) -> ResultTable | None:
-    """DESCRIBE DATABASE; `written` is its name as the statement has it."""
+    """DESCRIBE DATABASE; `written` is the database's name in the statement."""
     if not (is_plain(written) and database.owner and database.location is not None):
         return None
     if not RESERVED.isdisjoint(database.properties):
@@ -199,8 +199,8 @@ def database_description(
 
 
 def metastore_values(table: SparkTable, spec: Iterable[tuple[str, str]]) -> list[str] | None:
-    """The values of a partition spec as Spark passes them to the metastore, one a column; an empty
-    text is any value. None if Spark may refuse the spec or read it otherwise."""
+    """The values of a partition spec as Spark passes them to the metastore, one for each partition
+    column; an empty text means any value. None if Spark may refuse or change the spec."""
     kinds = {each.name.lower(): each.simple for each in table.columns}
     given = dict(spec)
     keys = [each.lower() for each in table.partition_columns]
@@ -224,18 +224,19 @@ def _listed(column: str, database: str, names: Iterable[str], pattern: str | Non
 
 
 def is_certain(pattern: str | None) -> bool:
-    """Whether a pattern means the same to all that read it; None: any name."""
+    """Whether a pattern has the same meaning in Spark and in the metastore; None means any name."""
     return pattern is None or _CERTAIN_PATTERN.fullmatch(pattern) is not None
 
 
 def matching(names: Iterable[str], pattern: str | None) -> Iterator[str]:
-    """The names that a certain pattern means."""
+    """The names that match a certain pattern (`is_certain`)."""
     return filter(_compiled("*" if pattern is None else pattern).fullmatch, names)
 
 
 @lru_cache(1000)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Between two `*` a text is looked for where it fits first: no other place is tried."""
+    """The regular expression of a pattern. For speed, the text between two `*` is only compared at
+    its first place in the name."""
     alternatives = []
     for each in pattern.split("|"):
         first, *others = re.split(r"\*+", each)
@@ -273,7 +274,7 @@ def _information(table: SparkTable, zone: str) -> str | None:
 
 
 def _details(table: SparkTable, zone: str) -> list[tuple[str, str]] | None:
-    """What Spark calls the table's detailed information."""
+    """The rows that Spark shows as "Detailed Table Information"."""
     created, storage = java_date(table.created, zone), table.storage
     accessed = "UNKNOWN" if table.accessed <= 0 else java_date(table.accessed, zone)
     if created is None or accessed is None or storage is None or not storage.is_ordered:

@@ -1,11 +1,11 @@
-"""Dates as java.util.Date writes them, in zones for which that is known."""
+"""Dates as java.util.Date writes them, in time zones for which this is certain."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-# Zones whose short names and rules Java and the time zone database have alike from FIRST to LAST;
-# `tests/proxy/catalog/test_java_dates.py` compares them.
+# Zones with the same short names and rules in Java and in the time zone database from FIRST to
+# LAST; `tests/proxy/catalog/test_java_dates.py` compares them.
 ZONES = frozenset(
     [
         *("UTC", "Etc/UTC", "GMT", "Etc/GMT"),
@@ -21,17 +21,17 @@ ZONES = frozenset(
         *("Australia/Brisbane", "Australia/Perth", "Pacific/Auckland"),
     ]
 )
-FIRST, LAST = 1_262_347_200, 2_114_380_800  # in 2010 and 2037
+FIRST, LAST = 1_262_347_200, 2_114_380_800  # Unix times in 2010 and 2037
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def java_date(seconds: int, zone: str) -> str | None:
-    """The text for a time in Unix seconds; None if it is not certain."""
-    found = _zone(zone) if FIRST <= seconds <= LAST else None
-    if found is None:
+    """The text for a Unix time; None if it is not certain."""
+    zone_info = _zone(zone) if FIRST <= seconds <= LAST else None
+    if zone_info is None:
         return None
-    time = datetime.fromtimestamp(seconds, UTC).astimezone(found)
+    time = datetime.fromtimestamp(seconds, UTC).astimezone(zone_info)
     day, month = _DAYS[time.weekday()], _MONTHS[time.month - 1]
     return f"{day} {month} {time:%d %H:%M:%S %Z} {time.year}"
 

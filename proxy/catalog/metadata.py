@@ -1,9 +1,10 @@
 """GetSchemas, GetTables and GetColumns as Spark 3.5's Thrift Server answers them, from lists.
 
-Learned from the server itself (`tests/e2e/clients/test_metadata.py` compares the two): how patterns
-are read, what each row says, in which order. What is not certain gives None, and the cluster is
-asked. Spark matches names of databases and tables in the metastore, which does so by LIKE without
-regard to case, but names of columns by a regular expression in Java, with regard to it.
+The meaning of patterns, the rows and their order were found by tests with that server
+(`tests/e2e/clients/test_metadata.py` compares the two). A function returns None if the answer is
+not certain, and then the cluster answers. Spark matches names of databases and tables in the
+metastore, by LIKE without regard to case, but names of columns by a Java regular expression, with
+regard to case.
 """
 
 import re
@@ -20,9 +21,9 @@ Listed = Sequence[tuple[str, Sequence[ListedTable]]]  # tables by database
 Matcher = Callable[[str], bool]
 Row = tuple[Cell, ...]
 
-MAX_ROWS = 200_000  # of one answer
+MAX_ROWS = 200_000  # in one answer
 MAX_PATTERN = 512  # characters: a name of 256 with an escape before each letter
-NO_DATABASE = "causeway-none"  # no database can have this name, nor match it as a pattern
+NO_DATABASE = "causeway-none"  # a pattern that matches no database
 GLOBAL_TEMP = "global_temp"
 SCHEMAS, TABLES, COLUMNS = "GetSchemas", "GetTables", "GetColumns"
 METADATA_KINDS = {
@@ -31,8 +32,8 @@ METADATA_KINDS = {
     COLUMNS: OperationType.GET_COLUMNS,
 }
 
-# Letters, digits, wildcards and | between parts. Whatever else there is in a pattern means
-# something to one of those who read it: Hive, its database, Java.
+# Patterns of letters, digits, wildcards and | between parts. Other characters have a meaning in
+# one of the programs that read the pattern: Hive, its database, Java.
 _NAME = r"(?:[A-Za-z0-9_%.]|\\_)+"
 _SCHEMA_PATTERN = re.compile(rf"{_NAME}(?:\|{_NAME})*")
 _STARRED = r"(?:[A-Za-z0-9_%.*]|\\_)+"
@@ -75,7 +76,7 @@ _JDBC = {
     **{"DATE": 91, "TIMESTAMP": 93, "TIMESTAMP_NTZ": 93, "INTERVAL": 1111, "VOID": 0},
     **{"ARRAY": 2003, "MAP": 2000, "STRUCT": 2002},
 }
-# Settings under which Spark reads names or types in another way.
+# Prefixes of settings that change how Spark lists names or types.
 _UNUSUAL = (
     "spark.sql.casesensitive",
     "spark.sql.timestamptype",
@@ -88,12 +89,13 @@ _NUMERIC = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataQuestion:
+class MetadataRequest:
     """A call that can be answered from lists of tables.
 
-    `databases` says which are wanted; `globally`: the one of global temporary views, too.
-    `temporary` are the call's arguments that make the cluster tell of the session's temporary and
-    the server's global views alone, which come last.
+    `databases`, `tables` and `columns` match the names that the call selects, `kinds` are the types
+    of tables (empty: all). `globally`: the call selects the database of global temporary views,
+    too. `temporary` are arguments with which the cluster returns only the session's temporary and
+    the server's global views; these are the last rows of an answer.
     """
 
     name: str
@@ -118,7 +120,7 @@ class MetadataQuestion:
         return tuple(_COLUMNS.values()) if self.name == COLUMNS else (STRING,) * len(self.header)
 
     def described(self) -> list[tuple[str, int]]:
-        """The columns as GetResultSetMetadata tells them."""
+        """The names and types (TTypeId) of the columns, as GetResultSetMetadata has them."""
         return list(zip(self.header, map(TYPE_IDS.__getitem__, self.types), strict=True))
 
     def schemas(self, databases: Sequence[str]) -> ResultTable:
@@ -127,7 +129,7 @@ class MetadataQuestion:
         return ResultTable(self.header, [(name, "") for name in names], self.types)
 
     def answer(self, listed: Listed, temporary: Sequence[Row]) -> ResultTable | None:
-        """All rows; None when they are too many, or a table is among them that is not sure."""
+        """All rows; None if they are too many, or the columns of a table are not certain."""
         chosen = [
             (database, [each for each in tables if self.tables(each.name)])
             for database, tables in listed
@@ -160,8 +162,8 @@ class MetadataQuestion:
         return _Rows(columns, _column_row, temporary)
 
 
-def question(name: str, arguments: Struct) -> MetadataQuestion | None:
-    """What a call asks; None when only the cluster knows what it means by that."""
+def metadata_request(name: str, arguments: Struct) -> MetadataRequest | None:
+    """The request in a metadata call; None if only the cluster can answer it."""
     if name not in METADATA_KINDS:
         return None
     try:
@@ -181,7 +183,7 @@ def question(name: str, arguments: Struct) -> MetadataQuestion | None:
         return None
     globally = _means_global(schema) or (name == SCHEMAS and not schema)
     pattern = GLOBAL_TEMP.replace("_", "\\_") if globally else NO_DATABASE
-    return MetadataQuestion(
+    return MetadataRequest(
         name,
         _like(schema or "%"),
         _like("%" if tables is None else tables),
@@ -192,8 +194,8 @@ def question(name: str, arguments: Struct) -> MetadataQuestion | None:
     )
 
 
-def usual(settings: Mapping[str, str]) -> bool:
-    """Whether Spark lists tables in its usual way under these settings."""
+def lists_as_usual(settings: Mapping[str, str]) -> bool:
+    """Whether Spark lists tables as by default with these settings."""
     return not any(key.lower().startswith(_UNUSUAL) for key in settings)
 
 
@@ -214,7 +216,7 @@ def _kinds(arguments: Struct) -> frozenset[str]:
 
 
 def _spark_pattern(pattern: str, anything: str) -> str:
-    """Spark's own translation, in its steps: of `__` within a word it changes one only."""
+    """Spark's translation of a pattern, step by step: of `__` in a word it replaces only one."""
     pattern = re.sub(r"([^\\])%", rf"\1{anything}", pattern)
     pattern = re.sub(r"^%", anything, pattern.replace("\\%", "%"))
     pattern = re.sub(r"([^\\])_", r"\1.", pattern)
@@ -222,30 +224,31 @@ def _spark_pattern(pattern: str, anything: str) -> str:
 
 
 def _like(pattern: str) -> Matcher:
-    """As the metastore compares: `*` is anything, `.` any letter, | between alternatives."""
+    """Matches as the metastore does: `*` is any text, `.` any letter, | separates alternatives."""
     return _matcher(_spark_pattern(pattern, "*").replace("*", ".*"), re.IGNORECASE | re.DOTALL)
 
 
 def _regular(pattern: str) -> Matcher:
+    """Matches as Spark does, by a regular expression in Java."""
     if pattern == "%":
         return lambda name: True
     return _matcher(_spark_pattern(pattern, ".*"))
 
 
 def _means_global(schema: str | None) -> bool:
-    """Whether Spark adds the global temporary views: by a regular expression of its own."""
+    """Whether Spark adds the global temporary views, which it decides by another translation."""
     if schema is None:
         return True
-    words = {"%": ".*", "_": ".", "\\_": "_"}
-    regular = re.sub(r"\\_|.", lambda each: words.get(each[0], each[0].lower()), schema)
+    wildcards = {"%": ".*", "_": ".", "\\_": "_"}
+    regular = re.sub(r"\\_|.", lambda match: wildcards.get(match[0], match[0].lower()), schema)
     return _matcher(regular)(GLOBAL_TEMP)
 
 
 def _matcher(regular: str, flags: re.RegexFlag = re.NOFLAG) -> Matcher:
-    """Compares whole names with letters, `.`, `.*` and | between alternatives.
+    """Matches whole names with a pattern of letters, `.`, `.*` and | between alternatives.
 
-    What stands between two `.*` has one length, so where it fits first is as good as anywhere:
-    no other place is tried, or a few `%` in a client's pattern would take minutes.
+    The part between two `.*` has a fixed length, so its first place in the name is as good as any
+    other. The atomic groups try no other place; else a few `%` in a pattern could take minutes.
     """
     alternatives = []
     for each in regular.split("|"):
@@ -257,9 +260,10 @@ def _matcher(regular: str, flags: re.RegexFlag = re.NOFLAG) -> Matcher:
 
 
 def scala_order(names: Sequence[str]) -> list[str] | None:
-    """The names as Scala's immutable map gives them back, by which GetColumns goes.
+    """The names in the order of Scala's immutable map, which is the order of GetColumns.
 
-    Up to four stay as they came; more are by hash, five bits at a time. None when two are equal.
+    Up to four names keep their order; more are ordered by their hash, five bits at a time. None if
+    two hashes are equal.
     """
     if len(names) <= 4:
         return list(names)
@@ -295,7 +299,7 @@ def _table_row(database: str, table: ListedTable, _: int) -> Row:
 
 
 def _column_row(database: str, table: ListedTable, position: int) -> Row:
-    assert table.columns is not None, "an answer has only tables that are sure"
+    assert table.columns is not None, "an answer has only tables with certain columns"
     column = table.columns[position]
     kind = column.type
     return (
@@ -306,7 +310,7 @@ def _column_row(database: str, table: ListedTable, position: int) -> Row:
 
 
 class _Rows(Sequence[Row]):
-    """Rows that are made when they are fetched, since they are wide and say little; then `tail`."""
+    """Rows that are made when they are fetched, to save memory, followed by the rows of `tail`."""
 
     def __init__(
         self,
@@ -329,9 +333,8 @@ class _Rows(Sequence[Row]):
         count = len(self._places)
         if isinstance(at, slice):
             start, stop, step = at.indices(len(self))
-            made = [self._make(*place) for place in self._places[start:stop:step]]
-            return made + [
-                self._tail[each - count] for each in range(start, stop, step)[len(made) :]
-            ]
-        found = range(len(self))[at]
-        return self._make(*self._places[found]) if found < count else self._tail[found - count]
+            rows = [self._make(*place) for place in self._places[start:stop:step]]
+            rest = range(start, stop, step)[len(rows) :]
+            return rows + [self._tail[index - count] for index in rest]
+        index = range(len(self))[at]
+        return self._make(*self._places[index]) if index < count else self._tail[index - count]

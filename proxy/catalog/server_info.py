@@ -1,13 +1,13 @@
-"""GetInfo's answers.
+"""The answers to GetInfo.
 
-The Thrift Server knows four kinds and drops the connection at any other; the rest is answered
-here as Hive does, or as ODBC defines the number. 0 says "no limit, or not known".
+The Thrift Server answers four kinds and closes the connection at any other. The others are answered
+here as in Hive, or as ODBC defines the number. 0 means "no limit, or not known".
 """
 
 from proxy.protocol.cluster_calls import DBMS_NAME
 
 SERVER_NAME, DBMS_VERSION, KEYWORDS = 13, 18, 10006
-ASKED_OF_CLUSTER = frozenset({SERVER_NAME, DBMS_NAME, DBMS_VERSION, KEYWORDS})
+CLUSTER_KINDS = frozenset({SERVER_NAME, DBMS_NAME, DBMS_VERSION, KEYWORDS})
 
 _NAME_LENGTH = 128
 _ANSWERS: dict[int, str | int] = {
@@ -16,7 +16,7 @@ _ANSWERS: dict[int, str | int] = {
     DBMS_VERSION: "3.5.9",
     2: "Causeway",  # data source name
     14: "\\",  # search pattern escape
-    19: "N",  # all tables listed are accessible: not promised
+    19: "N",  # not all listed tables are accessible
     20: "N",
     25: "N",  # data source is read only
     28: 3,  # identifiers are stored in lower case

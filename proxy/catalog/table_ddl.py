@@ -1,8 +1,8 @@
-"""SHOW CREATE TABLE as Spark 3.5 answers it. Pure; None: the answer is not certain.
+"""SHOW CREATE TABLE as Spark 3.5 answers it. Pure; None means that the answer is not certain.
 
-Spark has two ways to write the text. A table of a data source has the catalog in its name and its
-options as they were given. A table of Hive's formats is written as if it were one of a data source,
-and a view has the names of its columns.
+Spark writes a table of a data source with the catalog in its name, and with its options as they
+were given. It writes a table of Hive's formats as a table of the equivalent data source, without
+the catalog and without options. A view is written with the names of its columns.
 """
 
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from proxy.catalog.spark_texts import RESERVED, java_order, literal, own_propert
 
 _CATALOG = "spark_catalog"
 _HIVE = "hive"
-_OPTION = "option."  # begins the properties that Spark takes for options
-# The data source that has a table's input format, output format and SerDe.
+_OPTION = "option."  # prefix of properties that Spark treats as options
+# The data sources by input format, output format and SerDe.
 _SOURCES = {
     (
         "org.apache.hadoop.mapred.TextInputFormat",
@@ -102,7 +102,7 @@ def _create_table(
 
 
 def _layout(table: SparkTable) -> list[str] | None:
-    """How the table is partitioned and bucketed; None for names that may be quoted."""
+    """The lines about partitions and buckets; None for names that Spark may quote."""
     buckets = table.buckets
     keys = table.partition_columns
     bucketed = () if buckets is None else (*buckets.columns, *buckets.sorted_by)

@@ -46,7 +46,7 @@ from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import Struct
 
-_INFO_WAIT = 1.0
+_INFO_TIMEOUT = 1.0  # seconds for a cluster's answer to GetInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class OwnedOperation:
 class ServerState:
     """The sessions and operations of all clients, and the connections to all clusters.
 
-    `through` is the server to which every statement goes while no cluster is configured (DC-N1).
+    `through` is the one server that receives every statement if no cluster is configured (DC-N1);
+    otherwise it is None.
     """
 
     def __init__(
@@ -85,8 +86,8 @@ class ServerState:
         self.metadata = Metadata(router.loader, router.health)
         copies = None if copier is None else RunningCopies(copier)
         self.identity = settings.identity
-        other = settings.upstream_login if self.through else None
-        credentials = CredentialsByCluster(settings.logins, other)
+        upstream_login = settings.upstream_login if self.through else None
+        credentials = CredentialsByCluster(settings.logins, upstream_login)
         self.functions = workers.functions or FunctionChanges()
         self.caches = ServerCaches(workers.cached, workers.used_before)
         self.pool = UpstreamPool(
@@ -113,7 +114,7 @@ class ServerState:
         self.apply_limits(limits)
 
     def apply_limits(self, limits: Limits) -> None:
-        """Applies these limits. Sessions and statements that are there stay."""
+        """Applies these limits. No open session or running statement is ended."""
         self.limits = self.pool.limits = limits
         self._session_quota.bounds = Bounds(
             limits.sessions_per_user, limits.sessions_per_address, limits.sessions_per_user_address
@@ -121,7 +122,7 @@ class ServerState:
         self.statements.bound(Bounds(limits.statements_per_user, limits.statements_per_address))
 
     def reconfigure(self, settings: Settings, limits: Limits) -> None:
-        """Applies these settings, also to the sessions that are there."""
+        """Applies these settings, also to open sessions."""
         self.router.reconfigure(settings)
         self.topology = settings.topology
         self.apply_limits(limits)
@@ -132,11 +133,11 @@ class ServerState:
 
     @property
     def running(self) -> int:
-        """The number of statements that run, or still run in their clusters."""
+        """The number of statements that wait or run, here or only in their clusters."""
         return len(self.statements)
 
     def check_not_stopping(self) -> None:
-        """Raises Stopping once the server accepts no new work."""
+        """Raises Stopping if the server accepts no new work."""
         if self.stopping:
             raise Stopping
 
@@ -159,17 +160,17 @@ class ServerState:
         operation.task = self.group.create_task(self._run(statement, operation, place))
 
     def _take_statement(self, session: UserSession) -> StatementPlace:
-        """Raises LimitReached."""
+        """A place for one more statement of the session. Raises LimitReached."""
         user, priority = session.state.user, session.state.priority
-        own = self.router.access.quota_of(user)
+        quota = self.router.access.quota_of(user)
         try:
-            return self.statements.take(user, session.address, session.handle, own, priority)
+            return self.statements.take(user, session.address, session.handle, quota, priority)
         except LimitReached:
             self.observer.metrics.count("causeway_refused_total", "statement")
             raise
 
     def limits_of(self, session: UserSession) -> Limits:
-        """The limits of the session's statements."""
+        """The limits of the session's statements, with its user's quota."""
         return with_quota(self.limits, self.router.access.quota_of(session.state.user))
 
     def _take(self, quota: Quota, session: UserSession, what: str) -> None:
@@ -182,7 +183,7 @@ class ServerState:
     async def _run(
         self, statement: StatementRunner, operation: Operation, place: StatementPlace
     ) -> None:
-        """Runs the statement; metrics and the audit log are updated after the client's reply."""
+        """Runs the statement when its turn comes, and reports its end to the observer."""
         record = operation.record
         add_log_fields(session=record.session, statement=record.statement, user=record.user)
         try:
@@ -192,8 +193,8 @@ class ServerState:
             place.leave()
 
     async def _has_turn(self, place: StatementPlace, operation: Operation) -> bool:
-        """Whether the statement may run at last: it may have been stopped while it waited for its
-        place, or Causeway begins no more statements."""
+        """Waits for the statement's place; returns whether the statement may run then. It may not
+        if it was stopped in the meantime, or if Causeway begins no more statements."""
         operation.stop, operation.waits = place.stop, True
         try:
             await place.turn(operation.tell)
@@ -222,37 +223,39 @@ class ServerState:
         return operation
 
     def clusters(self) -> list[Cluster]:
-        """The clusters that statements may be sent to."""
+        """The clusters to which statements may be sent."""
         return [self.through] if self.through else list(self.topology.clusters.values())
 
-    async def learn_info(self, kind: int, session: UserSession) -> Struct | None:
-        """The default cluster's reply to GetInfo, remembered; another cluster's while that one is
-        down (D11); None while it does not answer."""
+    async def cluster_info(self, kind: int, session: UserSession) -> Struct | None:
+        """The cached reply of the default cluster to GetInfo, or of another cluster while that one
+        is down (D11); None if the cluster does not answer."""
         health, topology = self.pool.health, self.topology
         cluster = self.through or topology.clusters[health.first_up(topology)]
         if (cluster.name, kind) not in self._info:
             with suppress(CausewayError, TimeoutError):
-                async with asyncio.timeout(_INFO_WAIT):
-                    reply = await self._ask_info(kind, session, cluster)
+                async with asyncio.timeout(_INFO_TIMEOUT):
+                    reply = await self._get_info(kind, session, cluster)
                 if replies.result_failure(reply) is None:
                     self._info[cluster.name, kind] = reply
         return self._info.get((cluster.name, kind))
 
-    async def answers(self, kind: int, session: UserSession) -> bool:
-        """Whether a cluster that the session may use answers GetInfo although its last health check
-        failed: the next check may be some seconds away."""
+    async def any_cluster_answers(self, kind: int, session: UserSession) -> bool:
+        """Whether a cluster that the session may use answers GetInfo. This is called if the last
+        health checks failed, since the next ones may be some seconds away."""
         clusters, pinned = self.topology.clusters, session.state.pinned
         for cluster in clusters.values() if pinned is None else [clusters[pinned]]:
             with suppress(CausewayError, TimeoutError):
-                async with asyncio.timeout(_INFO_WAIT):
-                    await self._ask_info(kind, session, cluster)
+                async with asyncio.timeout(_INFO_TIMEOUT):
+                    await self._get_info(kind, session, cluster)
                 return True
         return False
 
-    async def _ask_info(self, kind: int, session: UserSession, cluster: Cluster) -> Struct:
-        """The reply of a Thrift Server, which needs no session, or of the session's server that
-        everything goes to, which may be another HiveServer2 and need one. Raises ClusterDown,
-        ClusterLost, LimitReached, WireError."""
+    async def _get_info(self, kind: int, session: UserSession, cluster: Cluster) -> Struct:
+        """The cluster's reply to GetInfo.
+
+        A Thrift Server needs no session for it. The server `through` may be another HiveServer2, so
+        it receives the user's session. Raises ClusterDown, ClusterLost, LimitReached, WireError.
+        """
         if self.through is not None:
             upstream = await session.upstream(cluster.name)
             endpoint, remote = upstream.endpoint, upstream.session
@@ -260,10 +263,10 @@ class ServerState:
             endpoint, remote = self.pool.health.choose(cluster, self.pool.load)[0], NO_SESSION
         async with self.pool.borrow(cluster.name, endpoint, session.state.user) as connection:
             request = get_info_call(remote, kind)
-            data = await connection.call("GetInfo", request, _INFO_WAIT)
+            data = await connection.call("GetInfo", request, _INFO_TIMEOUT)
         return replies.read_result(data, "GetInfo")
 
-    def forget(self, session: UserSession) -> None:
+    def _remove(self, session: UserSession) -> None:
         if self.sessions.remove(session.handle):
             self._session_quota.give_back(session.state.user, session.address)
             self.observer.session_closed(session)
@@ -274,7 +277,7 @@ class ServerState:
     async def close(self, session: UserSession) -> None:
         """Closes the session, here and in its clusters."""
         with with_log_fields(session=session.handle.guid.hex(), user=session.state.user):
-            self.forget(session)
+            self._remove(session)
             await session.close(self.limits)
 
     async def close_operation(self, owned: OwnedOperation) -> None:
@@ -289,8 +292,8 @@ class ServerState:
             close_remote(operation)
 
     def close_idle(self) -> None:
-        """Closes sessions and operations without recent calls, and results that are not read; ends
-        statements that run for too long."""
+        """Closes idle sessions, idle operations and results that are not read, and ends statements
+        that run for too long."""
         limits, now = self.limits, asyncio.get_running_loop().time()
         count = self.observer.metrics.count
         if limits.idle_session:
@@ -300,10 +303,10 @@ class ServerState:
                     count("causeway_idle_closed_total", "session")
                     self.group.create_task(self.close(session))
         for owned in self.operations.items():
-            own = self.limits_of(owned.session)
-            if is_too_long(owned.operation, now, own):
+            session_limits = self.limits_of(owned.session)
+            if is_too_long(owned.operation, now, session_limits):
                 count("causeway_stopped_total", "statement")
-                self.group.create_task(stop_too_long(owned.operation, own))
+                self.group.create_task(stop_too_long(owned.operation, session_limits))
             elif is_unread(owned.operation, now, limits) and not owned.session.asking:
                 count("causeway_idle_closed_total", "result")
                 self.group.create_task(self.close_operation(owned))
@@ -320,8 +323,8 @@ class ServerState:
 def _fetcher(copier: Copier | None, settings: Settings, workers: WorkerGroup) -> Fetcher | None:
     if copier is None:
         return None
-    bounds, counters = settings.fetching, workers.counters or LocalCounters()
-    return Fetcher(copier, bounds.keep, Allowance(bounds, counters), bounds.bandwidth)
+    fetching, counters = settings.fetching, workers.counters or LocalCounters()
+    return Fetcher(copier, fetching.keep, Allowance(fetching, counters), fetching.bandwidth)
 
 
 def _upstream(settings: Settings) -> Cluster:

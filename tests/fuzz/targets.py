@@ -17,7 +17,7 @@ from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace, Unknown
 from proxy.auth.cookies import KEY_BYTES, CookieIdentity, Cookies
 from proxy.auth.tokens.bearer_tokens import claimed_name, claims_of, read_keys
-from proxy.catalog.metadata import question
+from proxy.catalog.metadata import metadata_request
 from proxy.errors import WireError
 from proxy.protocol import replies, results
 from proxy.protocol.forwarding import PeerInbound
@@ -324,10 +324,10 @@ def cookie(data: bytes) -> None:
 
 
 def patterns(data: bytes) -> None:
-    """A question for tables or columns is compared with any name in no time, or left alone."""
+    """Patterns for tables or columns match any name fast, or are refused."""
     schema, tables, columns, name = (*data.split(b"\n", 3), b"", b"", b"", b"")[:4]
     arguments = Struct({3: (STRING, schema), 4: (STRING, tables), 5: (STRING, columns)})
-    found = question("GetColumns", arguments)
+    found = metadata_request("GetColumns", arguments)
     if found is not None:
         for matches in (found.databases, found.tables, found.columns):
             matches(name.decode("latin-1"))

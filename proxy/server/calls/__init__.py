@@ -1,1 +1,1 @@
-"""The calls of a client's connection, by subject."""
+"""Answers the calls of a client's connection; one module a subject."""

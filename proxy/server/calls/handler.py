@@ -1,7 +1,7 @@
-"""Handles the calls of one client: decodes a request, and answers it or sends it to a cluster.
+"""Handles the calls of one client: decodes each request, and sends the reply.
 
-Replies are small and encoded here, but the rows of results are relayed from the cluster's
-connection to the client's without being decoded.
+Replies are small and are encoded here, except for the rows of results, which are relayed from the
+cluster's connection to the client's without being decoded.
 """
 
 import asyncio
@@ -50,11 +50,12 @@ _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 _EXECUTE = "ExecuteStatement"
 _LARGE = 16 << 10  # bytes of a message; larger ones are decoded and hashed in a thread
+# Requests whose reply is sent only after it is complete.
 _ANSWERED_WHOLE = (OpenSession, GetInfo, SetClientInfo, ExecuteStatement, MetadataCall)
 
 
 class HiveServer2Handler:
-    """The calls of one client's connection, one after another."""
+    """Answers the calls of one client's connection, one after another."""
 
     def __init__(self, server: ServerState, client: ClientConnection) -> None:
         self._server = server
@@ -86,9 +87,11 @@ class HiveServer2Handler:
             return
         known: tuple[Message, Request] | None = read_operation_call(message.data)
         if known is None:
-            call = await _of_size(len(message.data), decode_message, message.data, MAX_VALUES)
+            call = await _in_thread_if_large(
+                len(message.data), decode_message, message.data, MAX_VALUES
+            )
             try:
-                request = await _of_size(len(message.data), read_request, call)
+                request = await _in_thread_if_large(len(message.data), read_request, call)
             except WireError as error:
                 self._rejected(call.name, StatementText(), Failure(str(error)))
                 await self._refuse(call.name, call.seqid, str(error), PROTOCOL_ERROR_CODE)
@@ -112,8 +115,8 @@ class HiveServer2Handler:
             await self._client.send(replies.reply(call.name, call.seqid, result))
 
     async def _result_or_incident(self, call: Message, request: object) -> Struct | bytes | None:
-        """As `_result`. An internal error becomes an error of the call where no part of a reply can
-        have been sent; otherwise it ends the connection."""
+        """The result of `_result`. An internal error becomes an error of the call if no part of the
+        reply can have been sent; otherwise it ends the connection."""
         try:
             return await self._result(call, request)
         except (CausewayError, Rejected):
@@ -125,7 +128,7 @@ class HiveServer2Handler:
 
     async def _too_large(self, message: Oversized) -> None:
         name, _, seqid, _ = decode_head(message.head)
-        error = TooLarge(f"A request of {message.length} bytes is more than Causeway takes.")
+        error = TooLarge(f"A request of {message.length} bytes is larger than Causeway accepts.")
         if name == _EXECUTE:
             failure = failure_of(error)
             self._rejected(name, StatementText(), failure)
@@ -137,7 +140,7 @@ class HiveServer2Handler:
         await self._client.send(replies.application_exception(name, seqid, text, kind))
 
     async def _result(self, call: Message, request: object) -> Struct | bytes | None:
-        """The call's result; or a whole message (bytes); or None: the reply is sent already."""
+        """The call's result, or the whole reply as bytes; None if the reply has been sent."""
         if isinstance(request, OperationCall):
             return await self._operations.answer(call, request)
         match request:
@@ -165,7 +168,8 @@ class HiveServer2Handler:
         raise AssertionError(f"unanswered request {request!r}")
 
     async def _execute(self, call: Message, request: ExecuteStatement) -> bytes:
-        text = await _of_size(len(request.statement), StatementText.of, request.statement)
+        sql = request.statement
+        text = await _in_thread_if_large(len(sql), StatementText.of, sql)
         try:
             session = self._sessions.find(request.session)
         except Rejected as error:
@@ -191,7 +195,7 @@ class HiveServer2Handler:
         return await self._when_ended(reply, OwnedOperation(session, operation))
 
     def _rejected(self, call: str, text: StatementText, why: Failure, session: str = "") -> None:
-        """Records a statement without an operation: it cannot be read, or has no session."""
+        """Reports a statement without an operation: it cannot be read, or it has no session."""
         if call != _EXECUTE:
             return
         record = Record(self._client.user or "", self._client.user or "", self._client.peer)
@@ -202,7 +206,7 @@ class HiveServer2Handler:
         self._server.observer.rejected(record)
 
     async def _when_ended(self, reply: bytes, owned: OwnedOperation) -> bytes:
-        """The reply, once the statement ended. Raises Rejected when the statement failed."""
+        """Returns `reply` when the statement has ended. Raises Rejected if the statement failed."""
         operation = owned.operation
         await operation.until_ended()
         if self._client.lost:
@@ -214,12 +218,12 @@ class HiveServer2Handler:
         return reply
 
 
-async def _of_size(
+async def _in_thread_if_large(
     size: int, work: Callable[..., _Result], *args: bytes | bytearray | str | Message | int
 ) -> _Result:
-    """The result of `work` on `size` bytes or characters, computed in a thread if there are many.
+    """The result of `work` on `size` bytes or characters, computed in a thread if they are many.
 
-    A text of 60 MB takes a tenth of a second for each time that it is decoded, searched or hashed.
+    To decode, search or hash a text of 60 MB takes a tenth of a second each.
     """
     if size <= _LARGE:
         return work(*args)

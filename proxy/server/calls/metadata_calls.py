@@ -1,4 +1,4 @@
-"""Answers metadata calls, such as GetTables: here, or by a cluster that has all of the answer."""
+"""Answers metadata calls, such as GetTables, from memory or from a cluster."""
 
 import time
 
@@ -26,7 +26,7 @@ class MetadataCalls:
         self._client = client
 
     async def answer(self, name: str, request: MetadataCall, session: UserSession) -> Struct:
-        """Raises Rejected, CausewayError."""
+        """The reply, with the handle of an operation. Raises Rejected, CausewayError."""
         began = time.perf_counter()
         self._server.check_not_stopping()
         try:
@@ -35,17 +35,17 @@ class MetadataCalls:
                 try:
                     return await self._result(session, cluster, name, request)
                 except (SessionGone, ClusterDown) as error:
-                    again = self._cluster(session)
-                    if isinstance(error, ClusterDown) and again == cluster:
+                    next_cluster = self._cluster(session)
+                    if isinstance(error, ClusterDown) and next_cluster == cluster:
                         raise
-                    return await self._result(session, again, name, request)
+                    return await self._result(session, next_cluster, name, request)
         finally:
-            spent, observer = time.perf_counter() - began, self._server.observer
-            observer.metadata(session, name, texts_of(request), spent)
+            seconds, observer = time.perf_counter() - began, self._server.observer
+            observer.metadata(session, name, texts_of(request), seconds)
 
     def _cluster(self, session: UserSession) -> ClusterName:
-        """The cluster of a metadata call (DC-A1): the pinned one; otherwise the only one that has
-        temporary objects of the session, which are listed too; otherwise the default cluster, or
+        """The cluster of a metadata call (DC-A1): the pinned one; else the only cluster that has
+        temporary objects of the session, since these are listed, too; else the default cluster, or
         another one while that is down (D11)."""
         if session.through is not None:
             return session.through.name

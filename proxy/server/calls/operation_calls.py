@@ -1,6 +1,6 @@
-"""Answers calls about one operation: its status, its schema, its rows, its cancelling and closing.
+"""Answers calls about an operation: its status, schema and rows, and cancelling and closing it.
 
-Rows that a cluster has are relayed (`proxy.server.calls.row_relay`), others are encoded here.
+The rows of clusters are relayed (`proxy.server.calls.row_relay`); Causeway's own are encoded here.
 """
 
 import asyncio
@@ -32,14 +32,17 @@ from thriftcodec.values import Message, Struct
 
 
 class OperationCalls:
-    """The calls about operations of one client's connection."""
+    """Answers the calls about operations of one client's connection."""
 
     def __init__(self, server: ServerState, client: ClientConnection) -> None:
         self._server = server
         self._client = client
 
     async def answer(self, call: Message, request: OperationCall) -> Struct | bytes | None:
-        """As `HiveServer2Handler._result`. Raises Rejected, CausewayError."""
+        """The call's result, or the whole reply as bytes; None if the reply has been sent.
+
+        Raises Rejected, CausewayError.
+        """
         owned = self._server.operations.find(request.operation, self._client.owner)
         if owned is None:
             raise no_such_operation(request.operation, request.kind)
@@ -70,8 +73,8 @@ class OperationCalls:
                 return await self._result_metadata(call, owned)
 
     async def _delay_poll(self, operation: Operation) -> None:
-        """Waits before a status is answered, since most clients poll without a pause. The delay
-        grows with the operation's age, and ends when the operation ends."""
+        """Delays the answer to a poll, since most clients poll without a pause. The delay grows
+        with the operation's age, and ends when the operation ends."""
         limits = self._server.limits
         if operation.ended:
             return
@@ -123,7 +126,7 @@ class OperationCalls:
     async def _run_again(
         self, owned: OwnedOperation, lost: RemoteResult, error: ClusterLost
     ) -> bool:
-        """Whether the query has a result in another cluster now."""
+        """Runs the query again in another cluster if possible; returns whether it has a result."""
         server = self._server
         return await run_again(
             owned.session, owned.operation, lost, error, server.services, server.limits
@@ -140,8 +143,8 @@ class OperationCalls:
         """The reply with rows that Causeway made. Raises Rejected."""
         began = time.perf_counter()
         reply = replies.reply(call.name, call.seqid, local.fetch(request, protocol))
-        spent = time.perf_counter() - began
-        self._server.observer.fetched(operation, spent, len(reply), rows_in(reply))
+        seconds = time.perf_counter() - began
+        self._server.observer.fetched(operation, seconds, len(reply), rows_in(reply))
         return reply
 
     async def _relay(
@@ -157,6 +160,6 @@ class OperationCalls:
                 raise
             return await self._fetch(call, request, owned)
         if request.fetch_type != FETCH_LOG:
-            spent = time.perf_counter() - began
-            self._server.observer.fetched(owned.operation, spent, sent, rows)
+            seconds = time.perf_counter() - began
+            self._server.observer.fetched(owned.operation, seconds, sent, rows)
         return None

@@ -1,4 +1,4 @@
-"""A cluster's rows on their way to a client: their beginning is looked at, the rest is not."""
+"""Relays a cluster's rows to a client. Only the first bytes of a reply are read."""
 
 from proxy.errors import ClusterLost
 from proxy.protocol import replies, results
@@ -18,20 +18,20 @@ async def relay_rows(
     remote: RemoteResult,
     protocol: int,
 ) -> tuple[int, int | None]:
-    """Carries the reply to a fetch: its bytes, and its rows where it says how many.
+    """Relays the reply to a fetch; returns its length in bytes, and its rows if they are known.
 
     Raises ClusterLost, LimitReached.
     """
-    begun, sent, rows = False, 0, None
+    reply_begun, sent, rows = False, 0, None
 
     def first(length: int, data: bytes) -> bytes:
-        nonlocal begun, sent, rows
+        nonlocal reply_begun, sent, rows
         rows = rows_in(data)
         if not rows and length == len(data) and protocol >= COLUMNS_SINCE:
             data = _with_a_column(data)
             length = len(data)
         data = replies.with_head(data, call.name, call.seqid)
-        begun, sent = True, length
+        reply_begun, sent = True, length
         remote.delivered |= request.fetch_type != FETCH_LOG
         return client.wrap(length) + data
 
@@ -39,17 +39,17 @@ async def relay_rows(
         await remote.reader.relay(request, first, client, lambda: rows)
         await client.drain()
     except ClusterLost:
-        if begun:
-            client.abort()  # half a reply cannot be taken back
+        if reply_begun:
+            client.abort()  # it has received a part of the reply
         raise
     return sent, rows
 
 
 def _with_a_column(data: bytes) -> bytes:
-    """A small FetchResults reply; one without columns is given an empty one."""
+    """The FetchResults reply, with an empty column added if it has no columns."""
     message = decode_message(data)
-    body = message.body.get(0)
-    if not isinstance(body, Struct):
+    result = message.body.get(0)
+    if not isinstance(result, Struct):
         return data
-    cured = results.with_empty_column(body)
-    return data if cured is None else replies.reply(message.name, message.seqid, cured)
+    with_column = results.with_empty_column(result)
+    return data if with_column is None else replies.reply(message.name, message.seqid, with_column)

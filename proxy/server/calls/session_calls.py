@@ -1,4 +1,4 @@
-"""Answers calls about one session: opening and closing it, and what concerns it as a whole."""
+"""Answers calls about a session: OpenSession, CloseSession, GetInfo and SetClientInfo."""
 
 import asyncio
 
@@ -18,11 +18,11 @@ from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.user_session import UserSession
 from thriftcodec.values import Struct
 
-_APPLICATION, _MAX_APPLICATION = "ApplicationName", 128  # property of JDBC; characters kept of it
+_APPLICATION, _MAX_APPLICATION = "ApplicationName", 128  # JDBC's property; its characters kept
 
 
 class SessionCalls:
-    """The sessions of one client's connection."""
+    """Answers the calls about sessions of one client's connection."""
 
     def __init__(self, server: ServerState, client: ClientConnection) -> None:
         self._server = server
@@ -30,7 +30,7 @@ class SessionCalls:
         self._opened: dict[bytes, UserSession] = {}
 
     def find(self, handle: Handle) -> UserSession:
-        """The session, which is in use now. Raises Rejected."""
+        """The session with this handle; resets its idle time. Raises Rejected."""
         session = self._server.sessions.find(handle, self._client.owner)
         if session is None:
             raise no_such_session(handle)
@@ -38,7 +38,7 @@ class SessionCalls:
         return session
 
     async def open(self, request: OpenSession) -> Struct:
-        """The reply, which has the error where the session is refused. Raises WireError."""
+        """The reply, which has an error if the session is refused. Raises WireError."""
         protocol = min(request.protocol, NEWEST_PROTOCOL)
         if protocol < 0:
             raise WireError("Required field 'client_protocol' is unset.")
@@ -83,16 +83,16 @@ class SessionCalls:
         return replies.session_opened(protocol, session.handle)
 
     async def _check_opening(self, session: UserSession) -> None:
-        """Raises Rejected when the session's database does not exist."""
+        """Raises Rejected if the session's database does not exist."""
         if session.through is not None:
-            await session.upstream(session.through.name)  # that server checks the database
+            await session.upstream(session.through.name)  # the server checks the database
             return
         database = session.state.configuration.get(USE_DATABASE)
         if database and not await self._server.router.database_exists(database.lower()):
             raise Rejected(cannot_open(database))
 
     async def close(self, request: CloseSession) -> Struct:
-        """Raises Rejected."""
+        """Closes the session; returns the reply. Raises Rejected."""
         session = self._server.sessions.find(request.session, self._client.owner)
         if session is None:
             raise Rejected(Failure("Session does not exist!"))
@@ -107,19 +107,22 @@ class SessionCalls:
         await asyncio.gather(*(self._server.close(session) for session in sessions))
 
     async def info(self, request: GetInfo) -> Struct:
-        """Connection pools test their connections by this call (`Connection.isValid`), so a session
-        in which no statement can run gets an error. Raises Stopping, ClusterDown, ClusterLost."""
+        """The reply to GetInfo. Connection pools test their connections with this call
+        (`Connection.isValid`), so a session in which no statement can run receives an error.
+
+        Raises Stopping, ClusterDown, ClusterLost.
+        """
         session, kind = self.find(request.session), request.info_type
         self._server.check_not_stopping()
         try:
             session.check_usable()
         except ClusterDown:
-            if not await self._server.answers(kind, session):
+            if not await self._server.any_cluster_answers(kind, session):
                 raise
-        if kind in server_info.ASKED_OF_CLUSTER:
-            learned = await self._server.learn_info(kind, session)
-            if learned is not None:
-                return learned
+        if kind in server_info.CLUSTER_KINDS:
+            reply = await self._server.cluster_info(kind, session)
+            if reply is not None:
+                return reply
         return replies.info(server_info.answer(kind, self._client.user or ""))
 
     def set_client_info(self, request: SetClientInfo) -> Struct:

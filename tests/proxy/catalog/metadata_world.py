@@ -8,7 +8,7 @@ from typing import Any, cast
 from conf.catalog.listing import ColumnType, ListedColumn, ListedTable
 from conf.names import ClusterName
 from conf.topology import Endpoint, Topology
-from proxy.catalog.metadata import Row, question
+from proxy.catalog.metadata import Row, metadata_request
 from proxy.catalog.metadata_runner import Metadata
 from proxy.protocol import replies, results
 from proxy.protocol.cluster_calls import RemoteOperation, RemoteSession
@@ -76,7 +76,7 @@ class FakeUpstream:
         kind = fields.get(1).get(1).get(1).decode()
         if kind == "SET":
             return ResultTable(("key", "value"), tuple(self.settings.items()))
-        found = question(kind, Struct())
+        found = metadata_request(kind, Struct())
         assert found is not None
         rows = [("global_temp", "")] if kind == "GetSchemas" else self.temporary
         return ResultTable(found.header, rows, found.types)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.catalog.certain_settings import shows_usually
+from proxy.catalog.certain_settings import shows_as_usual
 
 HIVE = {"spark.sql.catalogimplementation": "hive"}
 
@@ -33,4 +33,4 @@ HIVE = {"spark.sql.catalogimplementation": "hive"}
 def test_settings_under_which_spark_answers_otherwise(
     setting: str, value: str, expected: bool
 ) -> None:
-    assert shows_usually({**HIVE, setting: value}) is expected
+    assert shows_as_usual({**HIVE, setting: value}) is expected

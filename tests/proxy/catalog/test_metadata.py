@@ -7,7 +7,13 @@ import pytest
 from conf.catalog.listing import ColumnType, ListedColumn, ListedTable
 from metastore.catalog.listing import listed
 from proxy.catalog import metadata
-from proxy.catalog.metadata import NO_DATABASE, MetadataQuestion, question, scala_order, usual
+from proxy.catalog.metadata import (
+    NO_DATABASE,
+    MetadataRequest,
+    lists_as_usual,
+    metadata_request,
+    scala_order,
+)
 from tests.metastore.catalog.test_listing import RECORDED, table_of
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct
 
@@ -17,7 +23,7 @@ INT = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
 
 def asked(
     name: str, *texts: str | None, kinds: tuple[str, ...] | None = None
-) -> MetadataQuestion | None:
+) -> MetadataRequest | None:
     """The question of a call with catalog null and these schema, table (and column) patterns."""
     arguments = Struct({1: (STRUCT, Struct())})
     for field, text in enumerate(texts, 3):
@@ -25,10 +31,10 @@ def asked(
             arguments.set(field, STRING, text.encode())
     if kinds is not None:
         arguments.set(5, LIST, Items(STRING, [each.encode() for each in kinds]))
-    return question(name, arguments)
+    return metadata_request(name, arguments)
 
 
-def sure(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -> MetadataQuestion:
+def sure(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -> MetadataRequest:
     found = asked(name, *texts, kinds=kinds)
     assert found is not None
     return found
@@ -39,7 +45,7 @@ def tables_of(db: str) -> list[ListedTable]:
     return sorted(found, key=lambda table: (table.age, table.name))
 
 
-def rows(found: MetadataQuestion, db: str) -> list[list[Any]]:
+def rows(found: MetadataRequest, db: str) -> list[list[Any]]:
     table = found.answer([(db, tables_of(db))], [])
     assert table is not None
     return [list(row) for row in table.rows[0 : len(table.rows)]]
@@ -150,10 +156,10 @@ def test_so_is_a_regular_expression_of_javas(column: str) -> None:
 
 
 def test_other_calls_and_other_types_are_not_ours() -> None:
-    assert question("GetFunctions", Struct()) is None
-    assert question("GetTables", Struct({3: (STRUCT, Struct())})) is None
-    assert question("GetTables", Struct({3: (STRING, b"\xff")})) is None
-    assert question("GetTables", Struct({5: (STRING, b"TABLE")})) is None
+    assert metadata_request("GetFunctions", Struct()) is None
+    assert metadata_request("GetTables", Struct({3: (STRUCT, Struct())})) is None
+    assert metadata_request("GetTables", Struct({3: (STRING, b"\xff")})) is None
+    assert metadata_request("GetTables", Struct({5: (STRING, b"TABLE")})) is None
 
 
 @pytest.mark.parametrize(
@@ -230,4 +236,4 @@ def test_four_stay_as_they_came_and_equal_hashes_are_not_guessed() -> None:
     ],
 )
 def test_settings_under_which_spark_lists_otherwise(setting: str, expected: bool) -> None:
-    assert usual({setting: "x"}) is expected
+    assert lists_as_usual({setting: "x"}) is expected
