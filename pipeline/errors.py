@@ -6,13 +6,13 @@ from conf.errors import Blame, CausewayError
 
 
 class CopyError(CausewayError):
-    """A copy, replication or eviction could not be done. Nothing half-made is visible."""
+    """A copy, replication or eviction failed. Readers see no part of what it had begun."""
 
     code = "CW600"
 
 
 class NotCopyable(CopyError):
-    """The request makes no sense for this table: a view, its own primary, no such partition."""
+    """The request does not fit the table: a view, its own primary, no such partition."""
 
     code = "CW601"
     sqlstate: ClassVar[str] = "42000"
@@ -91,7 +91,7 @@ class AnotherCopyRuns(CopyError):
 
 
 class BadRetention(CopyError):
-    """A retention policy that cannot be applied to this table."""
+    """A retention policy cannot be applied to this table."""
 
     code = "CW612"
     sqlstate: ClassVar[str] = "42000"
@@ -133,7 +133,7 @@ class LeaseLost(LifecycleError):
 
 
 class ActionFailed(LifecycleError):
-    """An instance's work failed; `final` when another attempt would fail just so."""
+    """An instance's work failed. `final`: another attempt would fail in the same way."""
 
     code = "CW728"
 

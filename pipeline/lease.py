@@ -1,4 +1,4 @@
-"""The right to do one piece of scheduled work, as those who do the work see it."""
+"""The lease of scheduled work: the interface for the code that does the work."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,9 +12,9 @@ class WorkLease(Protocol):
         ...
 
     def log(self, line: str) -> None:
-        """A line for `causeway instance logs`."""
+        """Adds a line to the instance's log (`causeway instance logs`)."""
         ...
 
     def on_loss(self, stop: Callable[[], None]) -> None:
-        """`stop` is called, on another thread, when the right is lost."""
+        """Calls `stop` when the lease is lost, on another thread; at once if it is lost already."""
         ...

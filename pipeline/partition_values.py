@@ -26,7 +26,7 @@ def is_number(kind: str) -> bool:
 
 
 def canonical(value: str, kind: str) -> str:
-    """The value as Spark names a partition by it."""
+    """The value as Spark writes it in the name of a partition."""
     digits = value.isascii() and value.isdigit()
     return str(int(value)) if digits and is_number(kind) else value
 
@@ -36,20 +36,20 @@ def canonical_spec(spec: Iterable[tuple[str, str]], kinds: Kinds) -> Spec:
     return tuple((key, canonical(value, kinds.get(key, ""))) for key, value in spec)
 
 
-def names_with(
+def matching_names(
     specs: Sequence[Spec],
     keys: Iterable[tuple[str, str]],
     list_names: Callable[[], Iterable[str]],
 ) -> list[str]:
     """The names of partitions that have the values of one of `specs`, which have the same keys.
 
-    `keys` are the table's (name, type) pairs. Specs with values for all of them give the names,
-    whose partitions need not exist; only for others `list_names` is called.
+    `keys` are the table's (name, type) pairs. If the specs have values for all keys, the names are
+    made from them, and the partitions may not exist. Otherwise `list_names` is called.
     """
     kinds = kinds_of(keys)
     if specs and all({key for key, _ in spec} == set(kinds) for spec in specs):
         return list(dict.fromkeys(name for spec in specs for name in spellings(spec, kinds)))
-    first = first_with(specs, kinds)
+    first = spec_finder(specs, kinds)
     return [name for name in list_names() if first(name) is not None]
 
 
@@ -61,9 +61,9 @@ def spellings(spec: Spec, kinds: Kinds) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def first_with(specs: Sequence[Spec], kinds: Kinds) -> Callable[[str], Spec | None]:
-    """A function that returns the first of `specs` whose values a partition's name has, or None.
-    All of `specs` have the same keys.
+def spec_finder(specs: Sequence[Spec], kinds: Kinds) -> Callable[[str], Spec | None]:
+    """A function from a partition's name to the first of `specs` that it matches, or None. All
+    specs have the same keys.
     """
     keys = [key for key, _ in specs[0]] if specs else []
     by_values: dict[tuple[str, ...], Spec] = {}

@@ -1,8 +1,8 @@
 """Copies and instances that ended, as traces of OpenTelemetry and runs of OpenLineage.
 
 The trace of a statement or an instance has the spans of its copies; a copy that was made for
-neither has a trace of its own. The libraries are an extra: import this module where settings ask
-for it.
+neither has a trace of its own. The libraries are an extra: import this module only where settings
+enable telemetry.
 """
 
 from conf.settings.telemetry import TelemetrySettings
@@ -20,7 +20,7 @@ _OUTCOMES = {
 
 
 class WorkTelemetry(TelemetryThread[WorkRecord]):
-    """Gets copies and instances that ended."""
+    """Sends the copies and instances that ended, in a thread of its own."""
 
     def __init__(self, settings: TelemetrySettings, metastore: str, host: str) -> None:
         """Raises OSError and UnicodeDecodeError for the token's file."""
@@ -97,8 +97,7 @@ def _of_instance(record: InstanceRecord) -> LineageRun | None:
 
 
 def _of_copy(record: CopyRecord) -> LineageRun:
-    """The input is the table; the output is the directory of its copies, with a link to the table
-    that it is a copy of."""
+    """The input is the table; the output is the directory of its copies, linked to the table."""
     source = _data(record.table)
     is_table = isinstance(source, str)
     target = DatasetLocation(record.location, record.target_table if is_table else "")
@@ -124,4 +123,5 @@ def _of_copy(record: CopyRecord) -> LineageRun:
 
 
 def _data(name: str) -> str | DatasetLocation:
+    """The name of a table, or the location of a directory's URI."""
     return DatasetLocation(name) if "/" in name else name

@@ -1,8 +1,9 @@
-"""Entity documents of clusters, feeds and processes, and how they are read.
+"""Falcon's documents of clusters, feeds, processes and datasources, and their rules. Pure.
 
-    text -> `tree.Element` -> (`grammar`: every problem) -> `model` -> (`rules`: every problem)
+    bytes -> `documents.tree` -> `documents.grammar` -> `documents.document` -> entity -> `rules`
 
-`tree` reads XML with limits, `grammar` describes the elements, `model` has the entities, and
-`rules` checks a document and its references. `calendar`, `expression` and `catalog_uri` are the
-three small languages inside the documents. All of it is pure.
+`tree` reads XML with limits, `grammar` checks its elements, `document` makes an entity of it, and
+`rules` checks the entity and its references. `calendar`, `expression` and `catalog_uri` read the
+three small languages inside the documents. `inputs` and `paths` say which data an instance reads
+and writes.
 """

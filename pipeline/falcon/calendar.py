@@ -1,4 +1,4 @@
-"""Frequencies, and the instants that they make: aware UTC datetimes, whole minutes.
+"""Frequencies and the calendars that they make. Instants are aware UTC times in whole minutes.
 
 Instance n of a calendar is its start plus n times the frequency: minutes and hours by the
 clock, days and months by the wall calendar of the document's time zone, always counted from
@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 from pipeline.falcon import validators
 from pipeline.falcon.errors import BadFrequency
 
-_LONGEST = 1_000_000  # of any unit; more than the calendar of datetime holds of the larger ones
-_MONTH = timedelta(days=31)  # as retention and cut-offs count months
+_LONGEST = 1_000_000  # the largest count of any unit
+_MONTH = timedelta(days=31)  # the length of a month in retention limits and cut-offs
 
 
 class Unit(Enum):
@@ -35,7 +35,7 @@ class Frequency:
 
     @classmethod
     def parse(cls, text: str) -> "Frequency":
-        """`hours(1)`. Raises BadFrequency."""
+        """The frequency of a text such as `hours(1)`. Raises BadFrequency."""
         if reason := validators.frequency(text):
             raise BadFrequency(reason)
         unit, _, digits = text[:-1].partition("(")
@@ -70,7 +70,7 @@ class Calendar:
     skipped: int = 0
 
     def at(self, number: int) -> datetime:
-        """Instant `number` from 0. Raises OverflowError past the year 9999."""
+        """The instant with this number, counted from 0. Raises OverflowError after year 9999."""
         count = (self.skipped + number) * self.frequency.count
         match self.frequency.unit:
             case Unit.MINUTES:
@@ -95,11 +95,11 @@ class Calendar:
         return number
 
     def starting(self, time: datetime) -> "Calendar":
-        """The same instants from `time` on; days and months still count from the old start."""
+        """The calendar without the instants before `time`; it still counts from its own start."""
         return replace(self, skipped=self.skipped + self.number_from(time))
 
     def _guess(self, time: datetime) -> int:
-        """Near the instant at or after `time`, never more than two above it."""
+        """About the number of the first instant at or after `time`: at most two too large."""
         match self.frequency.unit:
             case Unit.MONTHS:
                 months = (time.year - self.start.year) * 12 + time.month - self.start.month
@@ -133,7 +133,7 @@ class Calendar:
 
 
 def add_months(time: datetime, months: int) -> datetime:
-    """The same day `months` later, or that month's last. Raises OverflowError."""
+    """The same day `months` later, or the last day of that month. Raises OverflowError."""
     index = time.year * 12 + time.month - 1 + months
     year, month = index // 12, index % 12 + 1
     if not 1 <= year <= 9999:
@@ -143,7 +143,7 @@ def add_months(time: datetime, months: int) -> datetime:
 
 
 def parse_time(text: str) -> datetime:
-    """`2013-09-24T00:00Z`, nothing else. Raises ValueError."""
+    """The time of a text such as `2013-09-24T00:00Z`, the only form. Raises ValueError."""
     if len(text) != 17 or not text.isascii():
         raise ValueError(f"{text!r} is not a time yyyy-MM-ddTHH:mmZ")
     try:

@@ -1,8 +1,8 @@
 """Table URIs, `catalog:db:table#key=value;key=value` (FA-U1), and the dates in their values.
 
 A value that is a variable but no date, `region=${region}`, is free: it stands for every value, so
-that an instance is all partitions of its date. `catalog:db:table#*` is a table without partitions:
-an instance is all of it, as it is when it is copied.
+that an instance is all partitions of its date. `catalog:db:table#*` names a table without
+partitions (whole_tables.py): an instance is the whole table, as it is when it is copied.
 """
 
 import re
@@ -33,7 +33,7 @@ class TableUri:
 
     @property
     def whole(self) -> bool:
-        """Whether it names a table without partitions."""
+        """Whether the URI names a whole table, without partitions."""
         return not self.keys
 
     @property

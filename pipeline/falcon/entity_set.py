@@ -1,4 +1,4 @@
-"""The clusters, feeds and databases to which the names in an entity refer. Pure."""
+"""The clusters, feeds and datasources that entities refer to by name. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ class EntitySet:
 
     @classmethod
     def of(cls, entities: Iterable[Entity]) -> "EntitySet":
-        """The set of those entities that others may refer to."""
-        found = tuple(entities)
+        """The clusters, feeds and datasources among `entities`."""
+        every = tuple(entities)
         return cls(
-            {each.name: each for each in found if isinstance(each, Cluster)},
-            {each.name: each for each in found if isinstance(each, Feed)},
-            {each.name: each for each in found if isinstance(each, Datasource)},
+            {each.name: each for each in every if isinstance(each, Cluster)},
+            {each.name: each for each in every if isinstance(each, Feed)},
+            {each.name: each for each in every if isinstance(each, Datasource)},
         )
 
     def cluster(self, name: str) -> Cluster | None:

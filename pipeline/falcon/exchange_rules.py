@@ -1,7 +1,7 @@
-"""The rules on other databases: of a datasource, and of a feed's imports and exports. Pure.
+"""The rules for datasources, and for a feed's imports and exports. Pure.
 
-What cannot be done whole and again is refused: a rerun of an import replaces its instance, and a
-rerun of an export changes the same rows, which it knows by their keys.
+An exchange that could not be repeated is refused: a rerun of an import replaces its instance, and a
+rerun of an export changes the same rows, which it finds by their keys.
 """
 
 import re
@@ -40,7 +40,7 @@ def keys_of(exchange: Exchange) -> tuple[str, ...]:
 
 
 def datasource_problems(datasource: Datasource) -> Iterator[DocumentProblem]:
-    """What in a sound document of Falcon's cannot run here."""
+    """What Causeway cannot use of a datasource that is valid in Falcon."""
     for kind, each in datasource.interfaces.items():
         if not each.endpoint.startswith("jdbc:"):
             yield DocumentProblem(
@@ -58,24 +58,25 @@ def datasource_problems(datasource: Datasource) -> Iterator[DocumentProblem]:
 
 
 def problems(
-    place: FeedCluster, datasource: Callable[[str], Datasource | None]
+    feed_cluster: FeedCluster, datasource_of: Callable[[str], Datasource | None]
 ) -> Iterator[DocumentProblem]:
-    """The problems of the exchanges of a feed's cluster."""
-    for each in place.exchanges:
+    """The problems of the exchanges of a feed's cluster. `datasource_of` finds one by its name."""
+    for each in feed_cluster.exchanges:
         element = each.direction.value
-        found = datasource(each.datasource)
+        datasource = datasource_of(each.datasource)
         interface = interface_of(each.direction)
-        if found is None:
+        if datasource is None:
             yield DocumentProblem(each.line, element, f"no datasource {each.datasource} is known")
-        elif interface not in found.interfaces:
+        elif interface not in datasource.interfaces:
             reason = f"datasource {each.datasource} has no {interface} interface"
             yield DocumentProblem(each.line, element, reason)
-        own = _import(each) if each.direction is Direction.IMPORT else _export(each)
-        for reason in (*_names(each), *_arguments(each), *own):
+        is_import = each.direction is Direction.IMPORT
+        reasons = _import_problems(each) if is_import else _export_problems(each)
+        for reason in (*_name_problems(each), *_argument_problems(each), *reasons):
             yield DocumentProblem(each.line, element, reason)
 
 
-def _names(exchange: Exchange) -> Iterator[str]:
+def _name_problems(exchange: Exchange) -> Iterator[str]:
     if not _TABLE.fullmatch(exchange.table):
         yield f"tableName {exchange.table!r} is not a name of letters, digits, '_' and '$'"
     columns = (*exchange.includes, *exchange.excludes, *keys_of(exchange))
@@ -86,7 +87,7 @@ def _names(exchange: Exchange) -> Iterator[str]:
     )
 
 
-def _arguments(exchange: Exchange) -> Iterator[str]:
+def _argument_problems(exchange: Exchange) -> Iterator[str]:
     known = _ARGUMENTS[exchange.direction]
     for name, value in exchange.arguments:
         if name not in known:
@@ -97,7 +98,7 @@ def _arguments(exchange: Exchange) -> Iterator[str]:
             yield f"argument {name}: {value} is more than {MOST_CONNECTIONS}"
 
 
-def _import(exchange: Exchange) -> Iterator[str]:
+def _import_problems(exchange: Exchange) -> Iterator[str]:
     kind = (exchange.extract, exchange.merge)
     if kind not in (("full", "snapshot"), ("incremental", "append")):
         yield (
@@ -111,7 +112,7 @@ def _import(exchange: Exchange) -> Iterator[str]:
         yield f"{MAPPERS} needs {SPLIT_BY}, the column by which the connections share the rows"
 
 
-def _export(exchange: Exchange) -> Iterator[str]:
+def _export_problems(exchange: Exchange) -> Iterator[str]:
     if not exchange.load:
         yield "an export has a load element"
     if not keys_of(exchange):

@@ -20,12 +20,13 @@ _DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A time relative to the nominal one; `of` may raise BadExpression (year out of range)."""
+    """A time relative to the nominal time."""
 
     text: str
     _rule: Callable[[datetime], datetime]
 
     def of(self, nominal: datetime) -> datetime:
+        """The time. Raises BadExpression if its year is out of range."""
         try:
             return self._rule(nominal.astimezone(UTC).replace(second=0, microsecond=0))
         except (OverflowError, ValueError) as error:
@@ -123,7 +124,8 @@ def _year(time: datetime) -> datetime:
     return _month(time).replace(month=1)
 
 
-# What the numbers are added to, and their units: Months, days, hours, minutes.
+# For each function the time that its numbers are added to, and their units: M is months, d days,
+# h hours, m minutes.
 _BASES: dict[str, tuple[Callable[[datetime], datetime], str]] = {
     "now": (lambda time: time, "hm"),
     "today": (_midnight, "hm"),

@@ -1,4 +1,4 @@
-"""The properties of a feed that have a meaning here, their values, and their defaults. Pure.
+"""The properties of a feed that Causeway uses, their values, and their defaults. Pure.
 
 Falcon's own names are `order`, `parallel` and `timeout`.
 """
@@ -15,7 +15,7 @@ from pipeline.falcon.partition_paths import date_variables
 from pipeline.falcon.validators import Check
 
 CATALOG_TABLE = "catalog.table"
-MAX_TOGETHER = 200  # instances of one run
+MAX_TOGETHER = 200  # instances in one run
 MAX_RETRIES = 1000
 _RETRIES = 3
 _RETRY_DELAY = Frequency.parse("minutes(10)")
@@ -33,7 +33,7 @@ _CHECKS: dict[str, Check] = {
 
 
 def problems(feed: Feed) -> Iterator[DocumentProblem]:
-    """The properties whose values cannot be used."""
+    """The problems of properties with values that cannot be used."""
     for name, value in feed.properties:
         check = _CHECKS.get(name)
         if check and (reason := check(value)):
@@ -68,14 +68,14 @@ def catalog_table(feed: Feed) -> TableUri | None:
     return catalog_uri.parse(text) if text is not None else None
 
 
-def retry_of(feed: Feed, usual: PolicyType) -> Retry:
-    """How failed work of a feed is repeated (FA-G4): `retryAttempts` more attempts after the first,
-    with pauses by `retryPolicy`, or else by the `usual` policy, and `retryDelay`.
+def retry_of(feed: Feed, default: PolicyType) -> Retry:
+    """How failed work of a feed is repeated (FA-G4): at most `retryAttempts` times, with pauses by
+    `retryPolicy` (or the `default` policy) and `retryDelay`.
     """
     policy, delay = feed.property("retryPolicy"), feed.property("retryDelay")
     attempts = feed.property("retryAttempts")
     return Retry(
-        PolicyType(policy) if policy else usual,
+        PolicyType(policy) if policy else default,
         Frequency.parse(delay) if delay else _RETRY_DELAY,
         int(attempts) if attempts else _RETRIES,
     )

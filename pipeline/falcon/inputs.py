@@ -1,7 +1,7 @@
 """The feed instances that a process's instance reads and writes, and their fingerprints.
 
-A look has an answer for each need. Needs that count (`latest`, `future`) are candidates, best
-first; the existing ones are counted, and the span that the process asked for is taken. Pure.
+A need is the data of one feed instance. An input with `latest` or `future` counts the instances
+that exist: its needs are candidates, best first, and it reads a span of those that exist. Pure.
 """
 
 import json
@@ -24,7 +24,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Of the instances that exist, in the order of their needs, those in `[start, stop)`."""
+    """The existing candidates that an input reads: from number `start` to before `stop`."""
 
     start: int
     stop: int
@@ -32,8 +32,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Data of one feed instance: `storage` on `cluster` at `time`, for the input `name`. With a
-    `span` it is a candidate: inputs.py says which of them are read.
+    """The data of one feed instance: `storage` on `cluster` at `time`, for the input `name`. With
+    `flag`, the data exists once this file does. A need with a `span` is a candidate.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Need:
 
 
 def need_of(feed: Feed, cluster: FeedCluster, name: str, time: datetime) -> Need:
+    """The need for a feed's instance. A cluster that names no directory of data has the feed's."""
     storage = feed.storage_on(cluster)
     if isinstance(storage, Paths) and "data" not in storage.locations:
         storage = feed.storage
@@ -54,34 +55,39 @@ def need_of(feed: Feed, cluster: FeedCluster, name: str, time: datetime) -> Need
 
 
 def time_of(expression: object, nominal: datetime) -> datetime:
+    """The expression's time; the nominal time for an expression that counts instances."""
     return expression.of(nominal) if isinstance(expression, At) else nominal
 
 
 def inputs_of(
     process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
 ) -> Iterator[Need]:
-    """Every feed instance that the process reads, or may read, at `nominal`; both ends are
-    inclusive.
+    """The feed instances that the process reads at `nominal`, candidates included. The ends of an
+    input are inclusive. Raises LookupError.
     """
     for each in process.inputs:
-        feed, place = _placed(feeds, each, cluster)
-        times, span = _wanted(each, feed.calendar_on(place), place, nominal)
+        feed, feed_cluster = _feed_on(cluster, feeds, each)
+        times, span = _times_of(each, feed.calendar_on(feed_cluster), feed_cluster, nominal)
         for time in times:
-            yield replace(need_of(feed, place, each.name, time), optional=each.optional, span=span)
+            yield replace(
+                need_of(feed, feed_cluster, each.name, time), optional=each.optional, span=span
+            )
 
 
-def _wanted(
-    used: Input, calendar: Calendar, place: FeedCluster, nominal: datetime
+def _times_of(
+    used: Input, calendar: Calendar, feed_cluster: FeedCluster, nominal: datetime
 ) -> tuple[Iterable[datetime], Span | None]:
-    """The times of an input's instances; candidates, best first, for `latest` and `future`."""
+    """The times of an input's instances; for `latest` and `future` those of candidates, and the
+    span of them that is read.
+    """
     start, end = used.start, used.end
-    here = calendar.floor(nominal) or calendar.start
+    current = calendar.floor(nominal) or calendar.start
     if isinstance(start, Latest) and isinstance(end, Latest):
-        oldest = nominal - place.kept
-        found = deque(calendar.between(oldest, here + _MINUTE), maxlen=MAX_CANDIDATES)
-        return reversed(found), Span(-end.back, 1 - start.back)
+        oldest = nominal - feed_cluster.kept
+        newest = deque(calendar.between(oldest, current + _MINUTE), maxlen=MAX_CANDIDATES)
+        return reversed(newest), Span(-end.back, 1 - start.back)
     if isinstance(start, Future) and isinstance(end, Future):
-        ahead = calendar.between(here, place.validity.end)
+        ahead = calendar.between(current, feed_cluster.validity.end)
         limit = min(max(start.limit, end.limit), MAX_CANDIDATES)
         return islice(ahead, limit), Span(start.ahead, 1 + end.ahead)
     first = calendar.floor(time_of(start, nominal)) or calendar.start
@@ -92,76 +98,81 @@ def _wanted(
 def outputs_of(
     process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
 ) -> Iterator[Need]:
-    """The feed instance that each output writes; between two instances, the one before."""
+    """The feed instance that each output writes: the last one at or before the output's time.
+    Raises LookupError.
+    """
     for each in process.outputs:
-        feed, place = _placed(feeds, each, cluster)
+        feed, feed_cluster = _feed_on(cluster, feeds, each)
         time = time_of(each.instance, nominal)
-        yield need_of(feed, place, each.name, feed.calendar_on(place).floor(time) or time)
+        yield need_of(
+            feed, feed_cluster, each.name, feed.calendar_on(feed_cluster).floor(time) or time
+        )
 
 
-def _placed(
-    feeds: Callable[[str], Feed | None], used: Input | Output, cluster: str
+def _feed_on(
+    cluster: str, feeds: Callable[[str], Feed | None], used: Input | Output
 ) -> tuple[Feed, FeedCluster]:
+    """The feed of an input or output on a cluster. Raises LookupError."""
     feed = feeds(used.feed)
-    place = feed.on(cluster) if feed else None
-    if feed is None or place is None:
+    feed_cluster = feed.on(cluster) if feed else None
+    if feed is None or feed_cluster is None:
         raise LookupError(f"feed {used.feed} is not on cluster {cluster}")
-    return feed, place
+    return feed, feed_cluster
 
 
-Seen = Mapping[Need, str | None]
-"""The fingerprint of each need's data; None if it is missing."""
+Fingerprints = Mapping[Need, str | None]
+"""The fingerprint of each need's data, a text that changes with the data; None if it is missing."""
 
 
-def fingerprint(needs: Sequence[Need], seen: Seen) -> str | None:
-    """Fingerprints by input name; None if needed data is missing."""
-    if missing(needs, seen):
+def fingerprint(needs: Sequence[Need], prints: Fingerprints) -> str | None:
+    """The fingerprint of all inputs, as JSON by their names; None if needed data is missing."""
+    if missing(needs, prints):
         return None
     found: dict[str, list[str]] = {}
     for need in needs:
         if need.span is None:
-            found.setdefault(need.name, []).append(seen.get(need) or "")
+            found.setdefault(need.name, []).append(prints.get(need) or "")
     for name in _counting(needs):
-        taken = _taken(name, needs, seen)
-        found[name] = [f"{format_time(each.time)}={seen.get(each)}" for each in taken]
-    return json.dumps({name: "|".join(looks) for name, looks in found.items()}, sort_keys=True)
+        chosen = _in_span(name, needs, prints)
+        found[name] = [f"{format_time(each.time)}={prints.get(each)}" for each in chosen]
+    return json.dumps({name: "|".join(texts) for name, texts in found.items()}, sort_keys=True)
 
 
-def missing(needs: Sequence[Need], seen: Seen) -> str:
-    """The name of the first missing input, for messages; empty if none is missing."""
+def missing(needs: Sequence[Need], prints: Fingerprints) -> str:
+    """Describes the first missing input, for messages; empty if none is missing."""
     for need in needs:
-        if need.span is None and seen.get(need) is None and not need.optional:
+        if need.span is None and prints.get(need) is None and not need.optional:
             return f"{need.name}: feed {need.feed} {format_time(need.time)} on {need.cluster}"
     for name, first in _counting(needs).items():
         assert first.span is not None
-        wanted, there = first.span.stop, len(_existing(name, needs, seen))
-        if there < wanted and not first.optional:
+        wanted, existing = first.span.stop, len(_existing(name, needs, prints))
+        if existing < wanted and not first.optional:
             where = f"feed {first.feed} on {first.cluster}"
-            return f"{name}: {there} of {wanted} instances of {where}"
+            return f"{name}: {existing} of {wanted} instances of {where}"
     return ""
 
 
-def read(needs: Iterable[Need], print_: str) -> list[Need]:
-    """Of an instance's needs those that it reads, in order of time: all that do not count, and
-    of the others those that its fingerprint says were taken; none while it has no fingerprint.
+def needs_read(needs: Iterable[Need], print_: str) -> list[Need]:
+    """The needs that an instance reads, in order of time: those without a span, and the candidates
+    in its fingerprint `print_`; no candidates while it has none.
     """
     known: dict[str, str] = json.loads(print_) if print_ else {}
-    taken: dict[str, set[datetime]] = {}
+    times: dict[str, set[datetime]] = {}
     chosen = []
     for need in needs:
         if need.span is None:
             chosen.append(need)
             continue
-        if need.name not in taken:
-            looks = filter(None, known.get(need.name, "").split("|"))
-            taken[need.name] = {parse_time(look.partition("=")[0]) for look in looks}
-        if need.time in taken[need.name]:
+        if need.name not in times:
+            texts = filter(None, known.get(need.name, "").split("|"))
+            times[need.name] = {parse_time(text.partition("=")[0]) for text in texts}
+        if need.time in times[need.name]:
             chosen.append(need)
     return sorted(chosen, key=lambda need: need.time)
 
 
 def _counting(needs: Iterable[Need]) -> dict[str, Need]:
-    """The inputs that count, by name, each with its first candidate."""
+    """The first candidate of each input that counts instances, by the input's name."""
     found: dict[str, Need] = {}
     for need in needs:
         if need.span is not None:
@@ -169,13 +180,15 @@ def _counting(needs: Iterable[Need]) -> dict[str, Need]:
     return found
 
 
-def _existing(name: str, needs: Iterable[Need], seen: Seen) -> list[Need]:
-    return [each for each in needs if each.name == name and seen.get(each) is not None]
+def _existing(name: str, needs: Iterable[Need], prints: Fingerprints) -> list[Need]:
+    """The candidates of an input that exist."""
+    return [each for each in needs if each.name == name and prints.get(each) is not None]
 
 
-def _taken(name: str, needs: Iterable[Need], seen: Seen) -> list[Need]:
-    there = _existing(name, needs, seen)
-    spans = (each.span for each in there)
+def _in_span(name: str, needs: Iterable[Need], prints: Fingerprints) -> list[Need]:
+    """The candidates that an input reads, in order of time."""
+    existing = _existing(name, needs, prints)
+    spans = (each.span for each in existing)
     span = next((span for span in spans if span is not None), None)
-    taken = [] if span is None else there[span.start : span.stop]
-    return sorted(taken, key=lambda need: need.time)
+    chosen = [] if span is None else existing[span.start : span.stop]
+    return sorted(chosen, key=lambda need: need.time)

@@ -41,14 +41,14 @@ def _variables_of(cluster: Cluster) -> dict[str, str]:
 
 
 def part_of(expression: str | None, cluster: Cluster | None) -> Part:
-    """The levels of an expression on a cluster."""
+    """The levels of a partition expression, with the cluster's values."""
     return tuple(filter(None, with_cluster(expression or "", cluster).split("/")))
 
 
 def copied_part(
     source: FeedCluster, target: FeedCluster, clusters: tuple[Cluster | None, Cluster | None]
 ) -> Part:
-    """The directories of each instance that go from the source to the target."""
+    """The part of each instance's directories that is copied from the source to the target."""
     return part_of(source.partition, clusters[0]) + part_of(target.partition, clusters[1])
 
 
@@ -77,7 +77,9 @@ def date_variables(paths: Paths) -> frozenset[str]:
 def unknown_variables(
     text: str, cluster: Cluster | None, known: Collection[str] = ()
 ) -> Iterator[str]:
-    """The variables without a value; those of a cluster that is not known are not checked."""
+    """The names of a text's variables that have no value. Without a cluster, `${cluster.NAME}` is
+    not checked.
+    """
     for name in _VARIABLE.findall(text):
         if name in known or (cluster is None and name.startswith("cluster.")):
             continue
@@ -118,7 +120,7 @@ def input_problem(used: Input, feed: Feed, cluster: Cluster | None) -> str | Non
 
 
 def feed_problems(feed: Feed, clusters: dict[str, Cluster | None]) -> Iterator[DocumentProblem]:
-    """Problems of the partition expressions of a feed, whose clusters are given by name."""
+    """Problems of a feed's partition expressions. `clusters` are the feed's clusters by name."""
     if not isinstance(feed.storage, Paths):
         for each in feed.clusters:
             if each.partition is not None:
@@ -153,8 +155,8 @@ def _level_problems(
 def _source_problems(
     feed: Feed, target: FeedCluster, parts: dict[FeedCluster, Part]
 ) -> Iterator[DocumentProblem]:
-    """Several sources may not write the same directories, and none of them can say that all of an
-    instance is there.
+    """Problems of several sources of one target: they may not write the same directories, and none
+    of them can write a flag for the whole instance.
     """
     for source in parts:
         if not part_of(source.partition, None):

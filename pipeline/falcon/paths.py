@@ -1,4 +1,4 @@
-"""The directories of path feeds at a time. Pure."""
+"""The directories of the instances of a feed of paths. Pure."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.falcon.partition_paths import with_cluster
 
-# As in HadoopFileStore.java. A directory cannot be renamed there in one step.
+# Object stores, as in HadoopFileStore.java: they cannot rename a directory in one step.
 _OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn", "obs"})
 
 
@@ -16,8 +16,8 @@ def is_object_store(uri: str) -> bool:
 
 
 def unpublishable(directory: str, flag: str | None, part: Sequence[str] = ()) -> str | None:
-    """Why a directory cannot appear whole at this URI; None when it can. `flag` is the file that
-    readers wait for, `part` what a source has of the directory, empty: all.
+    """Why a directory cannot appear at this URI in one step; None if it can. `flag` is the file
+    that readers wait for, `part` the source's part of the directory (empty: all of it).
     """
     if not is_object_store(directory):
         return None

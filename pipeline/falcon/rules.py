@@ -1,8 +1,8 @@
 """The rules that a well-formed document has to follow (docs/reference/specification.md, FA).
 
-`alone` has those about values side by side in one document. `among` has those about where
-things are: a feed's clusters with each other, and a document with those that it refers to,
-for which `Surroundings` answers. Both report every problem.
+`alone` checks the values of one document. `among` checks a feed's clusters with each other, and a
+document with the entities that it refers to. Both report every problem. Rules of one subject are in
+`exchange_rules`, `feed_properties`, `partition_paths` and `whole_tables`.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from pipeline.falcon.paths import is_object_store, path_at, unpublishable
 
 
 class Surroundings(Protocol):
-    """The other entities."""
+    """The other entities, by name; None for an unknown name."""
 
     def cluster(self, name: str) -> Cluster | None: ...
 
@@ -39,11 +39,11 @@ def alone(entity: Entity) -> tuple[DocumentProblem, ...]:
     """Problems of a document by itself."""
     match entity:
         case Cluster():
-            found = _cluster(entity)
+            found = _cluster_alone(entity)
         case Feed():
-            found = _feed(entity)
+            found = _feed_alone(entity)
         case Process():
-            found = _process(entity)
+            found = _process_alone(entity)
         case Datasource():
             found = iter(())
     return tuple(sorted(found))
@@ -63,19 +63,19 @@ def among(entity: Entity, others: Surroundings) -> tuple[DocumentProblem, ...]:
     return tuple(sorted(found))
 
 
-def _twice(line: int, element: str, names: Iterable[str]) -> Iterator[DocumentProblem]:
+def _duplicates(line: int, element: str, names: Iterable[str]) -> Iterator[DocumentProblem]:
     for name, count in Counter(names).items():
         if count > 1:
             yield DocumentProblem(line, element, f"{name} is there {count} times")
 
 
-def _cluster(cluster: Cluster) -> Iterator[DocumentProblem]:
+def _cluster_alone(cluster: Cluster) -> Iterator[DocumentProblem]:
     staging, working = cluster.locations.get("staging"), cluster.locations.get("working")
     if not staging:
         yield DocumentProblem(cluster.line, "locations", "location staging is missing")
     elif working is not None and staging.rstrip("/") == working.rstrip("/"):
         yield DocumentProblem(cluster.line, "locations", f"staging and working are both {staging}")
-    yield from _twice(cluster.line, "properties", (name for name, _ in cluster.properties))
+    yield from _duplicates(cluster.line, "properties", (name for name, _ in cluster.properties))
 
 
 def _cluster_among(cluster: Cluster) -> Iterator[DocumentProblem]:
@@ -96,8 +96,8 @@ def _registry_fault(endpoint: str) -> str | None:
     return "is not thrift://host:port"
 
 
-def _feed(feed: Feed) -> Iterator[DocumentProblem]:
-    yield from _twice(feed.line, "properties", (name for name, _ in feed.properties))
+def _feed_alone(feed: Feed) -> Iterator[DocumentProblem]:
+    yield from _duplicates(feed.line, "properties", (name for name, _ in feed.properties))
     yield from feed_properties.problems(feed)
     if not feed.with_role(Role.SOURCE):
         yield DocumentProblem(feed.line, "clusters", "no cluster is a source")
@@ -122,22 +122,22 @@ def _table_feed(feed: Feed, storage: Table) -> Iterator[DocumentProblem]:
 
 
 def _free_keys(feed: Feed, storage: Table) -> Iterator[DocumentProblem]:
-    """Uses of free keys that would have to be guessed."""
+    """The problems of free keys: with such a URI, the partitions would have to be guessed."""
     given = {f"${{{name}}}" for name, _ in feed.properties}
     for value in sorted(dict(storage.uri.keys)[key] for key in storage.uri.free):
         if value in given:
             reason = f"{value} stands for every value, not for the property: write its value"
             yield DocumentProblem(storage.line, "table", reason)
     for each in feed.clusters:
-        place = feed.storage_on(each)
-        if not isinstance(place, Table):
+        own = feed.storage_on(each)
+        if not isinstance(own, Table):
             continue
-        if place.uri.free != storage.uri.free:
-            mine, theirs = _keys_text(storage.uri.free), _keys_text(place.uri.free)
+        if own.uri.free != storage.uri.free:
+            mine, theirs = _keys_text(storage.uri.free), _keys_text(own.uri.free)
             reason = f"keys with any value on {each.name} are {theirs}, those of the feed {mine}"
-            yield DocumentProblem(place.line, "table", reason)
-        for exchange in each.exchanges if place.uri.free else ():
-            reason = f"{place.uri} is not one partition: {_keys_text(place.uri.free)} has any value"
+            yield DocumentProblem(own.line, "table", reason)
+        for exchange in each.exchanges if own.uri.free else ():
+            reason = f"{own.uri} is not one partition: {_keys_text(own.uri.free)} has any value"
             yield DocumentProblem(exchange.line, exchange.direction.value, reason)
 
 
@@ -199,7 +199,7 @@ def _sla_fault(sla: Sla, low: str, high: str) -> str | None:
     return None
 
 
-def _overlaps(feed: Feed) -> Iterator[DocumentProblem]:
+def _without_overlap(feed: Feed) -> Iterator[DocumentProblem]:
     for target in feed.with_role(Role.TARGET):
         for source in feed.with_role(Role.SOURCE):
             start = max(source.validity.start, target.validity.start)
@@ -209,8 +209,8 @@ def _overlaps(feed: Feed) -> Iterator[DocumentProblem]:
 
 
 def _feed_among(feed: Feed, others: Surroundings) -> Iterator[DocumentProblem]:
-    yield from _twice(feed.line, "clusters", (each.name for each in feed.clusters))
-    yield from _overlaps(feed)
+    yield from _duplicates(feed.line, "clusters", (each.name for each in feed.clusters))
+    yield from _without_overlap(feed)
     if isinstance(feed.storage, Table):
         yield from _table_feed(feed, feed.storage)
     clusters = {str(each.name): others.cluster(each.name) for each in feed.clusters}
@@ -243,14 +243,16 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[DocumentProblem]:
             yield DocumentProblem(feed.line, "groups", reason)
 
 
-def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator[DocumentProblem]:
-    """What keeps a target from an object store."""
-    storage = feed.storage_on(place)
+def _unpublishable(
+    feed: Feed, feed_cluster: FeedCluster, cluster: Cluster
+) -> Iterator[DocumentProblem]:
+    """The problems of a target's directories in an object store."""
+    storage = feed.storage_on(feed_cluster)
     template = storage.locations.get("data") if isinstance(storage, Paths) else None
     if template is None:
         return
-    directory = path_at(template, place.validity.start, cluster)
-    copied = [place, *feed.with_role(Role.SOURCE)]
+    directory = path_at(template, feed_cluster.validity.start, cluster)
+    copied = [feed_cluster, *feed.with_role(Role.SOURCE)]
     part = [each.partition for each in copied if each.partition]
     if reason := unpublishable(directory, feed.availability_flag, part):
         yield DocumentProblem(storage.line, "locations", reason)
@@ -260,19 +262,19 @@ def _unpublishable(feed: Feed, place: FeedCluster, cluster: Cluster) -> Iterator
 
 
 def _unreplaceable(
-    storage: Storage, place: FeedCluster, cluster: Cluster | None
+    storage: Storage, feed_cluster: FeedCluster, cluster: Cluster | None
 ) -> Iterator[DocumentProblem]:
-    """What keeps an import from an object store."""
+    """The problems of an import into directories of an object store."""
     template = storage.locations.get("data") if isinstance(storage, Paths) else None
-    if template and is_object_store(path_at(template, place.validity.start, cluster)):
+    if template and is_object_store(path_at(template, feed_cluster.validity.start, cluster)):
         yield DocumentProblem(storage.line, "locations", exchange_rules.NO_RENAME)
 
 
-def _process(process: Process) -> Iterator[DocumentProblem]:
-    yield from _twice(process.line, "clusters", (each.name for each in process.clusters))
-    yield from _twice(process.line, "properties", (name for name, _ in process.properties))
+def _process_alone(process: Process) -> Iterator[DocumentProblem]:
+    yield from _duplicates(process.line, "clusters", (each.name for each in process.clusters))
+    yield from _duplicates(process.line, "properties", (name for name, _ in process.properties))
     names = [*(each.name for each in process.inputs), *(each.name for each in process.outputs)]
-    yield from _twice(process.line, "inputs", names)
+    yield from _duplicates(process.line, "inputs", names)
     for used in process.inputs:
         if fault := _count_fault(used.start, used.end):
             yield DocumentProblem(used.line, "input", fault)
@@ -316,16 +318,16 @@ def _process_among(process: Process, others: Surroundings) -> Iterator[DocumentP
                 used.line, element, whole_tables.NOT_OF_PROCESSES.format(feed.name)
             )
             continue
-        yield from _use(feed, used, element)
+        yield from _table_use(feed, used, element)
         for cluster in process.clusters:
             yield from _use_on(cluster, feed, used, element)
             if isinstance(used, Input) and isinstance(feed.storage, Paths):
-                place = others.cluster(cluster.name)
-                if reason := partition_paths.input_problem(used, feed, place):
+                entity = others.cluster(cluster.name)
+                if reason := partition_paths.input_problem(used, feed, entity):
                     yield DocumentProblem(used.line, element, reason)
 
 
-def _use(feed: Feed, used: Input | Output, element: str) -> Iterator[DocumentProblem]:
+def _table_use(feed: Feed, used: Input | Output, element: str) -> Iterator[DocumentProblem]:
     if not isinstance(used, Input) or not isinstance(feed.storage, Table):
         return
     if used.partition is not None:
@@ -339,12 +341,12 @@ def _use_on(
     cluster: ProcessCluster, feed: Feed, used: Input | Output, element: str
 ) -> Iterator[DocumentProblem]:
     """The first instance must find its data within the feed's validity and retention (FA-P1)."""
-    place = feed.on(cluster.name)
-    if place is None:
+    feed_cluster = feed.on(cluster.name)
+    if feed_cluster is None:
         reason = f"feed {feed.name} is not on cluster {cluster.name}"
         yield DocumentProblem(used.line, element, reason)
         return
-    storage = feed.storage_on(place)
+    storage = feed.storage_on(feed_cluster)
     if isinstance(used, Output) and isinstance(storage, Table) and storage.uri.free:
         reason = f"{storage.uri} is not one partition: {_keys_text(storage.uri.free)} has any value"
         yield DocumentProblem(used.line, element, reason)
@@ -359,12 +361,12 @@ def _use_on(
         except BadExpression as error:
             yield DocumentProblem(used.line, element, str(error.args[0]))
     for time in times:
-        if not place.validity.start <= time <= place.validity.end:
+        if not feed_cluster.validity.start <= time <= feed_cluster.validity.end:
             reason = f"{time:%Y-%m-%dT%H:%MZ} is outside the validity of feed {feed.name}"
             yield DocumentProblem(used.line, element, f"{reason} on {cluster.name}")
     if len(times) == 2 and times[0] > times[1]:
         yield DocumentProblem(used.line, element, "starts after its end")
-    kept = place.retention
+    kept = feed_cluster.retention
     if isinstance(used, Input) and times and kept and nominal - times[0] > kept.length:
         reason = f"reaches back {nominal - times[0]}, feed {feed.name} keeps {kept}"
         yield DocumentProblem(used.line, element, reason)
@@ -382,7 +384,9 @@ def unsupported(
 
 
 def _count_fault(start: Expression, end: Expression) -> str:
-    """Both ends are times, or both count in one direction, the first not beyond the last."""
+    """Why the ends of an input do not fit together; empty if both are times, or both count in the
+    same direction and the first is not beyond the last.
+    """
     if type(start) is not type(end):
         return f"from {start.text} to {end.text}: both are to be times, or to count alike"
     if isinstance(start, Latest) and isinstance(end, Latest) and start.back > end.back:

@@ -1,4 +1,4 @@
-"""Checks of simple values in entity documents: each returns None, or the reason of a refusal.
+"""Checks of simple values in entity documents. Each returns None, or the reason of a refusal.
 
 All of them are linear in the text. The published patterns are not: those for names and tags
 backtrack exponentially, so they are written here as the languages that they describe (FA-E6).
@@ -15,7 +15,8 @@ _FREQUENCY = re.compile(r"(?:minutes|hours|days|months)\([1-9][0-9]*\)")
 _CLOCK = r"[- /.](?:0[1-9]|1[012])[- /.](?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]Z"
 _FEED_TIME = re.compile(r"(?:19|20)[0-9][0-9]" + _CLOCK)
 _PROCESS_TIME = re.compile(r"[12][0-9][0-9][0-9]" + _CLOCK)
-# Over texts whose word characters all became "w"; each separator starts unlike a word.
+# Matches a text in which every word character was replaced by "w". No separator begins with a word
+# character, so it does not backtrack.
 _PIPELINES = re.compile(r"w+(?:(?:, *| +)w+)*")
 _INTEGER = re.compile(r"[-+]?[0-9]{1,40}")
 _XML_SPACE = " \t\r\n"

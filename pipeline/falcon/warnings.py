@@ -1,4 +1,4 @@
-"""What a valid feed or process does and its author may not expect. Pure."""
+"""Warnings about valid feeds and processes: effects that their author may not expect. Pure."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,8 +11,8 @@ from pipeline.falcon.entities.feed import Feed, FeedCluster, Role, Table
 from pipeline.falcon.entities.process import Process
 from pipeline.falcon.errors import DocumentProblem
 
-_MANY = 1000  # instances
-_LONG = timedelta(days=366)  # a validity that begins so long ago may be a mistake
+_MANY = 1000  # instances that are due at once
+_LONG = timedelta(days=366)  # a validity that began earlier may be a mistake
 _UNUSED = frozenset(
     (
         "queueName",

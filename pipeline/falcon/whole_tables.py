@@ -1,4 +1,11 @@
-"""The rules on feeds of whole tables, `catalog:db:table#*`, which have no dates. Pure."""
+"""Feeds of whole tables, `catalog:db:table#*`: what their documents may not have. Pure.
+
+An instance of such a feed is the whole table as its run finds it, because a table of Iceberg or
+Delta has no partitions in the metastore and so no data of a date. Three other places follow:
+`actions/tables.py` refuses a whole table that has partition keys in the metastore,
+`instances/schedule.py` runs only the newest instance, and a run of `actions/cluster_actions.py`
+sweeps replaced files, because such a feed has no evictions.
+"""
 
 from collections.abc import Iterator
 
@@ -14,15 +21,15 @@ _ALWAYS_THERE = "{} is a whole table, which is there at any time: watch the lag 
 
 
 def problems(feed: Feed, storage: Table) -> Iterator[DocumentProblem]:
-    """The problems of a feed of `storage` that names partitions in one cluster and none in another,
-    and those of a feed of a whole table with elements that only partitions can have.
+    """The problems of a feed of the table `storage`: clusters of which one has the whole table and
+    another partitions, and elements that a feed of a whole table cannot have.
     """
     uri = storage.uri
     for each in feed.clusters:
-        place = feed.storage_on(each)
-        if isinstance(place, Table) and place.uri.whole != uri.whole:
-            reason = f"{place.uri} on {each.name} and {uri}: one is a whole table, one is not"
-            yield DocumentProblem(place.line, "table", reason)
+        own = feed.storage_on(each)
+        if isinstance(own, Table) and own.uri.whole != uri.whole:
+            reason = f"{own.uri} on {each.name} and {uri}: one is a whole table, one is not"
+            yield DocumentProblem(own.line, "table", reason)
     if not uri.whole:
         return
     if feed.late_cutoff is not None:

@@ -13,7 +13,7 @@ from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entities.feed import Paths, Table
 from pipeline.falcon.entities.process import Engine, Process
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.inputs import Need, inputs_of, outputs_of, read
+from pipeline.falcon.inputs import Need, inputs_of, needs_read, outputs_of
 from pipeline.falcon.partition_paths import Part, part_of
 from pipeline.falcon.paths import path_at
 
@@ -32,7 +32,7 @@ def parameters_of(
     """Every parameter of the process's instance at `nominal` on `cluster`, by name. Inputs that
     count instances have none until the fingerprint has their result.
     """
-    inputs = _by_name(read(inputs_of(process, cluster, entity_set.feed, nominal), print_))
+    inputs = _by_name(needs_read(inputs_of(process, cluster, entity_set.feed, nominal), print_))
     outputs = _by_name(outputs_of(process, cluster, entity_set.feed, nominal))
     found = dict(process.properties)
     found.update(_common(process, cluster, nominal, user, run))

@@ -25,7 +25,7 @@ from pipeline.copy.plan import (
     step_lines,
 )
 from pipeline.errors import NotCopyable
-from pipeline.partition_values import Spec, canonical, first_with, kinds_of
+from pipeline.partition_values import Spec, canonical, kinds_of, spec_finder
 from pipeline.replication.schema import SchemaChange, follow, refuse_renaming
 
 STAGING = "_causeway"  # below the table's own directory, where Hive and Spark ignore such names
@@ -248,7 +248,7 @@ def target_names(request: ReplicationRequest, source: Table) -> Callable[[str], 
     if not source.partition_keys:
         return lambda name: WHOLE
     kinds = kinds_of(source.partition_keys)
-    first, targets = first_with(request.source_specs, kinds), dict(request.specs)
+    first, targets = spec_finder(request.source_specs, kinds), dict(request.specs)
 
     def rename(name: str) -> str:
         spec = first(name) or ()

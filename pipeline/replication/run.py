@@ -16,7 +16,7 @@ from pipeline.copy.files import CopyOptions, Files
 from pipeline.copy.own_writes import end_left_writes
 from pipeline.copy.runs.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed
-from pipeline.partition_values import names_with
+from pipeline.partition_values import matching_names
 from pipeline.replication.plan import (
     WHOLE,
     ReplicationPlan,
@@ -70,7 +70,7 @@ def _partition_locations(
     def names() -> Sequence[str]:
         return source.get_partition_names(request.source)
 
-    selected = names_with(request.source_specs, table.partition_keys, names)
+    selected = matching_names(request.source_specs, table.partition_keys, names)
     partitions = source.get_partitions(request.source, selected)
     return dict(sorted((each.name(table), each.location) for each in partitions))
 
@@ -84,7 +84,7 @@ def _target_partitions(
     def names() -> Sequence[str]:
         return target.get_partition_names(request.target)
 
-    selected = names_with(request.target_specs, table.partition_keys, names)
+    selected = matching_names(request.target_specs, table.partition_keys, names)
     return {each.name(table): each for each in target.get_partitions(request.target, selected)}
 
 

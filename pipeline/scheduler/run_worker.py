@@ -10,7 +10,7 @@ from conf.errors import CausewayError
 from conf.logs.log_fields import with_log_fields
 from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost, SparkLost
-from pipeline.falcon.inputs import Seen, fingerprint, missing
+from pipeline.falcon.inputs import Fingerprints, fingerprint, missing
 from pipeline.scheduler.actions.task_places import tables_of
 from pipeline.scheduler.actions.work import Actions, Result, Task, WorkSummary
 from pipeline.scheduler.clock import Clock
@@ -115,14 +115,14 @@ class RunWorker:
         """Each task with the fingerprint of its inputs, or with the names of the missing ones."""
         needs = {task.instance.key: task.schedule.needs(task.instance.nominal) for task in tasks}
         wanted = [need for each in needs.values() for need in each]
-        seen: Seen = {}
+        prints: Fingerprints = {}
         if wanted:
-            seen = self._actions.look(wanted, tasks[0].entity_set, tasks[0].owner)
+            prints = self._actions.look(wanted, tasks[0].entity_set, tasks[0].owner)
         for task in tasks:
             own = needs[task.instance.key]
-            look = fingerprint(own, seen) if own else ""
+            look = fingerprint(own, prints) if own else ""
             if look is None:
-                yield task, str(missing(own, seen))
+                yield task, str(missing(own, prints))
                 continue
             running = replace(task.instance, fingerprint=look) if own else task.instance
             if own and not self._store.record(running):

@@ -1,1 +1,1 @@
-"""Falcon's XML documents: read, checked against the schemas, and made into entities."""
+"""Reads Falcon's XML documents, checks them against the schemas, and makes entities of them."""

@@ -1,4 +1,4 @@
-"""Reads the elements about other databases: datasources, and the exchanges of feeds with them."""
+"""Reads the elements about other databases: datasources, and imports and exports of feeds."""
 
 from pipeline.falcon.documents.tree import Element
 from pipeline.falcon.entities.datasource import Credential, Datasource, DatasourceInterface, Driver
@@ -12,15 +12,15 @@ def read(root: Element, acl: Acl) -> Datasource:
     driver = root.child("driver")
     assert interfaces is not None
     assert driver is not None
-    usual, usual_driver = _credential(interfaces), _driver(driver)
+    default_credential, default_driver = _credential(interfaces), _driver(driver)
     shared = _pairs(root, "properties")
     return Datasource(
         name=root.attributes["name"],
         interfaces={
             each.attributes["type"]: DatasourceInterface(
                 endpoint=each.attributes["endpoint"],
-                credential=_credential(each) or usual,
-                driver=_driver(own) if (own := each.child("driver")) else usual_driver,
+                credential=_credential(each) or default_credential,
+                driver=_driver(own) if (own := each.child("driver")) else default_driver,
                 properties=tuple(dict(shared + _pairs(each, "properties")).items()),
                 line=each.line,
             )

@@ -1,4 +1,4 @@
-"""Reads a document's bytes as an entity, or reports every problem."""
+"""Reads an entity from a document's bytes, or reports every problem."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
@@ -64,12 +64,15 @@ def substitute(data: bytes, values: Mapping[str, str]) -> bytes:
 
 
 class _Reader:
-    """Turns texts into values and collects the problems."""
+    """Parses the texts of a document and collects the problems."""
 
     def __init__(self) -> None:
         self.problems: list[DocumentProblem] = []
 
     def value(self, element: Element, text: str, parse: Callable[[str], T], instead: T) -> T:
+        """The parsed text. If `parse` raises ValueError, a problem is added, and `instead` is
+        returned.
+        """
         try:
             return parse(text)
         except ValueError as error:

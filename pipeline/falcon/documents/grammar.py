@@ -1,7 +1,7 @@
-"""How the four documents are built, as data, and the check of a tree against it.
+"""The grammar of the four documents as data, and the check of a tree against it.
 
-The rows say what the published schemas of Falcon 0.1 say: the order of elements, how many,
-which attributes, which values. `check` reports every problem, not only the first.
+The rules are those of Falcon's published schemas, version 0.1: the order and number of elements,
+attributes and values.
 """
 
 from collections.abc import Mapping
@@ -356,14 +356,12 @@ DOCUMENTS: Mapping[str, ComplexType] = {
 
 
 def check(root: Element) -> tuple[DocumentProblem, ...]:
-    """Every way in which the tree is not one of the four documents, in document order."""
-    shape = DOCUMENTS.get(root.name)
-    if shape is None:
-        wanted = ", ".join(DOCUMENTS)
-        return (
-            DocumentProblem(root.line, root.name, f"is not an entity: expected one of {wanted}"),
-        )
+    """All problems of a tree, in document order; empty if it is one of the four documents."""
+    expected = DOCUMENTS.get(root.name)
+    if expected is None:
+        reason = f"is not an entity: expected one of {', '.join(DOCUMENTS)}"
+        return (DocumentProblem(root.line, root.name, reason),)
     namespace = f"uri:falcon:{root.name}:0.1"
     if root.namespace != namespace:
         return (DocumentProblem(root.line, root.name, f"is not in the namespace {namespace}"),)
-    return tuple(problems(root, shape, namespace))
+    return tuple(problems(root, expected, namespace))

@@ -1,8 +1,7 @@
-"""Reads XML as a small tree with line numbers, with limits.
+"""Reads XML as a tree with line numbers, within limits.
 
-Expat does the lexing. Document types and entity declarations are refused before they can
-expand, and size, depth and number of elements are bounded, so a document costs at most what
-its own bytes cost.
+Document types and entity declarations are refused before they can expand, and the size, depth and
+number of elements are limited, so the cost of a document is bounded by its size.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ _SEPARATOR = "\n"  # cannot occur in a name or, after normalisation, in a namesp
 
 @dataclass(slots=True)
 class Element:
-    """One element. `attributes` are those without a namespace, `foreign` the others' names."""
+    """One element. `attributes` have no namespace; `foreign` are the names of all others."""
 
     name: str
     namespace: str
@@ -58,7 +57,7 @@ def _bad(line: int, element: str, reason: str) -> BadDocument:
 
 
 class _Builder:
-    """Expat's callbacks; holds the open elements."""
+    """Builds the tree in Expat's callbacks. `where` is the innermost open element's name."""
 
     def __init__(self) -> None:
         self.root: Element | None = None

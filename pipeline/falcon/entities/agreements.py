@@ -1,4 +1,4 @@
-"""What feeds and processes agree to: their time, their service levels, and who gets mail."""
+"""The validity, service level and notification of a feed or process."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ _ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """From `start`, inclusive, to `end`, exclusive."""
+    """The period of an entity: from `start`, inclusive, to `end`, exclusive."""
 
     start: datetime
     end: datetime
@@ -20,7 +20,7 @@ class Validity:
 
 @dataclass(frozen=True, slots=True)
 class Sla:
-    """After `low` a warning, after `high` a missed agreement, both from the nominal time."""
+    """A service level: `low` after the nominal time a warning is due, `high` after it an alert."""
 
     low: Frequency | None
     high: Frequency | None
@@ -29,8 +29,8 @@ class Sla:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """Who gets a mail when an instance ends, and at the level `attempt` also for each attempt that
-    fails.
+    """The receivers of a mail when an instance ends; at the level `attempt`, also when one of its
+    attempts fails.
     """
 
     to: tuple[str, ...]
@@ -38,5 +38,5 @@ class Notification:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Those of `to` to which mail can be sent."""
+        """The receivers that are mail addresses."""
         return tuple(each for each in self.to if _ADDRESS.fullmatch(each))

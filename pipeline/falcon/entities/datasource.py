@@ -8,7 +8,7 @@ from pipeline.falcon.entities.identity import Acl, EntityKey, Kind
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A user of a database. `kind` says where the password is; only `password-file` has one."""
+    """A user of a database. `kind` says where the password is: with password-file in `file`."""
 
     kind: str
     user: str
@@ -18,7 +18,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A JDBC driver: its class, and the jars that it is in."""
+    """A JDBC driver: the name of its class, and the jars that contain it."""
 
     name: str
     jars: tuple[str, ...]
@@ -26,7 +26,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class DatasourceInterface:
-    """How a database is read, or written: `endpoint` is a JDBC URL."""
+    """An interface for reading or for writing a database. `endpoint` is a JDBC URL."""
 
     endpoint: str
     credential: Credential | None
@@ -37,8 +37,8 @@ class DatasourceInterface:
 
 @dataclass(frozen=True, slots=True)
 class Datasource:
-    """Another database. Interfaces by type: readonly is for imports, write for exports; each has
-    the datasource's own credential and driver where its element has none.
+    """Another database. Interfaces by type: readonly for imports, write for exports. An interface
+    without a credential or driver has the datasource's.
     """
 
     name: str

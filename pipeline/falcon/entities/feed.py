@@ -70,9 +70,8 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class FeedCluster:
-    """A feed on one cluster. `storage` overrides the feed's own. `retention` is how long an
-    instance is kept, None of a whole table; `eviction` is how often old ones are looked for, None:
-    the usual (D7).
+    """A feed on one cluster. `storage` overrides the feed's. `retention` is how long an instance is
+    kept (None: a whole table), `eviction` the time between two evictions (None: the default, D7).
     """
 
     name: ClusterName
@@ -89,7 +88,7 @@ class FeedCluster:
 
     @property
     def kept(self) -> timedelta:
-        """How long an instance is kept. Raises LookupError where the feed is of a whole table."""
+        """How long an instance is kept. Raises LookupError for a feed of a whole table."""
         if self.retention is None:
             raise LookupError(f"the feed has no retention on {self.name}")
         return self.retention.length
@@ -97,7 +96,7 @@ class FeedCluster:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A feed. `late_cutoff` is how long after its time an instance may still change."""
+    """A feed. `late_cutoff`: data of an instance may change until so long after its time."""
 
     name: str
     frequency: Frequency

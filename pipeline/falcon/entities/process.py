@@ -19,8 +19,9 @@ class Order(Enum):
 
 
 class PolicyType(Enum):
-    """Gaps between attempts: periodic = equal; exp-backoff = delay, 2x, 4x (D6); final = one
-    check at the end (for late data), no second attempt (for retries)."""
+    """The pauses between attempts. periodic: always the delay; exp-backoff: one, two, four times
+    the delay (D6); final: no second attempt, and of checks for late data only one, at the cut-off.
+    """
 
     PERIODIC = "periodic"
     EXP_BACKOFF = "exp-backoff"
@@ -88,7 +89,7 @@ class SparkAttributes:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """At most `attempts` more after the first."""
+    """At most `attempts` further attempts after the first."""
 
     policy: PolicyType
     delay: Frequency

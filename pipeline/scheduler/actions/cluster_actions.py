@@ -37,7 +37,7 @@ from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreRep
 from pipeline.hudi.replicas.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage, is_local
 from pipeline.lease import WorkLease
-from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_with
+from pipeline.partition_values import Kinds, Spec, kinds_of, matching_names, spec_finder
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import run_process
 from pipeline.replication.directories import PathCopy, replicate_path
@@ -207,7 +207,7 @@ class ClusterActions:
             names = [TABLE_ITSELF]
             if keys:
                 specs = [source for source, _ in copy.specs]
-                names = names_with(specs, keys, lambda: objects.names(state))
+                names = matching_names(specs, keys, lambda: objects.names(state))
             chosen = objects.objects(state, names)
             staging = staging_of(copy.root, state.ref)
             checksum = self.options.checksum
@@ -291,7 +291,7 @@ def _results(
     drops: Collection[str] = (),
 ) -> list[Result]:
     """The result of each pair of specs. `origins` maps objects of the target to the source's."""
-    first = first_with([source for source, _ in copy.specs], kinds)
+    first = spec_finder([source for source, _ in copy.specs], kinds)
     names: dict[Spec | None, list[str]] = {}
     for name, origin in origins.items():
         spec = first(origin) if origin else copy.specs[0][0]

@@ -22,7 +22,7 @@ from pipeline.falcon.entities.feed import (
 )
 from pipeline.falcon.entities.process import Process
 from pipeline.falcon.exchange_rules import interface_of
-from pipeline.falcon.inputs import Need, outputs_of, read
+from pipeline.falcon.inputs import Need, needs_read, outputs_of
 from pipeline.falcon.partition_paths import Part, copied_part
 from pipeline.falcon.paths import path_at
 from pipeline.partition_values import Spec
@@ -279,7 +279,7 @@ def tables_of(task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(sorted({each for need in needs for each in _data_of(need, cluster)}))
 
     try:
-        inputs = read(task.schedule.needs(nominal), task.instance.fingerprint)
+        inputs = needs_read(task.schedule.needs(nominal), task.instance.fingerprint)
         return names(inputs), names(outputs_of(process, name, task.entity_set.feed, nominal))
     except LookupError:
         return (), ()

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pipeline.falcon.inputs import Seen, fingerprint
+from pipeline.falcon.inputs import Fingerprints, fingerprint
 from pipeline.scheduler.instances.changes import Change, move
 from pipeline.scheduler.instances.instance import Instance
 from pipeline.scheduler.instances.plan import CheckInputs
@@ -16,9 +16,11 @@ from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
 
 
-def after_look(schedule: Schedule, look: CheckInputs, seen: Seen, now: datetime) -> Change | None:
+def after_look(
+    schedule: Schedule, look: CheckInputs, prints: Fingerprints, now: datetime
+) -> Change | None:
     """The change after a look; None: the instance continues to wait."""
-    instance, print_now = look.instance, fingerprint(look.needs, seen)
+    instance, print_now = look.instance, fingerprint(look.needs, prints)
     if instance.state is InstanceState.WAITING:
         if print_now is None:
             return None

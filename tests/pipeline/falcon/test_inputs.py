@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline.falcon.calendar import format_time, parse_time
 from pipeline.falcon.entities.identity import Kind
 from pipeline.falcon.entities.process import Process
-from pipeline.falcon.inputs import Need, fingerprint, inputs_of, missing, read
+from pipeline.falcon.inputs import Need, fingerprint, inputs_of, missing, needs_read
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
@@ -51,7 +51,7 @@ def test_gaps_are_not_counted() -> None:
     there = seen(needs, 4, 2, 1, 0)
     taken = fingerprint(needs, there)
     assert taken is not None
-    assert hours(read(needs, taken)) == [1, 2]
+    assert hours(needs_read(needs, taken)) == [1, 2]
     assert missing(needs, there) == ""
 
 
@@ -60,7 +60,7 @@ def test_too_few_are_waited_for() -> None:
     there = {n: "v" if format_time(n.time) == "2013-09-25T04:00Z" else None for n in needs}
     assert fingerprint(needs, there) is None
     assert missing(needs, there) == "in: 1 of 3 instances of feed clicks on c1"
-    assert read(needs, "") == []
+    assert needs_read(needs, "") == []
 
 
 def test_a_newer_instance_is_another_fingerprint() -> None:
@@ -76,7 +76,7 @@ def test_future_looks_ahead_within_its_limit() -> None:
     assert fingerprint(needs, seen(needs, 6, 8)) is None
     taken = fingerprint(needs, seen(needs, 6, 7))
     assert taken is not None
-    assert hours(read(needs, taken)) == [6, 7]
+    assert hours(needs_read(needs, taken)) == [6, 7]
 
 
 def test_an_optional_input_takes_what_there_is() -> None:
@@ -86,7 +86,7 @@ def test_an_optional_input_takes_what_there_is() -> None:
     ]
     taken = fingerprint(optional, seen(optional, 3))
     assert taken is not None
-    assert {format_time(n.time) for n in read(optional, taken)} >= {"2013-09-25T03:00Z"}
+    assert {format_time(n.time) for n in needs_read(optional, taken)} >= {"2013-09-25T03:00Z"}
 
 
 def test_a_process_waits_and_gets_the_found_inputs(tmp_path: Path) -> None:
