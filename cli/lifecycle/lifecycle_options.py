@@ -122,7 +122,7 @@ def add_pig_option(parser: argparse.ArgumentParser) -> None:
 def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[DocumentProblem]:
     """Problems with the entity's tables. Raises CannotSchedule if a metastore does not answer."""
     try:
-        return tuple(tables.against(entity, entity_set, user, catalog_service()))
+        return tuple(tables.metastore_problems(entity, entity_set, user, catalog_service()))
     except MetastoreError as error:
         raise CannotSchedule(f"{entity.key}: its metastore cannot be asked: {error}") from error
 
@@ -131,7 +131,7 @@ def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Docume
     """Problems with the entity's tables, or none if a metastore does not answer: scheduling
     checks again."""
     try:
-        return tuple(tables.against(entity, entity_set, user, catalog_service()))
+        return tuple(tables.metastore_problems(entity, entity_set, user, catalog_service()))
     except MetastoreError as error:
         print(f"causeway: {entity.key}: tables are checked later: {error}", file=sys.stderr)
         return ()

@@ -1,4 +1,4 @@
-"""Another database, by Spark's JDBC: reads tables, loads them, and runs statements."""
+"""A client of another database by Spark's JDBC: reads and loads tables, and runs statements."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,7 +22,7 @@ _JDBC = "org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions"
 
 @dataclass(frozen=True, slots=True)
 class JdbcDatabase:
-    """A database behind an interface of a datasource. The password is in no text of it."""
+    """The database of a datasource's interface. Its texts and errors do not have the password."""
 
     session: SparkSession
     interface: DatasourceInterface
@@ -62,12 +62,12 @@ class JdbcDatabase:
         }
 
     def read(self, table: str, **options: str) -> DataFrame:
-        """The rows of a table or sub-query. Times without a zone have a type of their own."""
+        """The rows of a table or sub-query. Times without a zone are of type timestamp_ntz."""
         given = {**self.options(table), "preferTimestampNTZ": "true", **options}
         return self.session.read.format("jdbc").options(**given).load()
 
     def names(self, table: str) -> dict[str, str]:
-        """The columns of a table as SQL has to write them, by their names in lower case."""
+        """The quoted names of a table's columns, by their names in lower case."""
         dialect = self._dialect()
         return {
             name.lower(): str(dialect.quoteIdentifier(name)) for name in self.read(table).columns
@@ -82,7 +82,9 @@ class JdbcDatabase:
         rows.write.format("jdbc").options(**self.options(table)).mode("append").save()
 
     def execute(self, statements: Sequence[str], before_commit: Callable[[], None]) -> int:
-        """Runs statements in one transaction, and returns how many rows they changed."""
+        """Runs statements in one transaction; returns the number of changed rows. An error of
+        `before_commit` rolls back.
+        """
         jvm: Any = self.session._jvm
         options = jvm.java.util.HashMap()
         for key, value in self.options("none").items():
@@ -107,7 +109,7 @@ class JdbcDatabase:
 
 @contextmanager
 def stopped_on_loss(session: SparkSession, lease: WorkLease) -> Iterator[None]:
-    """Spark's jobs of this thread end when the lease is lost."""
+    """Cancels this thread's Spark jobs if the lease is lost."""
     group = f"causeway-{uuid4()}"
     context = session.sparkContext
     context.setJobGroup(group, "causeway exchange", interruptOnCancel=True)
@@ -119,6 +121,7 @@ def stopped_on_loss(session: SparkSession, lease: WorkLease) -> Iterator[None]:
 
 
 def _password(interface: DatasourceInterface) -> str:
+    """The password in the credential's file; empty without a credential. Raises ActionFailed."""
     credential = interface.credential
     if credential is None:
         return ""
@@ -130,7 +133,7 @@ def _password(interface: DatasourceInterface) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The deepest cause, in one line."""
+    """The first line of an error's innermost cause."""
     cause: Any = getattr(error, "java_exception", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()

@@ -1,4 +1,4 @@
-"""Runs an import or an export of an instance, while its lease lasts."""
+"""Runs the import or export of an instance, while its lease lasts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from pipeline.errors import ActionFailed
-from pipeline.exchange import rows as shapes
+from pipeline.exchange import rows as conversions
 from pipeline.exchange.database import JdbcDatabase, stopped_on_loss
 from pipeline.exchange.rows import Columns
 from pipeline.exchange.sql import Merge, Window
@@ -18,7 +18,7 @@ from pipeline.lease import WorkLease
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRun:
-    """One import or export. `instance` names it among all; `window` has the times of its rows."""
+    """One import or export. `instance` is its unique name; `window` has the times of its rows."""
 
     exchange: Exchange
     interface: DatasourceInterface
@@ -34,23 +34,24 @@ def import_rows(
     columns: Columns | None,
     lease: WorkLease,
 ) -> int:
-    """Writes the rows of an instance into a new directory, in a format of Spark, and returns their
-    number. `columns` are those of the feed's table; None: as they are. Raises ActionFailed.
+    """Writes the rows of an instance into a new directory in a format of Spark; returns their
+    number. `columns` are those of the feed's table; None: those of the database. Raises
+    ActionFailed.
     """
     database = JdbcDatabase.open(session, run.interface)
     with database.errors(), stopped_on_loss(session, lease):
-        found = shapes.chosen(
-            _selected(database, run), run.exchange.includes, run.exchange.excludes
+        rows = conversions.with_columns(
+            _rows_of(database, run), run.exchange.includes, run.exchange.excludes
         )
-        found = shapes.with_plain_times(found)
+        rows = conversions.with_plain_times(rows)
         if columns is not None:
-            found = shapes.as_table(found, columns)
-        found.write.format(form).mode("error").save(location)
+            rows = conversions.as_table(rows, columns)
+        rows.write.format(form).mode("error").save(location)
         return session.read.format(form).load(location).count()
 
 
-def _selected(database: JdbcDatabase, run: ExchangeRun) -> DataFrame:
-    """All rows of the table, or those of the instance's window."""
+def _rows_of(database: JdbcDatabase, run: ExchangeRun) -> DataFrame:
+    """The rows of the instance's window; for a full import all rows of the table."""
     exchange = run.exchange
     table = exchange.table
     if exchange.extract == "incremental":
@@ -64,7 +65,9 @@ def _selected(database: JdbcDatabase, run: ExchangeRun) -> DataFrame:
 
 
 def _split(database: JdbcDatabase, exchange: Exchange, table: str) -> dict[str, str]:
-    """The options by which several connections read one part each."""
+    """Spark's options for the number of connections, each of which reads a range of the column
+    `--split-by`, and for the fetch size.
+    """
     size = exchange.argument(FETCH_SIZE)
     options = {"fetchsize": size} if size else {}
     count, column = exchange.argument(MAPPERS), exchange.argument(SPLIT_BY)
@@ -84,13 +87,13 @@ def _split(database: JdbcDatabase, exchange: Exchange, table: str) -> dict[str, 
 
 
 def export_rows(session: SparkSession, run: ExchangeRun, rows: DataFrame, lease: WorkLease) -> int:
-    """Merges rows into a table of the database, and returns how many it changed. Raises
+    """Merges rows into a table of the database; returns the number of changed rows. Raises
     ActionFailed.
     """
     database, exchange = JdbcDatabase.open(session, run.interface), run.exchange
     keys = keys_of(exchange)
     with database.errors(), stopped_on_loss(session, lease):
-        rows = shapes.chosen(rows, exchange.includes, exchange.excludes)
+        rows = conversions.with_columns(rows, exchange.includes, exchange.excludes)
         if count := exchange.argument(MAPPERS):
             rows = rows.coalesce(int(count))
         _check_keys(rows, keys)
@@ -112,7 +115,7 @@ def export_rows(session: SparkSession, run: ExchangeRun, rows: DataFrame, lease:
 
 
 def _check_keys(rows: DataFrame, keys: Sequence[str]) -> None:
-    """Raises ActionFailed unless each row has a key of its own."""
+    """Raises ActionFailed unless every row has a key, and no two rows have the same."""
     names = {name.lower() for name in rows.columns}
     if missing := [key for key in keys if key.lower() not in names]:
         raise ActionFailed(f"there is no column {', '.join(missing)} to find rows by", final=True)
@@ -126,7 +129,7 @@ def _check_keys(rows: DataFrame, keys: Sequence[str]) -> None:
 
 
 def _create(database: JdbcDatabase, merge: Merge) -> None:
-    """An earlier attempt may have left the table."""
+    """Creates the staging table, after it has dropped one of an earlier attempt."""
     _drop(database, merge)
     first, second = merge.create()
     try:
@@ -141,7 +144,7 @@ def _drop(database: JdbcDatabase, merge: Merge) -> None:
         with database.errors():
             database.execute([merge.drop()], _nothing)
     except ActionFailed:
-        return  # it is not there
+        return  # the table does not exist
 
 
 def _nothing() -> None:

@@ -1,7 +1,7 @@
-"""SQL texts for other databases, in what all of them understand. Pure.
+"""SQL for other databases, in forms that all of them accept. Pure.
 
-Names of tables are those that the rules accept (exchange_rules.py), without quotes: the database
-folds them. Names of columns are written as the database has them.
+Names of tables are written without quotes, as the rules accept them (exchange_rules.py), so the
+database folds their case. Names of columns are quoted as the database has them.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from pipeline.errors import ActionFailed
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times of an instance's rows: from `start`, inclusive, to `end`, exclusive. Times without
-    a zone in the database are those of `zone`.
+    """The times of an instance's rows: from `start`, inclusive, to `end`, exclusive. The database's
+    times without a zone are in `zone`.
     """
 
     start: datetime
@@ -47,7 +47,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Rows that wait in the table `staging`, and are to be in `table`, by `keys`."""
+    """The SQL that merges the rows of the table `staging` into `table` by `keys`."""
 
     table: str
     staging: str
@@ -56,24 +56,24 @@ class Merge:
 
     @classmethod
     def of(cls, table: str, columns: Sequence[str], keys: Sequence[str], instance: str) -> "Merge":
-        """`instance` names the instance: each one has a table of its own, beside the target."""
+        """The merge of an instance, whose staging table is in the schema of the target."""
         schema = table.rpartition(".")[0]
         digest = blake2b(f"{instance} {table.lower()}".encode(), digest_size=8).hexdigest()
         staging = f"causeway_{digest}"
         return cls(table, f"{schema}.{staging}" if schema else staging, columns, keys)
 
     def create(self) -> tuple[str, str]:
-        """Creates the staging table: two forms, of which a database knows at least one."""
+        """Two statements that create the staging table; a database accepts at least one of them."""
         query = f"CREATE TABLE {self.staging} AS SELECT {', '.join(self.columns)} FROM {self.table}"
         return f"{query} WITH NO DATA", f"{query} WHERE 1 = 0"
 
     def index(self) -> str:
-        """Makes lookups by key fast, and refuses two rows of one key."""
+        """The unique index of the keys: for fast lookups, and to refuse two rows with one key."""
         name = self.staging.rpartition(".")[2]
         return f"CREATE UNIQUE INDEX {name}_k ON {self.staging} ({', '.join(self.keys)})"
 
     def statements(self, inserts: bool) -> tuple[str, ...]:
-        """Updates the rows that exist; with `inserts` adds the others."""
+        """The statements that update existing rows and, with `inserts`, add the others."""
         values = [column for column in self.columns if column not in self.keys]
         same = " AND ".join(f"s.{key} = {self.table}.{key}" for key in self.keys)
         found = f"FROM {self.staging} s WHERE {same}"

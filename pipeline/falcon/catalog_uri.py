@@ -74,8 +74,8 @@ def parse(text: str) -> TableUri:
     """The URI of a text. Raises BadCatalogUri with the reason."""
     if len(text) > _MAX_TEXT:
         raise BadCatalogUri(f"longer than {_MAX_TEXT} characters")
-    place, hash_sign, fragment = text.strip().partition("#")
-    scheme, _, rest = place.partition(":")
+    head, hash_sign, fragment = text.strip().partition("#")
+    scheme, _, rest = head.partition(":")
     if scheme != "catalog":
         raise BadCatalogUri(f"{text!r}: the scheme is not catalog")
     parts = rest.split(":")

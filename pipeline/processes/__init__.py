@@ -1,5 +1,5 @@
-"""Runs a process's workflow: its parameters, and the script of each engine.
+"""Runs the workflow of a process's instance with its engine.
 
-`parameters` is pure. `hive` runs SQL through HiveServer2, `spark` builds a spark-submit, `pig`
-the command that the operator configured; `program` runs such a command under a lease.
+`parameters` computes the script's parameters. `hive` runs SQL through HiveServer2; `commands`
+builds the command lines of Spark and Pig, and `program` runs them under a lease.
 """

@@ -18,14 +18,14 @@ from pipeline.processes.script import located
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The configured programs: spark-submit, and a Pig command or None."""
+    """The configured programs: spark-submit, and the command of Pig or None."""
 
     spark_submit: str
     pig: str | None = None
 
 
 def find_spark_submit() -> str:
-    """spark-submit beside this interpreter (pyspark's), else the one on PATH."""
+    """The path of pyspark's spark-submit beside this interpreter, else of that on PATH."""
     return str(_BESIDE) if _BESIDE.exists() else shutil.which("spark-submit") or "spark-submit"
 
 
@@ -33,7 +33,9 @@ _BESIDE = Path(sysconfig.get_path("scripts")) / "spark-submit"
 
 
 def _spark_environment(spark_submit: str) -> dict[str, str]:
-    """SPARK_HOME, because pyspark's script searches it with the first python3 on PATH."""
+    """The environment for pyspark's own spark-submit, which otherwise runs python3 of PATH to find
+    SPARK_HOME.
+    """
     found = importlib.util.find_spec("pyspark")
     if spark_submit != str(_BESIDE) or found is None or found.origin is None:
         return {}
@@ -43,11 +45,11 @@ def _spark_environment(spark_submit: str) -> dict[str, str]:
 def spark_command(
     process: Process, cluster: Cluster, values: Mapping[str, str], user: str, programs: Programs
 ) -> tuple[list[str], dict[str, str]]:
-    """(command, environment) of a Spark process.
+    """The command and environment of a Spark process. Raises CannotRun.
 
-    The application's arguments are, for each input, filter, table and database, for each
-    output partitions, table and database, then the user's own; path feeds give their paths.
-    All parameters are in the session's configuration too, as `spark.causeway.NAME`.
+    The application's arguments are the filter, table and database of each input, then the
+    partitions, table and database of each output, then those of the document; for a feed of paths
+    its paths. The session's configuration has all parameters as `spark.causeway.NAME`.
     """
     spark = process.spark
     if spark is None:
@@ -81,7 +83,7 @@ def _deploy_mode(mode: str) -> str:
 
 
 def _session(cluster: Cluster) -> dict[str, str]:
-    """Spark settings of the cluster's metastore and file system."""
+    """Spark's settings for the cluster's metastore and file system."""
     found = {"spark.sql.catalogImplementation": "hive"}
     if registry := cluster.endpoint("registry"):
         found["spark.hadoop.hive.metastore.uris"] = registry
@@ -92,7 +94,7 @@ def _session(cluster: Cluster) -> dict[str, str]:
 
 
 def _application(jar: str, workflow_path: str, cluster: Cluster) -> str:
-    """The jar or Python file; a bare name is in the workflow's directory."""
+    """The location of the jar or Python file; a bare name is in the workflow's directory."""
     if urlsplit(jar).scheme or jar.startswith("/"):
         return located(jar, cluster)
     return located(f"{workflow_path.rstrip('/')}/{jar}", cluster)
@@ -118,7 +120,9 @@ def _arguments(process: Process, values: Mapping[str, str]) -> list[str]:
 def pig_command(
     process: Process, cluster: Cluster, values: Mapping[str, str], programs: Programs
 ) -> list[str]:
-    """`pig -useHCatalog -param name=value .. -f script`. Raises CannotRun without a command."""
+    """The command `pig -useHCatalog -param name=value .. -f script`. Raises CannotRun if none is
+    configured.
+    """
     if not programs.pig:
         raise CannotRun("no pig command is configured (--pig or CAUSEWAY_PIG)", final=True)
     command = [*shlex.split(programs.pig), "-useHCatalog"]

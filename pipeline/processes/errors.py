@@ -22,6 +22,6 @@ class ScriptFailed(ProcessError):
 
 
 class CannotRun(ProcessError):
-    """This engine, or this cluster, cannot run the workflow here."""
+    """The workflow cannot run with this engine or on this cluster."""
 
     code = "CW763"

@@ -1,7 +1,7 @@
-"""Hive SQL scripts through a cluster's HiveServer2 (its execute interface), as the submitter.
+"""Runs Hive SQL through a cluster's HiveServer2 (its execute interface), as the submitter.
 
-The parameters are session variables (`hivevar`s), and are filled into the text as well, which
-not every server does.
+The parameters are set as session variables (`hivevar`), and are also replaced in the script,
+because not every server does that.
 """
 
 import threading
@@ -19,23 +19,25 @@ _POLL_SECONDS = 0.2
 def run_sql(
     script: str, values: Mapping[str, str], endpoint: str, user: str, lease: WorkLease
 ) -> str:
-    """Runs the statements in one session, in order, until one fails. Raises ScriptFailed."""
-    works = statements(fill_in(script, values))
+    """Runs the statements of a script in one session, in order; returns a line of text about it.
+    Raises ScriptFailed, LeaseLost.
+    """
+    sql_statements = statements(fill_in(script, values))
     with _cursor(endpoint, user) as cursor:
         for name, value in sorted(values.items()):
             _declare(cursor, name, value)
-        for number, statement in enumerate(works, start=1):
+        for number, statement in enumerate(sql_statements, start=1):
             lease.check()
-            lease.log(f"statement {number} of {len(works)}: {statement[:500]}")
-            _one(cursor, statement, lease)
-    return f"{len(works)} statements on {endpoint}"
+            lease.log(f"statement {number} of {len(sql_statements)}: {statement[:500]}")
+            _run_statement(cursor, statement, lease)
+    return f"{len(sql_statements)} statements on {endpoint}"
 
 
 def run_statements(
     script: Generator[str, object, None], endpoint: str, user: str, lease: WorkLease
 ) -> None:
-    """Runs the statements that the script yields in one session, and sends it the rows of each.
-    Raises ScriptFailed.
+    """Runs the statements that `script` yields in one session, and sends it the rows of each.
+    Raises ScriptFailed, LeaseLost.
     """
     with _cursor(endpoint, user) as cursor:
         rows: object = None
@@ -44,13 +46,13 @@ def run_statements(
                 statement = script.send(rows)
                 lease.check()
                 lease.log(statement[:500])
-                _one(cursor, statement, lease)
+                _run_statement(cursor, statement, lease)
                 rows = cursor.fetchall() if cursor.description else []
 
 
 @contextmanager
 def _cursor(endpoint: str, user: str) -> Iterator[Any]:
-    """A session's cursor. Raises ScriptFailed for every error of the server."""
+    """The cursor of a new session. Errors of the server are raised as ScriptFailed."""
     from pyhive import hive
     from thrift.Thrift import TException
 
@@ -65,13 +67,13 @@ def _cursor(endpoint: str, user: str) -> Iterator[Any]:
 
 
 def _declare(cursor: Any, name: str, value: str) -> None:
-    """Sets a parameter as a session variable, unless SET cannot have its value."""
+    """Sets a parameter as a session variable, unless SET does not accept its value."""
     if "\n" not in value and ";" not in value:
         cursor.execute(f"SET hivevar:{name}={value}")
 
 
-def _one(cursor: Any, statement: str, lease: WorkLease) -> None:
-    """Runs a statement asynchronously, so that a lost lease can cancel it."""
+def _run_statement(cursor: Any, statement: str, lease: WorkLease) -> None:
+    """Runs a statement and waits for its end. It is cancelled if the lease is lost."""
     from TCLIService.ttypes import TOperationState
 
     ended = (TOperationState.FINISHED_STATE, TOperationState.CLOSED_STATE)
@@ -92,7 +94,7 @@ def _one(cursor: Any, statement: str, lease: WorkLease) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The server's own message in PyHive's error."""
+    """The server's message in an error of PyHive."""
     first = error.args[0] if error.args else error
     status = getattr(first, "status", None)
     message = getattr(status, "errorMessage", None) or str(error)

@@ -1,9 +1,8 @@
 """The parameters of a process's script (FA-P2). Pure.
 
-For an input `in` on a table: `in_database`, `in_table`, `in_filter` and their `falcon_in_..`
-forms; for an output `out`: `out_database`, `out_table`, `out_dataout_partitions` and so on.
-The engine's own dialect decides what a bare `.._filter` looks like; the suffixed ones are all
-there always.
+An input `in` on a table has `in_database`, `in_table`, `in_filter` and the same with `falcon_in_`;
+an output `out` has `out_database`, `out_table`, `out_dataout_partitions` and so on. `in_filter` is
+in the dialect of the process's engine; the filters with a dialect's suffix are always present.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +15,7 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need, inputs_of, needs_read, outputs_of
 from pipeline.falcon.partition_paths import Part, part_of
 from pipeline.falcon.paths import path_at
-
-Spec = tuple[tuple[str, str], ...]
+from pipeline.partition_values import Spec
 
 
 def parameters_of(
@@ -29,8 +27,8 @@ def parameters_of(
     run: int = 0,
     print_: str = "",
 ) -> dict[str, str]:
-    """Every parameter of the process's instance at `nominal` on `cluster`, by name. Inputs that
-    count instances have none until the fingerprint has their result.
+    """All parameters of the process's instance at `nominal` on `cluster`, by name. Inputs that
+    count instances have none unless the fingerprint `print_` names the chosen ones.
     """
     inputs = _by_name(needs_read(inputs_of(process, cluster, entity_set.feed, nominal), print_))
     outputs = _by_name(outputs_of(process, cluster, entity_set.feed, nominal))
@@ -47,7 +45,7 @@ def parameters_of(
     found["falconInputFeeds"] = "#".join(each.feed for each in process.inputs)
     found["feedNames"] = ",".join(each.feed for each in process.outputs)
     found["feedInstancePaths"] = ",".join(
-        _place(need, entity_set) for needs in outputs.values() for need in needs
+        _location(need, entity_set) for needs in outputs.values() for need in needs
     )
     return found
 
@@ -81,10 +79,10 @@ def _common(
 def _input(
     name: str, needs: Sequence[Need], part: Part, entity_set: EntitySet, pig: bool
 ) -> dict[str, str]:
-    """The part is that of the input's partition expression, of a feed of paths."""
+    """The parameters of an input. `part` is its part of the directories of a feed of paths."""
     first = needs[0]
     if isinstance(first.storage, Paths):
-        paths = ",".join("/".join((_place(need, entity_set), *part)) for need in needs)
+        paths = ",".join("/".join((_location(need, entity_set), *part)) for need in needs)
         return {name: paths, f"falcon_{name}_storage_type": "FILESYSTEM"}
     specs = [spec_of(need) for need in needs]
     filters = {
@@ -103,7 +101,7 @@ def _input(
 def _output(name: str, needs: Sequence[Need], entity_set: EntitySet, pig: bool) -> dict[str, str]:
     need = needs[0]
     if isinstance(need.storage, Paths):
-        return {name: _place(need, entity_set), f"falcon_{name}_storage_type": "FILESYSTEM"}
+        return {name: _location(need, entity_set), f"falcon_{name}_storage_type": "FILESYSTEM"}
     spec = spec_of(need)
     plain = ",".join(f"{key}={value}" for key, value in spec)
     quoted = ",".join(f"{key}='{value}'" for key, value in spec)
@@ -134,7 +132,7 @@ def _table(need: Need, entity_set: EntitySet) -> dict[str, str]:
 
 
 def _named(name: str, about: Mapping[str, str]) -> dict[str, str]:
-    """Under the document's own names and under Falcon's."""
+    """The values with the prefix of the document's name, and with Falcon's prefix."""
     bare = {f"{name}_{key}": value for key, value in about.items()}
     return bare | {f"falcon_{name}_{key}": value for key, value in about.items()}
 
@@ -146,14 +144,15 @@ def spec_of(need: Need) -> Spec:
 
 
 def filter_text(specs: Sequence[Spec], equals: str) -> str:
-    """`(ds='a')`; of several keys joined by AND, of several partitions by OR, in parentheses."""
+    """The filter `(ds='a')`. Several keys are joined by AND, several partitions by OR."""
     ands = " AND " if equals == "=" else " and "
     ors = " OR " if equals == "=" else " or "
     parts = ["(" + ands.join(f"{k}{equals}'{v}'" for k, v in spec) + ")" for spec in specs]
     return parts[0] if len(parts) == 1 else "(" + ors.join(parts) + ")"
 
 
-def _place(need: Need, entity_set: EntitySet) -> str:
+def _location(need: Need, entity_set: EntitySet) -> str:
+    """The path of a directory, or metastore, table and partition as a path."""
     cluster = entity_set.cluster(need.cluster)
     if isinstance(need.storage, Paths):
         return path_at(need.storage.locations["data"], need.time, cluster)

@@ -1,4 +1,4 @@
-"""Runs a command under a lease: its output is logged, and a lost lease ends it."""
+"""Runs a command under a lease: logs its output, and ends it if the lease is lost."""
 
 import os
 import re
@@ -12,9 +12,9 @@ from contextlib import suppress
 from pipeline.lease import WorkLease
 from pipeline.processes.errors import CannotRun, ScriptFailed
 
-_TAIL_LINES = 200
-_LINE = 2000
-_TERM_SECONDS = 10.0
+_TAIL_LINES = 200  # last lines of the output that are logged
+_LINE = 2000  # bytes of a line; longer ones are split
+_TERM_SECONDS = 10.0  # between SIGTERM and SIGKILL
 # `pyspark.errors.AnalysisException: ..`, `Exception in thread "main" ..`, `Caused by: ..`
 _EXCEPTION = re.compile(
     r'(?:Exception in thread "[^"]*" |Caused by: )?'
@@ -23,9 +23,10 @@ _EXCEPTION = re.compile(
 
 
 def run_program(command: Sequence[str], environment: Mapping[str, str], lease: WorkLease) -> str:
-    """Runs the command to its end. Raises ScriptFailed with the cause if it returns not 0.
+    """Runs the command to its end; returns a line of text about it. Raises ScriptFailed with the
+    cause if it does not end with 0, CannotRun, LeaseLost.
 
-    It has a process group of its own; if the lease is lost, the group is terminated, then killed.
+    It has its own process group, which is terminated, and then killed, if the lease is lost.
     """
     lease.check()
     lease.log("$ " + " ".join(command)[:_LINE])
@@ -52,12 +53,15 @@ def run_program(command: Sequence[str], environment: Mapping[str, str], lease: W
 
 
 def cause(output: Sequence[str]) -> str:
-    """The innermost exception in a program's output, of Python or Java; else the last lines."""
+    """The last line of a program's output that names an exception of Python or Java; else the last
+    lines.
+    """
     named = [line for line in output if _EXCEPTION.match(line)]
     return named[-1] if named else " | ".join(list(output)[-5:])
 
 
 def _drain(program: "subprocess.Popen[bytes]") -> deque[str]:
+    """Reads the output to its end; returns the last lines."""
     tail: deque[str] = deque(maxlen=_TAIL_LINES)
     assert program.stdout is not None
     while line := program.stdout.readline(_LINE):
@@ -67,6 +71,7 @@ def _drain(program: "subprocess.Popen[bytes]") -> deque[str]:
 
 
 def _end(program: "subprocess.Popen[bytes]") -> None:
+    """Terminates the process group, and kills it after _TERM_SECONDS if the program still runs."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(program.pid, signal.SIGTERM)
     timer = threading.Timer(_TERM_SECONDS, _kill, (program,))

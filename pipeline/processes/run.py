@@ -19,8 +19,8 @@ from pipeline.processes.script import ReadRemote, read_script
 class ProcessRun:
     """One run of one instance of a process on a cluster, as `owner`.
 
-    `late` names the inputs whose change began this run, comma-separated; `fingerprint` says which
-    of the inputs that count instances were found.
+    `number` counts reruns. `late` names the changed inputs that caused this run, comma-separated;
+    `fingerprint` has the instances chosen for inputs that count.
     """
 
     process: Process
@@ -36,7 +36,9 @@ class ProcessRun:
 def run_process(
     run: ProcessRun, programs: Programs, read_remote: ReadRemote, lease: WorkLease
 ) -> str:
-    """Runs it and returns a line about the run. Raises ActionFailed, CopyError, LeaseLost."""
+    """Runs the workflow; returns a line of text about it. Raises ActionFailed, CopyError,
+    LeaseLost.
+    """
     process, cluster = _with_workflow(run), run.entity_set.cluster(run.cluster)
     if cluster is None:
         raise CannotRun(f"cluster {run.cluster} is not there any more")
@@ -64,7 +66,7 @@ def run_process(
 
 
 def _with_workflow(run: ProcessRun) -> Process:
-    """The process; a run that late data began has the late workflow of the first changed input."""
+    """The process; after late data with the late workflow of the first changed input."""
     process = run.process
     changed = run.late.split(",")[0]
     if not changed or process.late is None or changed not in process.late.workflows:
@@ -74,7 +76,7 @@ def _with_workflow(run: ProcessRun) -> Process:
 
 
 def execute_endpoint(cluster: Cluster) -> str:
-    """The endpoint of the cluster's Thrift Server. Raises CannotRun when it names none."""
+    """The first endpoint of the cluster's execute interface. Raises CannotRun if it has none."""
     endpoint = cluster.endpoint("execute")
     if not endpoint:
         raise CannotRun(f"cluster {cluster.name} has no execute interface", final=True)

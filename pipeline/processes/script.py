@@ -17,8 +17,8 @@ ReadRemote = Callable[[str], str | None]
 
 
 def located(path: str, cluster: Cluster) -> str:
-    """Where a workflow's file is. A path without a scheme is that of a local file if there is one,
-    else of the cluster's file system, as in Falcon.
+    """The location of a workflow's file. A path without a scheme is local if such a file exists,
+    else in the cluster's file system, as in Falcon.
     """
     if urlsplit(path).scheme or Path(path).exists():
         return path
@@ -29,7 +29,7 @@ def located(path: str, cluster: Cluster) -> str:
 
 
 def read_script(path: str, cluster: Cluster, read_remote: ReadRemote) -> str:
-    """The script at a workflow's path. Raises NoScript, CopyError."""
+    """The text of the script at a workflow's path. Raises NoScript, CopyError."""
     uri = located(path, cluster)
     parts = urlsplit(uri)
     if parts.scheme not in ("", "file"):
@@ -63,7 +63,7 @@ def _check_size(path: str, data: str | bytes) -> None:
 
 
 def fill_in(sql: str, values: Mapping[str, str]) -> str:
-    """`${name}` and `${hivevar:name}` replaced where `values` has the name; others stay."""
+    """The text with the values of `${name}` and `${hivevar:name}`; unknown names stay."""
     return _VARIABLE.sub(lambda match: values.get(match[1], match[0]), sql)
 
 

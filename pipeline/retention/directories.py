@@ -1,4 +1,4 @@
-"""Retention of feeds of directories: deletes those with too old a date (FA-G2, FA-V1)."""
+"""Retention of feeds of paths: deletes the directories with too old dates (FA-G2, FA-V1)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ MAX_DIRECTORIES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class PathHome:
-    """The directories of a feed on a cluster, and how long they are kept. `flag` is the file that
-    readers wait for.
+class PathEviction:
+    """The eviction of a feed of paths on a cluster: its directories, and how long they are kept.
+    `flag` is the file that readers wait for.
     """
 
     feed: str
@@ -32,25 +32,27 @@ class PathHome:
 
 def evict_paths(
     files: Files,
-    home: PathHome,
+    eviction: PathEviction,
     now: datetime,
     is_needed: IsNeeded,
     lease: WorkLease,
     unregister: Callable[[datetime], None],
 ) -> str:
-    """Deletes the directories of all location types with a date older than the limit. `unregister`
-    is called with the date of each directory of data, before it is deleted.
+    """Deletes the directories of all location types with a date older than the limit; returns a
+    line of text about it. `unregister` is called with the date of each directory of data before the
+    directory is deleted. Raises ActionFailed, LeaseLost.
     """
-    data = with_cluster(home.storage.locations.get("data", ""), home.cluster)
+    locations = eviction.storage.locations
+    data = with_cluster(locations.get("data", ""), eviction.cluster)
     deleted = kept_back = 0
-    templates = {with_cluster(each, home.cluster) for each in home.storage.locations.values()}
+    templates = {with_cluster(each, eviction.cluster) for each in locations.values()}
     for template in sorted(templates):
         if "${" not in template:
             continue
         root, pattern = _split(template)
         date_pattern = read_date_pattern((("path", pattern),))
-        cutoff = date_pattern.truncated(now - home.limit)
-        base = path_at(root, now, home.cluster).rstrip("/")
+        cutoff = date_pattern.truncated(now - eviction.limit)
+        base = path_at(root, now, eviction.cluster).rstrip("/")
         for path, date in _dated(files, base, pattern, date_pattern):
             if date >= cutoff:
                 continue
@@ -61,12 +63,12 @@ def evict_paths(
             lease.log(f"evict {base}/{path}")
             if template == data:
                 unregister(date)
-                if home.flag is not None and is_object_store(base):
-                    # Objects are deleted one after the other.
-                    files.delete([f"{base}/{path}/{home.flag}"])
+                if eviction.flag is not None and is_object_store(base):
+                    # Objects are deleted one by one, so readers must miss the flag first.
+                    files.delete([f"{base}/{path}/{eviction.flag}"])
             files.delete([f"{base}/{path}"])
             deleted += 1
-    return f"{deleted} directories of {home.feed} deleted, {kept_back} still needed"
+    return f"{deleted} directories of {eviction.feed} deleted, {kept_back} still needed"
 
 
 def _split(template: str) -> tuple[str, str]:
@@ -79,18 +81,20 @@ def _split(template: str) -> tuple[str, str]:
 def _dated(
     files: Files, base: str, pattern: str, date_pattern: DatePattern
 ) -> Iterator[tuple[str, datetime]]:
-    """The directories below `base` that match the pattern, with their dates."""
-    found = [""]
+    """The directories below `base` that match the pattern, with their dates. Raises ActionFailed
+    for more than MAX_DIRECTORIES.
+    """
+    paths = [""]
     for part in pattern.split("/"):
         if "${" not in part:
-            found = [f"{path}/{part}" for path in found]
+            paths = [f"{path}/{part}" for path in paths]
             continue
-        folders = files.folders([base + path for path in found])
-        found = [f"{p}/{name}" for p, names in zip(found, folders, strict=True) for name in names]
-        if len(found) > MAX_DIRECTORIES:
+        folders = files.folders([base + path for path in paths])
+        paths = [f"{p}/{name}" for p, names in zip(paths, folders, strict=True) for name in names]
+        if len(paths) > MAX_DIRECTORIES:
             raise ActionFailed(f"{base} has more than {MAX_DIRECTORIES} directories", final=True)
     reader = DateReader(date_pattern)
-    for path in found:
+    for path in paths:
         date = reader.date({"path": path[1:]})
         if date is not None:
             yield path[1:], date

@@ -1,4 +1,4 @@
-"""Dates in partition keys: patterns, from values to times and back."""
+"""Dates in partition keys: their patterns, and the conversion from values to times and back."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ Keys = Sequence[tuple[str, str]]  # (key, template) in the table's key order
 @dataclass(frozen=True, slots=True)
 class DatePattern:
     """The pattern of dates in a table's keys. `dated` has the keys with variables, in order, and
-    their templates; `static` the keys with a fixed value; `kinds` the keys' types, empty while they
-    are not known. Times are in UTC.
+    their templates, `static` the keys with a fixed value, and `kinds` the keys' types (empty: not
+    known). Times are in UTC.
     """
 
     dated: tuple[tuple[str, str], ...]
@@ -55,7 +55,9 @@ class DatePattern:
 
 
 def read_date_pattern(keys: Keys) -> DatePattern:
-    """The pattern of a table's keys. Raises BadRetention without a year, or with a gap below."""
+    """The pattern of a table's keys. Raises BadRetention unless the keys have a year and all units
+    down to the finest one, each once.
+    """
     dated = tuple((key, text) for key, text in keys if _VARIABLE.search(text))
     static = tuple((key, text) for key, text in keys if not _VARIABLE.search(text))
     found = _variables(dated)
@@ -71,7 +73,7 @@ def read_date_pattern(keys: Keys) -> DatePattern:
 
 
 class DateReader:
-    """Reads the dates of many partitions of a table, with a cache of distinct values."""
+    """Reads the dates of partitions of a table, with a cache by the values of the dated keys."""
 
     def __init__(self, date_pattern: DatePattern) -> None:
         self._static = dict(date_pattern.static)
@@ -85,13 +87,14 @@ class DateReader:
         self._known: dict[tuple[str | None, ...], datetime | None] = {}
 
     def read(self, name: str) -> tuple[bool, datetime | None]:
-        """Whether the static keys match, and the partition's date or None."""
+        """Whether the static keys match, and the date in the partition's name or None."""
         spec = dict(canonical_spec(parse_partition_name(name), self._kinds))
         if any(spec.get(key) != value for key, value in self._static.items()):
             return False, None
         return True, self.date(spec)
 
     def date(self, spec: Mapping[str, str]) -> datetime | None:
+        """The date in the values of the dated keys; None if they do not match the pattern."""
         values = tuple(self._value(spec, key) for key, _ in self._patterns)
         if values not in self._known:
             self._known[values] = self._parse(values)
@@ -121,6 +124,8 @@ def _variables(dated: Keys) -> list[str]:
 
 
 def _fill(template: str, time: datetime) -> str:
+    """The template with the parts of a time in place of its variables."""
+
     def text(match: re.Match[str]) -> str:
         return f"{getattr(time, match[1].lower()):0{_WIDTH[match[1]]}d}"
 
@@ -128,6 +133,7 @@ def _fill(template: str, time: datetime) -> str:
 
 
 def _pattern(template: str) -> re.Pattern[str]:
+    """A regular expression for the values of a template, with a group for each variable."""
     pieces, at = [], 0
     for match in _VARIABLE.finditer(template):
         pieces.append(re.escape(template[at : match.start()]))

@@ -9,20 +9,21 @@ from pipeline.partition_values import Kinds
 from pipeline.retention.partition_dates import DatePattern, DateReader
 
 IsNeeded = Callable[[datetime], bool]
+"""Whether other work still needs the partition of a date."""
 
 
 def nothing_needed(time: datetime) -> bool:
-    """For policies whose partitions no other work needs."""
+    """No other work needs a partition."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """A cluster keeps partitions with a date at or after `now - limit` (FA-V3).
+    """Keeps partitions with a date at or after `now - limit` (FA-V3).
 
     `copies` has the limits of clusters with secondary copies in the same metastore (FA-V4); other
-    clusters lose their copies with the primary. `is_needed(date)`: the partition of that date is
-    still needed by other work, whatever its age.
+    clusters lose their copies with the primary. Partitions that other work needs are kept, whatever
+    their age.
     """
 
     table: TableRef
@@ -69,8 +70,9 @@ class EvictCopy:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """`condition` is the eviction filter in SQL. `undated` partitions have no date and are never
-    dropped. `needed` ones are old, but needed for a copy with a longer limit or by other work.
+    """The partitions and copies to drop. `condition` is the eviction filter in SQL. `undated`
+    partitions have no date and are never dropped. `needed` ones are old, but a copy with a longer
+    limit or other work needs them. `kept` counts those that are not too old.
     """
 
     table: TableRef
@@ -83,11 +85,11 @@ class RetentionPlan:
     kept: int = 0
 
     def lines(self) -> tuple[str, ...]:
-        """The plan for people."""
+        """The plan as text."""
         return (*self.head(), *map(str, self.copies), *map(str, self.evictions))
 
     def head(self) -> tuple[str, str]:
-        """How many partitions it drops, and by which condition."""
+        """The numbers of partitions, and the condition, as two lines of text."""
         counts = (
             f"{self.table}: {len(self.evictions)} to drop, {len(self.copies)} copies to drop,"
             f" {self.kept} kept, {len(self.needed)} still needed,"
@@ -100,8 +102,9 @@ class RetentionPlan:
 def plan_retention(
     policy: RetentionPolicy, candidates: Iterable[Candidate], now: datetime
 ) -> RetentionPlan:
-    """Compares dates with the cut-off, in whole units of the date pattern: an hourly partition is
-    dropped when its whole hour is too old. Only partitions with the static keys are dropped.
+    """The plan for the partitions `candidates`. Dates are compared with the cut-off in whole units
+    of the date pattern: an hourly partition is dropped when its whole hour is too old. Partitions
+    with other values of the static keys are left out.
     """
     date_pattern = policy.date_pattern
     cutoff = date_pattern.truncated(now - policy.limit)
@@ -142,10 +145,11 @@ def plan_retention(
 
 
 def eviction_filter(date_pattern: DatePattern, cutoff: datetime) -> str:
-    """FA-V3: `(year < '2014') or (year = '2014' and month < '02')`, and the static keys.
+    """The condition `(year < '2014') or (year = '2014' and month < '02')`, and the static keys
+    (FA-V3).
 
-    Exact if the texts of the keys sort like their times, as with the larger units first; the plan
-    itself compares times.
+    It is exact if the texts of the keys sort like their times, so if larger units come first. The
+    plan compares times and does not use it.
     """
 
     def literal(key: str, value: str) -> str:

@@ -1,7 +1,7 @@
-"""Executes a retention plan: drops metadata first, then deletes data.
+"""Executes a retention plan: drops partitions from the metastore first, then deletes their data.
 
-The locations to delete are written to a note below the table before their partitions are dropped.
-If a run dies, the next one reads the note and deletes locations that no partition refers to.
+The locations to delete are written to a note below the table before the partitions are dropped. If
+a run dies, the next one reads the note and deletes the locations that no partition refers to.
 """
 
 import json
@@ -26,15 +26,15 @@ Emit = Callable[[Sequence[Mapping[str, object]]], None]
 
 
 class Stop(Protocol):
-    """Raises an error if the lease was lost; called before every batch."""
+    """Raises LeaseLost if the lease was lost; called before every batch."""
 
     def __call__(self) -> None: ...
 
 
 @dataclass(slots=True)
 class Evicted:
-    """The objects that were dropped. `busy` partitions are being written and were left for the next
-    run; `shared` directories also have data of other partitions, and were not deleted.
+    """The names of dropped partitions and copies. `busy` partitions are being written and are left
+    to the next run; `shared` directories have data of other partitions and were not deleted.
     """
 
     partitions: list[str] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Evicted:
 
 
 def candidates(objects: ObjectCatalog, policy: RetentionPolicy) -> list[Candidate]:
-    """All partitions of the policy's table; with their copies only if a copy has a limit."""
+    """The partitions of the policy's table; with their copies only if copies have limits."""
     state = objects.table(policy.table)
     names = objects.names(state)
     if not policy.copies:
@@ -63,9 +63,7 @@ def run_retention(
     emit: Emit,
     check: Stop = lambda: None,
 ) -> Evicted:
-    """Executes the plan. Each eviction is an event before it takes place (FA-V5); those of a batch
-    are emitted together.
-    """
+    """Executes the plan. The events of a batch of evictions are emitted before it (FA-V5)."""
     state = objects.table(plan.table)
     base = base_of(state.location)
     in_use = UsedDirectories(base, objects.objects(state, objects.names(state)))
@@ -85,6 +83,8 @@ def run_retention(
 
 @dataclass(slots=True)
 class _Eviction:
+    """The execution of a plan. `_note` is the path of the note."""
+
     plan: RetentionPlan
     client: CatalogClient
     objects: ObjectCatalog
@@ -99,51 +99,52 @@ class _Eviction:
         return self.plan.table
 
     def finish_last(self) -> None:
-        """Deletes what an earlier run dropped and did not live to delete."""
+        """Deletes the data of partitions that an interrupted run has dropped."""
         text = self.files.read_marker(self._note)
         if text is not None:
-            noted: dict[str, str] = json.loads(text)
-            self._delete(list(noted))
+            locations: dict[str, str] = json.loads(text)
+            self._delete(list(locations))
             self.files.delete([self._note])
 
     def drop_copies(self, names: Sequence[str], cluster: ClusterName) -> None:
-        """Copies alone: their primary stays."""
+        """Drops the copies of partitions in a cluster; the partitions stay."""
         locations = {}
-        for each in (found := self._idle(names)):
+        for each in (idle := self._idle(names)):
             copy = each.placement.copy_in(cluster)
             if copy is not None:
                 locations[copy.location.rstrip("/")] = f"{each.name} in {cluster}"
         self._announce(locations)
-        self.objects.withdraw(self.ref, cluster, [each.name for each in found])
+        self.objects.withdraw(self.ref, cluster, [each.name for each in idle])
         self.report.copies += locations.values()
-        for each in found:
-            self.in_use.settle(each.name, set(places_of(each)) - locations.keys())
+        for each in idle:
+            self.in_use.replace(each.name, set(directories_of(each)) - locations.keys())
         self._delete(list(locations))
         self.files.delete([self._note])
 
     def drop(self, names: Sequence[str]) -> None:
-        """Partitions, with their copies and all their data."""
+        """Drops partitions with their copies and all their data."""
         locations: dict[str, str] = {}
-        for each in (found := self._idle(names)):
+        for each in (idle := self._idle(names)):
             locations[each.location.rstrip("/")] = each.name
             for copy in each.placement.copies:
                 locations[copy.location.rstrip("/")] = f"{each.name} in {copy.cluster}"
         self._announce(locations)
-        gone = [each.name for each in found]
-        self.client.drop_partitions(self.ref, gone, delete_data=False)
-        self.report.partitions += gone
-        for name in gone:
-            self.in_use.settle(name, ())
+        dropped = [each.name for each in idle]
+        self.client.drop_partitions(self.ref, dropped, delete_data=False)
+        self.report.partitions += dropped
+        for name in dropped:
+            self.in_use.replace(name, ())
         self._delete(list(locations))
         self.files.delete([self._note])
 
     def _idle(self, names: Sequence[str]) -> list[DataObject]:
+        """The partitions with these names that are not being written."""
         found = self.objects.objects(self.objects.table(self.ref), names)
         self.report.busy += [each.name for each in found if each.placement.writing]
         return [each for each in found if not each.placement.writing]
 
     def _announce(self, locations: Mapping[str, str]) -> None:
-        """Writes down what is about to go, for people and for a run after this one."""
+        """Writes the note and emits the events, before the partitions are dropped."""
         self.files.write_marker(self._note, json.dumps(dict(locations)))
         self.emit(
             [
@@ -153,31 +154,31 @@ class _Eviction:
         )
 
     def _delete(self, locations: Sequence[str]) -> None:
-        """Only what no other partition's data lies in, above or below."""
+        """Deletes the locations that contain, and are contained in, no directory in use."""
         safe = [location for location in locations if not self.in_use.touches(location)]
         self.files.delete(safe)
         self.report.shared += [location for location in locations if location not in safe]
 
 
 class UsedDirectories:
-    """The directories of a table and of its partitions and copies that stay."""
+    """The directories that partitions and copies of a table refer to, and the table's own."""
 
     def __init__(self, base: str, objects: Sequence[DataObject]) -> None:
         self._base = Location.of(base).folder
-        self._by_name = {each.name: places_of(each) for each in objects}
+        self._by_name = {each.name: directories_of(each) for each in objects}
         self._exact: Counter[str] = Counter()
         self._above: Counter[str] = Counter()
         for places in self._by_name.values():
             self._count(places, 1)
 
-    def settle(self, name: str, places: Iterable[str]) -> None:
-        """The object refers to these from now on."""
+    def replace(self, name: str, places: Iterable[str]) -> None:
+        """Replaces the directories of the partition `name`."""
         self._count(self._by_name.get(name, ()), -1)
         self._by_name[name] = tuple(places)
         self._count(self._by_name[name], 1)
 
     def touches(self, location: str) -> bool:
-        """Whether deleting it would take away anything else."""
+        """Whether a location is, contains or is inside of a directory in use."""
         place = Location.of(location).folder
         if place == self._base or self._base.startswith(f"{place}/"):
             return True
@@ -191,7 +192,7 @@ class UsedDirectories:
                 self._above[each] += change
 
 
-def places_of(each: DataObject) -> tuple[str, ...]:
+def directories_of(each: DataObject) -> tuple[str, ...]:
     """The directories of an object and of its copies."""
     copies = (copy.location for copy in each.placement.copies)
     return tuple(location.rstrip("/") for location in (each.location, *copies))

@@ -1,8 +1,8 @@
 """Delivers the store's alerts by webhook and mail, and notifications of entities by mail.
 
-An alert is written with the change that it is about, and deleted when it was delivered, so that it
-is neither lost with a server nor repeated by every server and round. A delivery whose answer is
-lost is repeated.
+An alert is written in the transaction of its change and deleted after its delivery, so the death of
+a server does not lose it, and only one server delivers it. It is delivered again if the answer to a
+delivery is lost.
 """
 
 import json
@@ -31,11 +31,11 @@ Emit = Callable[[Mapping[str, object]], None]
 MOST = 100  # alerts in one delivery
 _TIMEOUT = 10.0  # seconds of a delivery
 _RETRY = 60.0  # seconds until the next attempt
-_LIFETIME = timedelta(days=1)
+_LIFETIME = timedelta(days=1)  # after which an alert is deleted without delivery
 
 
 def webhook(url: str) -> Deliver:
-    """Posts `{"alerts": [..]}`. Raises OSError for every answer but 2xx."""
+    """Delivers by an HTTP POST of `{"alerts": [..]}`. Raises OSError for every answer but 2xx."""
 
     def deliver(alerts: Sequence[Alert]) -> None:
         data = json.dumps({"alerts": [as_json(each) for each in alerts]}).encode()
@@ -49,7 +49,7 @@ def webhook(url: str) -> Deliver:
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """An SMTP server; with a `user` it wants a login, whose password is read for each mail."""
+    """An SMTP server. The file of `password` is read for each mail; None: without a log-in."""
 
     endpoint: Endpoint
     tls: MailTls = MailTls.NONE
@@ -59,7 +59,7 @@ class MailServer:
 
     @contextmanager
     def connected(self) -> Iterator[smtplib.SMTP]:
-        """A session, encrypted and logged in. Raises OSError."""
+        """A session, encrypted and logged in as configured. Raises OSError."""
         host, port = self.endpoint.host, self.endpoint.port
         if self.tls is MailTls.TLS:
             opened: smtplib.SMTP = smtplib.SMTP_SSL(
@@ -75,13 +75,15 @@ class MailServer:
             yield smtp
 
 
-def mail(server: MailServer, sender: str, to: Sequence[str], begins: str = "causeway") -> Deliver:
-    """Sends one mail, whose subject `begins` so. Raises OSError (of which SMTPException is one)."""
+def mail(server: MailServer, sender: str, to: Sequence[str], prefix: str = "causeway") -> Deliver:
+    """Delivers by one mail, whose subject begins with `prefix`. Raises OSError (the base class of
+    SMTPException).
+    """
 
     def deliver(alerts: Sequence[Alert]) -> None:
         message = EmailMessage()
         message["From"], message["To"] = sender, ", ".join(to)
-        message["Subject"] = " ".join(subject(alerts, begins).split())
+        message["Subject"] = " ".join(subject(alerts, prefix).split())
         message.set_content(body(alerts))
         with server.connected() as smtp:
             smtp.send_message(message)
@@ -90,7 +92,7 @@ def mail(server: MailServer, sender: str, to: Sequence[str], begins: str = "caus
 
 
 class AlertSender:
-    """A thread that delivers while the context is open, and once more at its end."""
+    """A thread that delivers alerts while the context is open, and once more at its end."""
 
     def __init__(
         self,
@@ -101,8 +103,8 @@ class AlertSender:
         poll: float = 5.0,
         notify: Callable[[Sequence[str]], Deliver] | None = None,
     ) -> None:
-        """`notify` returns what mails the notifications of entities to these addresses; None: they
-        are not mailed.
+        """`notify` returns the delivery of notifications to mail addresses; None: notifications are
+        not delivered.
         """
         self._store = store
         self._clock = clock
@@ -129,16 +131,18 @@ class AlertSender:
             self.deliver_all()
 
     def _all_channels(self) -> dict[str, Deliver]:
-        """The channels of alerts, and those of the notifications that wait."""
-        found = dict(self._channels)
+        """The channels of alerts, and those of the notifications in the store."""
+        channels = dict(self._channels)
         if self._notify is not None:
             with suppress(StoreUnavailable):
                 for name in self._store.channels_with(MAILTO):
-                    found[name] = self._notify(name.removeprefix(MAILTO).split(","))
-        return found
+                    channels[name] = self._notify(name.removeprefix(MAILTO).split(","))
+        return channels
 
     def deliver_all(self) -> None:
-        """Delivers what is due. What fails is tried again after a minute, for a day."""
+        """Delivers the alerts that are due. A failed delivery is repeated after a minute, for a
+        day.
+        """
         for name, deliver in self._all_channels().items():
             try:
                 while alerts := self._store.take_alerts(name, _RETRY, MOST):

@@ -1,4 +1,4 @@
-"""Which changes of instances are alerts or notifications, and how these read. Pure."""
+"""Selects the changes of instances that are alerts or notifications; writes their texts. Pure."""
 
 from collections.abc import Sequence
 
@@ -13,20 +13,20 @@ _ALERTS = ("SLA", InstanceEvent.LATE.value, InstanceEvent.FAIL.value)
 
 
 def is_alert(change: Change) -> bool:
-    """Whether operators have to know it: a failure, late data, a missed service level. A time-out
-    that is followed by another wait is none.
+    """Whether a change is an alert: a failure, late data, a missed service level, or a time-out
+    after which the instance does not wait again.
     """
     if change.after.state is InstanceState.TIMEDOUT and change.what == InstanceEvent.TIME_OUT.value:
         return change.after.not_before is None
     return change.what in _ALERTS
 
 
-MAILTO = "mailto:"  # before the addresses, in the channel of a notification
-_SILENT = (InstanceAction.WATCH, InstanceAction.EVICT)  # they end well again and again
+MAILTO = "mailto:"  # prefix of a notification's channel, followed by the addresses
+_SILENT = (InstanceAction.WATCH, InstanceAction.EVICT)  # their success is not notified
 
 
 def notification_channel(change: Change, wanted: Notification | None) -> str | None:
-    """The channel of the mail that a feed or process wants about a change; None for none."""
+    """The channel of the mail about a change that the entity's `wanted` asks for, or None."""
     if wanted is None or not wanted.addresses:
         return None
     notable = _is_notable(change, wanted.level == "attempt")
@@ -34,7 +34,7 @@ def notification_channel(change: Change, wanted: Notification | None) -> str | N
 
 
 def _is_notable(change: Change, attempts: bool) -> bool:
-    """Whether an instance has ended, or with `attempts` one of its attempts."""
+    """Whether the change ends an instance, or with `attempts` one of its attempts."""
     if change.what == InstanceEvent.RETRY.value:
         return attempts and change.before.state is InstanceState.RUNNING
     if change.what == InstanceEvent.SUCCEED.value:

@@ -1,4 +1,4 @@
-"""What time it is. Lifecycle times are aware UTC; leases use the database's own time."""
+"""Clocks. Times of the lifecycle are aware UTC; leases use the database's own time."""
 
 import time
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class SetClock:
 
 
 class RunningClock:
-    """Runs from `start` at the machine's pace: the past lived through once more."""
+    """A clock that begins at `start` and runs as fast as real time."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start

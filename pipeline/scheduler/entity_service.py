@@ -1,7 +1,7 @@
-"""What users do with entities and instances: submit, schedule, update, rerun and so on.
+"""Requests of users about entities and instances: submit, schedule, update, rerun and so on.
 
-Each function checks the rules, then makes one change of the store. `user` is the caller; only
-the submitter may change an entity (FA-S1).
+Each function checks the rules, then changes the store, and returns the result as text. `user` is
+the caller; only the submitter may change an entity (FA-S1).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,13 +28,14 @@ from pipeline.scheduler.store.store import Store
 _SCHEDULED = (Kind.FEED, Kind.PROCESS)
 SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"
 Engines = Callable[[Engine], str | None]
-Outside = Callable[[Entity, EntitySet, str], Iterable[DocumentProblem]]
-"""What the metastores say against an entity of a submitter: tables that are not there, owners."""
+"""Why processes of this engine cannot run here; None if they can."""
+MetastoreProblems = Callable[[Entity, EntitySet, str], Iterable[DocumentProblem]]
+"""The problems of a submitter's entity in the metastores: missing tables, other owners."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityCatalog:
-    """All entities at one moment, read and stored."""
+    """All entities at one moment: as rows of the store, and parsed."""
 
     stored: Mapping[EntityKey, StoredEntity]
     entities: Mapping[EntityKey, Entity]
@@ -53,10 +54,10 @@ class EntityCatalog:
 
 
 class CatalogReader:
-    """Reads the entities of a store again and again; each stored document is parsed once.
+    """Reads all entities of a store at each call, and parses each stored document once.
 
-    The key is the document itself, as an entity that was deleted and submitted again starts at
-    version 1 again.
+    The cache's key is the document, because the version of an entity that was deleted and submitted
+    again starts at 1.
     """
 
     def __init__(self, store: Store) -> None:
@@ -88,7 +89,7 @@ def _catalog_of(
 def schedules_of(
     catalog: EntityCatalog, key: EntityKey, now: datetime | None = None
 ) -> tuple[Schedule, ...]:
-    """An entity's schedules; one that was never scheduled is taken as scheduled at `now`."""
+    """The schedules of an entity. For one that is not scheduled yet: as if scheduled at `now`."""
     entity = catalog.entities[key]
     if isinstance(entity, Feed):
         scheduled = catalog.stored[key].scheduled or now or catalog.stored[key].submitted
@@ -99,22 +100,26 @@ def schedules_of(
 
 
 def validate(entity: Entity, entity_set: EntitySet) -> tuple[DocumentProblem, ...]:
-    """Every rule on one entity among others."""
+    """The problems of an entity by itself and with the other entities."""
     return tuple(sorted((*rules.alone(entity), *rules.among(entity, entity_set))))
 
 
-def submit(store: Store, data: bytes, user: str, now: datetime, outside: Outside) -> str:
-    """Keep a new entity. The same document once more changes nothing."""
+def submit(
+    store: Store, data: bytes, user: str, now: datetime, metastore_problems: MetastoreProblems
+) -> str:
+    """Stores a new entity. A repetition with the same document changes nothing. Raises WrongState,
+    BadDocument, NotYours.
+    """
     entity = document.read(data)
     catalog = read_catalog(store)
     known = catalog.stored.get(entity.key)
     if known is not None:
-        _owned(known, user)
+        _check_owner(known, user)
         if catalog.entities[entity.key] == entity:
             return f"{entity.key} is submitted already"
         raise WrongState(f"{entity.key} is there with another definition: update it")
     _refuse(validate(entity, catalog.entity_set), str(entity.key))
-    _refuse(tuple(outside(entity, catalog.entity_set, user)), str(entity.key))
+    _refuse(tuple(metastore_problems(entity, catalog.entity_set, user)), str(entity.key))
     row = StoredEntity(entity.key, user, data, SUBMITTED, now, None, 1)
     if not store.put(row):
         raise WrongState(f"{entity.key} was submitted by another request just now")
@@ -122,28 +127,33 @@ def submit(store: Store, data: bytes, user: str, now: datetime, outside: Outside
 
 
 def _refuse(problems: tuple[DocumentProblem, ...], source: str) -> None:
+    """Raises BadDocument if there are problems."""
     if problems:
         raise BadDocument(problems, source)
 
 
 def update(
-    store: Store, key: EntityKey, data: bytes, user: str, now: datetime, outside: Outside
+    store: Store,
+    key: EntityKey,
+    data: bytes,
+    user: str,
+    now: datetime,
+    metastore_problems: MetastoreProblems,
 ) -> str:
-    """A new definition, which everything that depends on the entity must still agree with.
+    """Replaces an entity's document. The entities that refer to it must stay valid.
 
-    Open instances of schedules that it no longer has are killed.
+    Open instances of schedules that the entity no longer has are killed.
     """
     entity = document.read(data)
     catalog = read_catalog(store)
-    known = find(catalog, key)
-    _owned(known, user)
+    known = require_owner(catalog, key, user)
     if entity.key != key:
         raise WrongState(f"the document is {entity.key}, not {key}")
     after = _catalog_of(catalog.stored, {**catalog.entities, key: entity})
     _refuse(validate(entity, after.entity_set), str(key))
     for dependent in dependents(catalog, key):
         _refuse(validate(after.entities[dependent], after.entity_set), str(dependent))
-    _refuse(tuple(outside(entity, after.entity_set, user)), str(key))
+    _refuse(tuple(metastore_problems(entity, after.entity_set, user)), str(key))
     _check_start(store, schedules_of(catalog, key, now), schedules_of(after, key, now))
     if not store.put(replace(known, document=data, version=known.version + 1)):
         raise WrongState(f"{key} was changed by another request just now")
@@ -158,7 +168,9 @@ def update(
 
 
 def _check_start(store: Store, old: Iterable[Schedule], new: Iterable[Schedule]) -> None:
-    """Raises WrongState if instances would lie before those that exist: they are made in order."""
+    """Raises WrongState if a schedule would start before its existing instances, because instances
+    are created in order.
+    """
     starts = {each.key: each.calendar.at(0) for each in old}
     for each in new:
         start, before = each.calendar.at(0), starts.get(each.key)
@@ -172,12 +184,18 @@ def _check_start(store: Store, old: Iterable[Schedule], new: Iterable[Schedule])
 
 
 def schedule(
-    store: Store, key: EntityKey, user: str, now: datetime, engines: Engines, outside: Outside
+    store: Store,
+    key: EntityKey,
+    user: str,
+    now: datetime,
+    engines: Engines,
+    metastore_problems: MetastoreProblems,
 ) -> str:
-    """Let it run. Raises CannotSchedule with the reason why it cannot run here."""
+    """Starts the instances of a submitted entity. Raises CannotSchedule with the reason why it
+    cannot run here.
+    """
     catalog = read_catalog(store)
-    known = find(catalog, key)
-    _owned(known, user)
+    known = require_owner(catalog, key, user)
     if key.kind not in _SCHEDULED:
         raise WrongState(f"a {key.kind.value} is not scheduled; feeds and processes are")
     if known.status != SUBMITTED:
@@ -186,7 +204,7 @@ def schedule(
     problems = [
         *validate(entity, catalog.entity_set),  # an earlier release may have accepted it
         *rules.unsupported(entity, engines),
-        *outside(entity, catalog.entity_set, user),
+        *metastore_problems(entity, catalog.entity_set, user),
     ]
     if problems:
         raise CannotSchedule(f"{key}: " + "; ".join(map(str, problems)))
@@ -206,7 +224,7 @@ def schedule(
 
 
 def suspend(store: Store, key: EntityKey, user: str) -> str:
-    """Start nothing more of it; what runs ends."""
+    """Starts no further instances of an entity; running instances continue to their end."""
     return _switch(store, key, user, RUNNING, SUSPENDED, "suspended")
 
 
@@ -215,8 +233,7 @@ def resume(store: Store, key: EntityKey, user: str) -> str:
 
 
 def _switch(store: Store, key: EntityKey, user: str, old: str, new: str, past: str) -> str:
-    known = find(read_catalog(store), key)
-    _owned(known, user)
+    known = require_owner(read_catalog(store), key, user)
     if known.status != old:
         raise WrongState(f"{key} is {known.status}, not {old}")
     _put_status(store, known, new, scheduled=known.scheduled)
@@ -230,9 +247,9 @@ def _put_status(store: Store, known: StoredEntity, status: str, scheduled: datet
 
 
 def delete(store: Store, key: EntityKey, user: str) -> str:
-    """Forget it and its instances; refused while others refer to it."""
+    """Deletes an entity and its instances. Raises InUse while others refer to it."""
     catalog = read_catalog(store)
-    _owned(find(catalog, key), user)
+    require_owner(catalog, key, user)
     if users := dependents(catalog, key):
         raise InUse(f"{key} is used by " + ", ".join(map(str, users)))
     store.delete(key)
@@ -240,26 +257,28 @@ def delete(store: Store, key: EntityKey, user: str) -> str:
 
 
 def find(catalog: EntityCatalog, key: EntityKey) -> StoredEntity:
+    """The stored entity. Raises UnknownEntity."""
     try:
         return catalog.stored[key]
     except KeyError:
         raise UnknownEntity(f"no {key} was submitted") from None
 
 
-def _owned(known: StoredEntity, user: str) -> None:
+def _check_owner(known: StoredEntity, user: str) -> None:
+    """Raises NotYours unless `user` submitted the entity."""
     if known.owner != user:
         raise NotYours(f"{known.key} belongs to {known.owner}, not to {user}.")
 
 
 def require_owner(catalog: EntityCatalog, key: EntityKey, user: str) -> StoredEntity:
-    """The entity, which must be `user`'s."""
+    """The stored entity. Raises UnknownEntity, or NotYours unless `user` submitted it."""
     known = find(catalog, key)
-    _owned(known, user)
+    _check_owner(known, user)
     return known
 
 
 def dependencies(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:
-    """What an entity refers to."""
+    """The entities to which an entity refers."""
     entity = catalog.entities[key]
     found: set[EntityKey] = set()
     if isinstance(entity, Feed | Process):
@@ -274,19 +293,21 @@ def dependencies(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...
 
 
 def dependents(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:
-    """What refers to an entity."""
+    """The entities that refer to an entity."""
     return tuple(each for each in catalog.entities if key in dependencies(catalog, each))
 
 
 def change_instances(
     store: Store, instances: Iterable[Instance], event: InstanceEvent, now: datetime, user: str
 ) -> tuple[list[Instance], list[str]]:
-    """Kill, suspend, resume or rerun instances: (those changed, why others were not)."""
+    """Kills, suspends, resumes or reruns instances. Returns the changed ones, and for each other
+    one the reason why it was not changed.
+    """
     done: list[Instance] = []
     refused: list[str] = []
     for each in instances:
         try:
-            change = _changed(each, event, now)
+            change = _change_of(each, event, now)
         except NoTransition as error:
             refused.append(f"{each.key}: {error}")
             continue
@@ -297,8 +318,8 @@ def change_instances(
     return done, refused
 
 
-def _changed(instance: Instance, event: InstanceEvent, now: datetime) -> changes.Change:
-    """Raises states.NoTransition."""
+def _change_of(instance: Instance, event: InstanceEvent, now: datetime) -> changes.Change:
+    """The change of an instance by an event. Raises states.NoTransition."""
     match event:
         case InstanceEvent.RERUN:
             return changes.rerun(instance, now)
@@ -309,5 +330,5 @@ def _changed(instance: Instance, event: InstanceEvent, now: datetime) -> changes
 
 
 def rerunnable(instance: Instance, force: bool) -> bool:
-    """A SUCCEEDED instance runs again only when that is forced."""
+    """Whether a rerun is possible: the instance has ended; if it SUCCEEDED, only with `force`."""
     return not instance.state.open and (force or instance.state is not InstanceState.SUCCEEDED)

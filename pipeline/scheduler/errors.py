@@ -23,7 +23,7 @@ class InUse(LifecycleError):
 
 
 class CannotSchedule(LifecycleError):
-    """A valid entity that cannot run here."""
+    """A valid entity cannot run here."""
 
     code = "CW724"
 
@@ -42,7 +42,7 @@ class BadCatalogService(LifecycleError):
 
 
 class BadRequest(LifecycleError):
-    """A request to the port of `lifecycle serve` has a parameter that is not possible."""
+    """A request to the port of `lifecycle serve` has a parameter that is unknown or invalid."""
 
     code = "CW730"
 

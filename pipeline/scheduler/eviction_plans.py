@@ -1,4 +1,4 @@
-"""What retention would drop now."""
+"""Plans of the evictions that retention would do now, without doing them."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -13,13 +13,13 @@ from pipeline.scheduler.open_work import needed_by_open_work
 from pipeline.scheduler.store.store import Store
 
 PlanEviction = Callable[[Task], RetentionPlan | None]
-"""The plan of an eviction; None if there is no table."""
+"""The plan of an eviction; None if its table does not exist or the feed has directories."""
 
 
 def eviction_plans(
     store: Store, plan: PlanEviction, user: str, now: datetime, only: EntityKey | None = None
 ) -> Iterator[tuple[ScheduleKey, RetentionPlan | None]]:
-    """The plans for the user's running feeds, or for one of them, a plan a cluster."""
+    """The plans for the user's running feeds, or only for the feed `only`: one for each cluster."""
     catalog = entity_service.read_catalog(store)
     for key, entity in catalog.running():
         if catalog.owner(key) != user or only not in (None, key):

@@ -1,4 +1,4 @@
-"""Writes changes of instances, with an event and a count of each."""
+"""Writes changes of instances to the store, with their alerts, and emits and counts them."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -17,8 +17,8 @@ Emit = Callable[[Mapping[str, object]], None]
 
 
 class InstanceChanges:
-    """`alert_channels` are the ways in which an `AlertSender` delivers alerts. `notification`
-    returns what mails an entity wants.
+    """Writes changes. `alert_channels` are the channels of the `AlertSender`; `notification`
+    returns an entity's own, or None. `ended` counts the instances that ended here.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class InstanceChanges:
         self.ended: Counter[tuple[InstanceAction, InstanceState]] = Counter()
 
     def write(self, change: Change) -> bool:
-        """Writes the change; False if it comes too late."""
+        """Writes the change and its alerts; False if its fence is not valid any more."""
         channels = [*self._alert_channels] if is_alert(change) else []
         wanted = self._notification(change.after.key.schedule.entity)
         if channel := notification_channel(change, wanted):

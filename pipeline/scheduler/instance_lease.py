@@ -1,4 +1,4 @@
-"""The lease of the instances of a run."""
+"""The lease of a run's instances, renewed by the server's heartbeat thread."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from pipeline.scheduler.store.store import Store
 
 
 class InstanceLease:
-    """A claim of the instances of one run, as a `WorkLease`. The loss of one ends the run."""
+    """The `WorkLease` of a run. The loss of the claim of one instance ends the run."""
 
     def __init__(
         self, store: Store, clock: Clock, instances: Sequence[Instance], seconds: float
@@ -35,9 +35,9 @@ class InstanceLease:
             raise LeaseLost(f"{self.instances[0].key}: {self._why}")
 
     def log(self, line: str) -> None:
-        """The first instance has the log of the run."""
+        """Adds a line to the log of the run's first instance."""
         with suppress(StoreUnavailable):
-            self._store.note(self.instances[0].key, self._clock.now(), "log", line)
+            self._store.add_log_entry(self.instances[0].key, self._clock.now(), "log", line)
 
     def on_loss(self, stop: Callable[[], None]) -> None:
         with self._lock:
@@ -61,6 +61,7 @@ class InstanceLease:
             self.lose("killed, deleted or taken over")
 
     def lose(self, why: str) -> None:
+        """Ends the lease: `check` raises LeaseLost from now on, and the callbacks are called."""
         with self._lock:
             if self.lost:
                 return

@@ -1,4 +1,4 @@
-"""How far targets and processes are behind. Pure."""
+"""The lag of schedules: for how long the data of due instances has been lacking. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ _BEHIND = (
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """`seconds` since the oldest instance was due that has not ended, has failed or timed out; 0 if
-    there is none. `table` is the target's, empty for paths and processes; `open` and `failed` count
-    instances.
+    """The lag of a schedule. `seconds` since the oldest instance was due that is open, failed or
+    timed out; 0 if there is none. `table` is the target's table, empty for paths and processes;
+    `open` and `failed` count instances.
     """
 
     schedule: ScheduleKey
@@ -64,7 +64,7 @@ def lags(
 def _seconds(
     schedule: Schedule, lacking: Iterable[StateCount], horizon: datetime | None, now: datetime
 ) -> float:
-    """Counts also instances that are due and not created yet."""
+    """The seconds since the oldest lacking instance was due, also one that is not created yet."""
     until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
     start = schedule.calendar.at(0) if horizon is None else horizon
     due = [each.oldest for each in lacking]
@@ -76,8 +76,8 @@ def _seconds(
 
 def _table(catalog: EntityCatalog, key: ScheduleKey) -> str:
     feed = catalog.entities[key.entity]
-    place = feed.on(key.cluster) if isinstance(feed, Feed) else None
-    if not isinstance(feed, Feed) or place is None:
+    feed_cluster = feed.on(key.cluster) if isinstance(feed, Feed) else None
+    if not isinstance(feed, Feed) or feed_cluster is None:
         return ""
-    storage = feed.storage_on(place)
+    storage = feed.storage_on(feed_cluster)
     return str(storage.uri.table) if isinstance(storage, Table) else ""

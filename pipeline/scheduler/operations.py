@@ -1,6 +1,6 @@
-"""What operators ask a lifecycle server: lists, lag, metrics, and changes of instances.
+"""Operators' requests to a lifecycle server: lists, lag, metrics, and changes of instances.
 
-Answers are JSON values. Changes are made as the server's user, who must be the entity's submitter.
+Results are JSON values. Changes are made as the server's user, who must be the entity's submitter.
 """
 
 from collections import Counter, deque
@@ -69,15 +69,15 @@ FAMILIES = {
         "Copies and instances that the history or telemetry lacks.",
     ),
 }
-# Prometheus sees no increase in a series that begins with 1.
+# Counters start at 0, because Prometheus finds no increase in a series that begins with 1.
 _NONE_ENDED = {
     (action, state): 0
     for action in InstanceAction
     for state in (InstanceState.SUCCEEDED, InstanceState.FAILED, InstanceState.TIMEDOUT)
 }
-_STALLED = 600.0  # seconds without the end of a round
+_STALLED = 600.0  # seconds without the end of a round, after which a server is stalled
 _PAGE, _LARGEST_PAGE = 100, 1000
-_CHANGED = 10_000  # instances that one request may change
+_MOST_CHANGES = 10_000  # instances that one request may change
 
 
 class RecordQueue(Protocol):
@@ -92,7 +92,7 @@ class RecordQueue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """`queues` are those of the server's records, by name."""
+    """The requests to `server`. `queues` has its queues of records by name."""
 
     store: Store
     server: SchedulerServer
@@ -104,7 +104,7 @@ class Operations:
     # Show
 
     def health(self) -> dict[str, str]:
-        """`status` is ok, stalled or store unavailable."""
+        """The server's `status`: ok, stalled or store unavailable."""
         if self.server.round_age() > _STALLED:
             return {"status": "stalled"}
         try:
@@ -114,7 +114,7 @@ class Operations:
         return {"status": "ok"}
 
     def entities(self, query: Query) -> list[dict[str, Any]]:
-        """With `documents=true` each entity has its document."""
+        """All entities; with `documents=true` each has its document."""
         documents = _one(query, "documents") == "true"
         return [
             {
@@ -129,8 +129,8 @@ class Operations:
         ]
 
     def log(self, key: EntityKey, query: Query) -> list[dict[str, Any]]:
-        """The newest entries of an entity's log, or of those of the time `start`, oldest first.
-        Raises BadRequest.
+        """The newest entries of an entity's log, oldest first; with `start` only those of the
+        instances of that time. Raises BadRequest.
         """
         try:
             nominal = _time(query, "start")
@@ -149,8 +149,8 @@ class Operations:
         ]
 
     def retention(self, key: EntityKey) -> list[dict[str, Any]]:
-        """What retention of a running feed of the server's user would drop now, for each of its
-        clusters. Raises UnknownEntity, MetastoreError.
+        """What retention would drop now of a running feed of the server's user, by cluster. Raises
+        UnknownEntity, MetastoreError.
         """
         entity_service.find(entity_service.read_catalog(self.store), key)
         found = eviction_plans(self.store, self.plan_eviction, self.user, self.clock.now(), key)
@@ -186,7 +186,7 @@ class Operations:
         return list(lags(catalog, counts, horizons, self.clock.now()))
 
     def metrics(self) -> str:
-        """In Prometheus's text format."""
+        """The metrics in Prometheus's text format."""
         samples: list[tuple[str, tuple[str, ...], float]] = [
             ("causeway_lifecycle_runs", (), self.server.runs()),
             ("causeway_lifecycle_round_age_seconds", (), self.server.round_age()),
@@ -212,8 +212,9 @@ class Operations:
     # Change
 
     def change_instances(self, key: EntityKey, action: str, query: Query) -> dict[str, Any]:
-        """Reruns, kills, suspends or resumes instances of an entity from `start` on; without `end`
-        those of that time alone. A rerun of instances that succeeded needs `force=true`.
+        """Reruns, kills, suspends or resumes instances of an entity from `start` to before `end`;
+        without `end` only those at `start`. A rerun of an instance that succeeded needs
+        `force=true`.
 
         Raises BadRequest, UnknownEntity, NotYours.
         """
@@ -223,7 +224,7 @@ class Operations:
         if search.start is None:
             raise BadRequest("start=TIME (and end=TIME) name the instances.")
         end = search.end or search.start + timedelta(minutes=1)
-        search = InstanceSearch(search.equal, search.states, search.start, end, limit=_CHANGED)
+        search = InstanceSearch(search.equal, search.states, search.start, end, limit=_MOST_CHANGES)
         found = self.store.search(search)
         if not found:
             raise UnknownEntity(f"{key} has no such instance.")
@@ -247,7 +248,7 @@ class Operations:
 
 
 def entity_key(kind: str, name: str) -> EntityKey:
-    """Raises UnknownEntity."""
+    """The key of an entity. Raises UnknownEntity for an unknown kind."""
     try:
         return EntityKey(Kind(kind), name)
     except ValueError:
@@ -255,7 +256,7 @@ def entity_key(kind: str, name: str) -> EntityKey:
 
 
 def _search(query: Query) -> InstanceSearch:
-    """Raises BadRequest."""
+    """The search of a request's parameters. Raises BadRequest."""
     known = {*_COLUMNS, "state", "start", "end", "after", "limit", "force"}
     if unknown := sorted(set(query) - known):
         raise BadRequest(f"there is no parameter {unknown[0]!r} ({', '.join(sorted(known))}).")
@@ -304,10 +305,10 @@ def _cursor(key: InstanceKey) -> str:
 
 
 def _key(cursor: str) -> InstanceKey:
-    """Raises ValueError."""
+    """The key in a cursor, the inverse of `_cursor`. Raises ValueError."""
     parts = cursor.split(" ")
     if len(parts) != 6:
-        raise ValueError(f"after is no place in the list: {cursor!r}")
+        raise ValueError(f"after is not the `next` of a page: {cursor!r}")
     nominal, kind, name, action, cluster, source = parts
     schedule = ScheduleKey(EntityKey(Kind(kind), name), InstanceAction(action), cluster, source)
     return InstanceKey(schedule, parse_time(nominal))

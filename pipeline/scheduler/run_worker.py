@@ -1,4 +1,4 @@
-"""The work of a run: looks at its inputs again, acts on the clusters, and records the end."""
+"""Does the work of a run: checks its inputs again, acts on the clusters, and records the end."""
 
 import time
 import traceback
@@ -11,7 +11,7 @@ from conf.logs.log_fields import with_log_fields
 from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost, SparkLost
 from pipeline.falcon.inputs import Fingerprints, fingerprint, missing
-from pipeline.scheduler.actions.task_places import tables_of
+from pipeline.scheduler.actions.task_places import inputs_and_outputs
 from pipeline.scheduler.actions.work import Actions, Result, Task, WorkSummary
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instance_changes import Emit, InstanceChanges
@@ -33,8 +33,8 @@ from pipeline.scheduler.store.store import Store
 
 
 class RunWorker:
-    """Works for the server `name` in the threads of its pool. `on_blocked` gets the schedule whose
-    data another program works on.
+    """Does the runs of the server `name`, in the threads of its pool. `on_blocked` is called with
+    the schedule if another program works on the same data.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class RunWorker:
         self._on_blocked = on_blocked
 
     def work(self, tasks: Sequence[Task], lease: InstanceLease) -> None:
-        """Does the work of a run and records the end of its instances, in a worker's thread. Its
-        log lines and the descriptions of its Spark jobs have the id of its first instance."""
+        """Does the work of a run and records the end of its instances. Log lines and descriptions
+        of Spark jobs have the id of the run's first instance."""
         first = tasks[0].instance
         entity = first.key.schedule.entity
         name = f"{entity.kind.value}/{entity.name}"
@@ -81,21 +81,23 @@ class RunWorker:
                 self._hand_back([running], outcome.reason)
                 continue
             change = after_run(tasks[0].schedule, running, outcome, self._clock.now())
-            inputs, outputs = tables_of(replace(tasks[0], instance=running))
+            inputs, outputs = inputs_and_outputs(replace(tasks[0], instance=running))
             self._record_end(lease, replace(change, inputs=inputs, outputs=outputs))
 
     def _outcomes(
         self, tasks: Sequence[Task], lease: InstanceLease
     ) -> list[tuple[RunOutcome, Instance]]:
-        """The outcome of each task, and its instance with the fingerprint of its inputs."""
+        """The outcome of each task, with its instance, which has the fingerprint of its inputs.
+        Raises LeaseLost.
+        """
         ends: list[tuple[RunOutcome, Instance]] = []
         ready = list(tasks)
         try:
-            looked = list(self._look_again(tasks))
-            ready = [task for task, missing_inputs in looked if not missing_inputs]
+            checked = list(self._check_inputs(tasks))
+            ready = [task for task, missing_inputs in checked if not missing_inputs]
             ends = [
                 (RunVanished(f"no longer there: {missing_inputs}"), task.instance)
-                for task, missing_inputs in looked
+                for task, missing_inputs in checked
                 if missing_inputs
             ]
             lease.check()
@@ -105,27 +107,29 @@ class RunWorker:
             raise
         except CausewayError as error:
             outcomes = [_outcome_of(error)] * len(ready)
-        except Exception as error:  # whatever a library raises fails the attempt, not the server
+        except Exception as error:  # any error of a library fails the attempt, not the server
             lease.log(traceback.format_exc())
             outcomes = [RunFailed(f"{type(error).__name__}: {error}")] * len(ready)
         instances = (each.instance for each in ready)
         return [*ends, *zip(outcomes, instances, strict=True)]
 
-    def _look_again(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, str]]:
-        """Each task with the fingerprint of its inputs, or with the names of the missing ones."""
+    def _check_inputs(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, str]]:
+        """Each task and "", with the new fingerprint of its inputs; or the task unchanged, and a
+        description of the missing input. Raises LeaseLost.
+        """
         needs = {task.instance.key: task.schedule.needs(task.instance.nominal) for task in tasks}
         wanted = [need for each in needs.values() for need in each]
         prints: Fingerprints = {}
         if wanted:
-            prints = self._actions.look(wanted, tasks[0].entity_set, tasks[0].owner)
+            prints = self._actions.read_fingerprints(wanted, tasks[0].entity_set, tasks[0].owner)
         for task in tasks:
             own = needs[task.instance.key]
-            look = fingerprint(own, prints) if own else ""
-            if look is None:
+            print_ = fingerprint(own, prints) if own else ""
+            if print_ is None:
                 yield task, str(missing(own, prints))
                 continue
-            running = replace(task.instance, fingerprint=look) if own else task.instance
-            if own and not self._store.record(running):
+            running = replace(task.instance, fingerprint=print_) if own else task.instance
+            if own and not self._store.record_fingerprint(running):
                 raise LeaseLost("taken over before it began")
             yield replace(task, instance=running), ""
 
@@ -143,9 +147,10 @@ class RunWorker:
                 return ["the data exists" for _ in tasks]
 
     def _record_end(self, lease: InstanceLease, change: Change) -> None:
-        """Tries until the lease has certainly expired; then another server runs the instance.
+        """Writes the change, and retries while the store is unavailable and the lease lasts. After
+        that, another server runs the instance.
 
-        The fence refuses the change if the claim is lost, so trying is always safe.
+        A retry is safe, because the fence refuses the change if the claim is lost.
         """
         message = change.message or change.after.detail or change.what
         change = replace(change, message=message)
@@ -159,7 +164,7 @@ class RunWorker:
             time.sleep(min(1.0, self._lease_seconds / 10))
 
     def _hand_back(self, instances: Sequence[Instance], why: str) -> None:
-        """Frees each claim at once if this server still has it (when it stops)."""
+        """Returns the instances whose claim this server still has, so that another can run them."""
         for each in instances:
             self._changes.emit(each, "stopped", why)
             with suppress(StoreUnavailable):

@@ -70,8 +70,8 @@ def problems(element: Element, expected: ElementType, namespace: str) -> Iterato
         yield DocumentProblem(element.line, element.name, f"unexpected attribute {name}")
     for child in element.children:
         yield DocumentProblem(child.line, child.name, f"is not expected in {element.name}")
-    if not element.children and (reason := expected(element.text)):
-        yield DocumentProblem(element.line, element.name, reason)
+    if not element.children and (why_not := expected(element.text)):
+        yield DocumentProblem(element.line, element.name, why_not)
 
 
 def _complex_problems(

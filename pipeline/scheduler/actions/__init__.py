@@ -1,1 +1,1 @@
-"""The actions of instances on clusters: copy, evict, run a process, look for data."""
+"""The work of instances on clusters: copies, evictions, processes, exchanges, checks of data."""

@@ -1,7 +1,7 @@
-"""The catalogs of tables behind the clusters' registries: `catalog.service.impl`.
+"""The interface to the catalogs at the clusters' registry interfaces (`catalog.service.impl`).
 
-A catalog service is a class without arguments whose `connect` returns a connection to the catalog
-of a cluster. Hive metastores are the default.
+A catalog service is a class whose constructor takes no arguments; its `connect` opens a connection
+to a cluster's catalog. The default is that of Hive metastores (tables.py).
 """
 
 from contextlib import AbstractContextManager
@@ -31,11 +31,11 @@ class CatalogService(Protocol):
 
 def load_catalog_service(name: str) -> CatalogService:
     """An object of the class `package.module:Class`. Raises BadCatalogService."""
-    module, _, kind = name.partition(":")
+    module, _, class_name = name.partition(":")
     try:
-        made = getattr(import_module(module), kind)()
-    except Exception as error:  # the module is another's
+        service = getattr(import_module(module), class_name)()
+    except Exception as error:  # code of others may raise anything
         raise BadCatalogService(f"{name} cannot be loaded: {error!r}.") from error
-    if not callable(getattr(made, "connect", None)):
+    if not callable(getattr(service, "connect", None)):
         raise BadCatalogService(f"{name} has no method connect.")
-    return cast(CatalogService, made)
+    return cast(CatalogService, service)

@@ -1,8 +1,8 @@
 """`work.Actions` on real clusters: replication, eviction, processes, imports and exports.
 
-Two clusters that share the metastore and name the same table replicate by a secondary copy;
-all others by export and import between metastores. The registry, write and execute interfaces
-of the cluster entities say where everything is.
+If source and target name the same table in the same metastore, a replication makes a secondary
+copy; otherwise it writes a table of its own in the target's metastore. The cluster entities'
+interfaces name the metastore (registry), the file system (write) and HiveServer2 (execute).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -51,8 +51,8 @@ from pipeline.scheduler.actions.path_partitions import PathPartitions
 from pipeline.scheduler.actions.task_places import (
     TableCopy,
     copy_of,
+    exclusive_places,
     output_paths,
-    places_of,
     process_run,
 )
 from pipeline.scheduler.actions.work import Result, Task, WorkSummary
@@ -62,19 +62,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
-_BREAKING = 0.5  # seconds between the end of a JVM's connections and of its process
+_JVM_END = 0.5  # seconds for which a JVM may live on after its connections have ended
 
 
 @dataclass(slots=True)
 class ClusterActions:
     """`files` opens Spark's file systems at the first use, `spark` its session; `storage` reads
-    Hudi's timelines by URI.
-    `default` is hive.default.cluster.name of clusters that share a metastore. `notify` returns
-    when the views know that a table changed; it is called before a change is reported.
-    `publishing` lets one publication of secondary copies run at a time.
-    `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
-    `record` gets what each copy copied when it has ended. `catalogs` connects to the clusters'
-    catalogs, `links` bound what copies send between them.
+    Hudi's timelines by URI. `default` is hive.default.cluster.name of clusters that share a
+    metastore. `notify` announces changed tables to the metastore views, and returns when they have
+    got the change. `publishing` is a lock: one publication of secondary copies runs at a time.
+    `spark_ends(seconds)` counts the JVMs of Spark that have ended, and waits so long for one.
+    `record` is called with the record of each ended copy. `catalogs` connects to the clusters'
+    catalogs; `links` limits the bytes that copies send between clusters.
     """
 
     files: Callable[[], Files]
@@ -91,30 +90,30 @@ class ClusterActions:
     catalogs: CatalogService = tables.HIVE
     links: Links = field(default_factory=Links)
 
-    def look(
+    def read_fingerprints(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
     ) -> Mapping[Need, str | None]:
-        return tables.look(needs, entity_set, owner, self._listings, self.catalogs)
+        return tables.read_fingerprints(needs, entity_set, owner, self._listings, self.catalogs)
 
     def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
-        """Local directories are read directly; others need Spark's file systems."""
+        """The files of directories: local ones are read directly, others by Spark."""
         remote = [each for each in locations if not is_local(each)]
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
-    def alone_in(self, task: Task) -> frozenset[str]:
-        return places_of(task)
+    def exclusive_places(self, task: Task) -> frozenset[str]:
+        return exclusive_places(task)
 
     def process(self, task: Task, lease: WorkLease) -> str:
-        """Runs a program. It may change any table, also if it fails."""
+        """Runs a process. Its program may change any table, also if it fails."""
         try:
             done = run_process(process_run(task), self.programs, self._read, lease)
         finally:
             self.notify(EVERYTHING)
-        return done + "".join(self._published_outputs(task))
+        return done + "".join(self._publish_outputs(task))
 
-    def _published_outputs(self, task: Task) -> Iterator[str]:
-        """Registers the directories that a process has made."""
+    def _publish_outputs(self, task: Task) -> Iterator[str]:
+        """Registers the directories that a process has written, and describes each."""
         for feed, cluster, nominal, location in output_paths(task):
             if self._listings([location]) != [None]:
                 yield self._partitions(feed, cluster, task.owner).publish(nominal, location)
@@ -123,33 +122,33 @@ class ClusterActions:
         return PathPartitions(feed, cluster, owner, self._metastore, _require_owner)
 
     def _read(self, uri: str) -> str | None:
-        with self._blaming_spark():
+        with self._detecting_spark_loss():
             return self.files().read_marker(uri)
 
     def exchange(self, task: Task, lease: WorkLease) -> str:
         """Imports an instance from another database, or exports it to one."""
         exchanges = Exchanges(self.spark, self.files, self._metastore, _require_owner)
-        with self._blaming_spark():
+        with self._detecting_spark_loss():
             return exchanges.run(task, lease)
 
     def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
         """Replicates instances of a feed from its source to its target cluster (FA-R1..R10,
         DC-P1)."""
-        with self._blaming_spark():
-            return self._replicated(tasks, lease)
+        with self._detecting_spark_loss():
+            return self._replicate_tasks(tasks, lease)
 
     @contextmanager
-    def _blaming_spark(self) -> Iterator[None]:
+    def _detecting_spark_loss(self) -> Iterator[None]:
         """Raises SparkLost for work that failed because Spark's JVM ended."""
         ends = self.spark_ends(0.0)
         try:
             yield
         except Exception as error:
-            if self.spark_ends(_BREAKING) > ends:
+            if self.spark_ends(_JVM_END) > ends:
                 raise SparkLost(f"Spark's JVM has ended: {error}") from error
             raise
 
-    def _replicated(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+    def _replicate_tasks(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
         copies = [copy_of(each) for each in tasks]
         if isinstance(copies[0], PathCopy):
             return [self._replicate_path(tasks[0], copies[0], lease)]
@@ -159,7 +158,7 @@ class ClusterActions:
         )
         with self._metastore(copy.source, owner) as source:
             table = _require_owner(source, copy.source_table, owner)
-        if (why := tables.why_not_of(table, copy.whole)) is not None:
+        if (why := tables.why_uri_does_not_fit(table, copy.whole)) is not None:
             raise ActionFailed(why, final=True)
         try:
             if is_hudi(table):
@@ -183,7 +182,7 @@ class ClusterActions:
         self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
     ) -> list[Result]:
         if copy.shares_table:
-            return self._secondary(copy, kinds, owner, lease)
+            return self._copy_table(copy, kinds, owner, lease)
         with (
             self._metastore(copy.source, owner) as source,
             self._metastore(copy.target, owner) as target,
@@ -197,7 +196,7 @@ class ClusterActions:
             )
         return _results(copy, kinds, dict(plan.origins), report, plan.drops)
 
-    def _secondary(
+    def _copy_table(
         self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
     ) -> list[Result]:
         with self._metastore(copy.source, owner) as client:
@@ -214,13 +213,13 @@ class ClusterActions:
             plan = plan_copy(
                 state, chosen, copy.target.name, staging, checksum=checksum, again=False
             )
-            plan = replace(plan, sweeps=copy.whole)  # no eviction would do it
+            plan = replace(plan, sweeps=copy.whole)  # feeds of whole tables have no evictions
             context = self._context(lease, copy)
             report = run_copy(plan, objects, context, self.options, self.limits)
         return _results(copy, kinds, {each.name: each.name for each in chosen}, report)
 
     def _replicate_hudi(self, copy: TableCopy, owner: str, lease: WorkLease) -> str:
-        """Replicates the table's new commits, for whichever partitions the instances are."""
+        """Replicates all new commits of a Hudi table, whatever partitions the instances have."""
         context = self._context(lease, copy)
         replicator = Replicator(self.storage, context, self.options, self.limits)
         with (
@@ -255,7 +254,7 @@ class ClusterActions:
 
     def evict(self, task: Task, lease: WorkLease) -> str:
         """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
-        with self._blaming_spark():
+        with self._detecting_spark_loss():
             return self._evictions.run(task, lease)
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:
@@ -263,7 +262,7 @@ class ClusterActions:
         return self._evictions.plan(task)
 
     def _context(self, lease: WorkLease, copy: TableCopy) -> JobContext:
-        """The context of a copy. Each event and progress checks the lease."""
+        """The context of a copy, which checks the lease at each event and progress."""
 
         def emit(event: Mapping[str, object]) -> None:
             lease.check()
@@ -290,7 +289,7 @@ def _results(
     report: CopyReport,
     drops: Collection[str] = (),
 ) -> list[Result]:
-    """The result of each pair of specs. `origins` maps objects of the target to the source's."""
+    """The result of each instance. `origins` has the source's name of each object of the target."""
     first = spec_finder([source for source, _ in copy.specs], kinds)
     names: dict[Spec | None, list[str]] = {}
     for name, origin in origins.items():
@@ -309,13 +308,13 @@ def _result(
     were dropped during the copy.
     """
     if not names:
-        return InputsGone(f"{copy.what(spec)} does not exist any more")
+        return InputsGone(f"{copy.describe(spec)} does not exist any more")
     for name in names:
         if error := report.failed.get(name):
             return ActionFailed(f"{name or copy.source_table}: {error}")
     if gone := sorted(set(names) & set(vanished)):
         dropped = ", ".join(gone[:3]) or "the table"
-        return InputsGone(f"{copy.what(spec)}: {dropped} was dropped during the copy")
+        return InputsGone(f"{copy.describe(spec)}: {dropped} was dropped during the copy")
     published = [name for name in names if name in report.published]
     if not published:
         return f"{copy.target_table} was up to date"

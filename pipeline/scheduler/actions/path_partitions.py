@@ -1,7 +1,8 @@
 """Partitions of a table for the directories of a feed of paths (`catalog.table`, FA-G2).
 
-A directory that a replication or a process made becomes a partition, and it is none any more before
-an eviction deletes it. A cluster without a registry has no such partitions (FA-E2).
+A directory is registered as a partition after a replication or process has written it, and the
+partition is dropped before an eviction deletes the directory. A cluster without a registry has no
+such partitions (FA-E2).
 """
 
 from collections.abc import Callable
@@ -30,8 +31,9 @@ _STATISTICS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PathPartitions:
-    """The partitions of a feed's directories on a cluster, as `owner`. `connect` opens a client of
-    a cluster's metastore; `read_table` returns a table that is the owner's, or raises.
+    """The partitions of a feed's directories on a cluster, as the user `owner`. `connect` opens a
+    client of a cluster's metastore; `read_table` returns a table, and raises unless the user owns
+    it.
     """
 
     feed: Feed
@@ -41,8 +43,9 @@ class PathPartitions:
     read_table: Callable[[CatalogClient, TableRef, str], Table]
 
     def publish(self, time: datetime, location: str) -> str:
-        """Registers the directory of an instance. Returns text for the result of the work, empty
-        if the feed or the cluster has no table. Raises ActionFailed, MetastoreError.
+        """Registers the directory of an instance. Returns text for the result of the work; empty
+        if the feed names no table or the cluster has no registry. Raises ActionFailed,
+        MetastoreError.
         """
         uri = self._uri()
         if uri is None:
@@ -69,9 +72,9 @@ class PathPartitions:
 def register(
     client: CatalogClient, table: Table, uri: TableUri, time: datetime, location: str
 ) -> str:
-    """Makes a directory the partition of its instance, and returns the partition's name. May be
-    repeated: the partition gets a new write id and loses its statistics, as the directory may have
-    other files. Raises ActionFailed, MetastoreError.
+    """Makes a directory the partition of its instance; returns the partition's name. If the
+    partition exists, it gets a new write id and loses its statistics, because the directory may
+    have other files. Raises ActionFailed, MetastoreError.
     """
     spec = instance_spec(table, uri, time)
     kinds = kinds_of(table.partition_keys)
@@ -99,13 +102,13 @@ def _change(client: CatalogClient, table: Table, name: str, location: str) -> No
 
 
 def _is_statistic(parameter: str) -> bool:
-    """Whether it describes files, from which Hive may answer a query."""
+    """Whether a parameter is a statistic, from which Hive may answer a query."""
     return parameter in _STATISTICS or parameter.startswith("spark.sql.statistics.")
 
 
 def unregister(client: CatalogClient, table: Table, uri: TableUri, time: datetime) -> None:
-    """Drops the partition of an instance, if there is one, and leaves its files. Raises
-    ActionFailed, MetastoreError.
+    """Drops the partition of an instance, if it exists; its files stay. Raises ActionFailed,
+    MetastoreError.
     """
     for name in spellings(instance_spec(table, uri, time), kinds_of(table.partition_keys)):
         try:

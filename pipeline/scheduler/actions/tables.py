@@ -1,7 +1,8 @@
-"""Reads metastores and local directories: existence, owners and fingerprints of data.
+"""Reads fingerprints of data from metastores and directories, and checks feeds' tables there.
 
-The registry interface of a cluster names its metastore. Each call has a connection of its own. A
-fingerprint changes with the location, the last write and every file of a partition or directory.
+A cluster's registry interface names its metastore. Each function opens its own connections. A
+fingerprint changes with the location, the last write and every file of a partition or directory. Of
+a whole table (falcon/whole_tables.py) it has no files, because no data of it comes late.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ MAX_FILES = 100_000
 
 
 Logins = Mapping[Endpoint, MetastoreLogin]
-"""The log-ins of metastores that are behind SASL or TLS."""
+"""The log-ins of metastores with SASL or TLS."""
 NO_LOGINS: Logins = {}
 
 
@@ -75,7 +76,7 @@ def registry_of(cluster: Cluster) -> Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class HiveCatalogService:
-    """The catalog service of Hive metastores. `logins` are those of metastores behind SASL, TLS."""
+    """The catalog service of Hive metastores. `logins` has those of metastores with SASL or TLS."""
 
     logins: Logins = field(default_factory=dict)
 
@@ -91,14 +92,16 @@ Listings = Callable[[Sequence[str]], Sequence[FileListing | None]]
 """The files of directories (URIs); None for a missing directory."""
 
 
-def look(
+def read_fingerprints(
     needs: Sequence[Need],
     entity_set: EntitySet,
     owner: str,
     listings: Listings,
     catalogs: CatalogService = HIVE,
 ) -> Mapping[Need, str | None]:
-    """Every need's fingerprint, or None; one call for each metastore and table."""
+    """The fingerprint of each need's data, or None if it is missing. Opens one connection for each
+    metastore and table. Raises MetastoreError, ActionFailed.
+    """
     found: dict[Need, str | None] = dict.fromkeys(needs)
     tables: dict[tuple[str, TableRef], list[Need]] = {}
     for need in needs:
@@ -115,8 +118,8 @@ def look(
 def _partitions(
     client: CatalogClient, ref: TableRef, needs: list[Need], listings: Listings
 ) -> dict[Need, str | None]:
-    """A URI with some of the table's keys selects all partitions that match. A whole table is there
-    when it exists; its files are not listed, because no data of it comes late.
+    """The fingerprints of needs of one table. A need of some of its keys has all partitions that
+    match; a need without keys has the whole table, which exists in all of its instances.
     """
     try:
         table = client.get_table(ref)
@@ -157,7 +160,7 @@ def _spec(need: Need) -> Spec:
 
 
 def _fingerprint(partition: Partition, listing: FileListing | None) -> str:
-    """Where the data is, its last write, and every file: statistics and copies do not count."""
+    """A partition's location, last write and files, without its statistics and copies."""
     files = "absent" if listing is None else fingerprint(listing)
     return f"{partition.location} {partition.parameters.get(WRITE, NEVER_WRITTEN)} {files}"
 
@@ -169,7 +172,7 @@ def _table_fingerprint(table: Table) -> str:
 
 
 def _digest(lines: Iterable[str]) -> str:
-    """Empty for no lines."""
+    """A hash of the lines; empty without lines."""
     text = "\n".join(lines)
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
@@ -177,22 +180,24 @@ def _digest(lines: Iterable[str]) -> str:
 def _directories(
     needs: Sequence[Need], entity_set: EntitySet, listings: Listings
 ) -> dict[Need, str | None]:
-    """Directories of path feeds; where the feed has a flag, it must be among the files."""
-    places = []
+    """The fingerprints of directories; None without the feed's availability flag, if it has one."""
+    uris = []
     for need in needs:
         assert isinstance(need.storage, Paths)
         template = need.storage.locations["data"]
-        places.append(path_at(template, need.time, entity_set.clusters.get(need.cluster)))
+        uris.append(path_at(template, need.time, entity_set.clusters.get(need.cluster)))
     found: dict[Need, str | None] = {}
-    for need, listing in zip(needs, listings(places), strict=True):
+    for need, listing in zip(needs, listings(uris), strict=True):
         names = {entry.path for entry in listing.files} if listing else set()
-        there = listing is not None and (need.flag is None or need.flag in names)
-        found[need] = fingerprint(listing) if listing is not None and there else None
+        exists = listing is not None and (need.flag is None or need.flag in names)
+        found[need] = fingerprint(listing) if listing is not None and exists else None
     return found
 
 
 def local_listing(uri: str) -> FileListing | None:
-    """What a local directory holds. Raises ActionFailed for more than MAX_FILES files."""
+    """The files of a local directory; None if it does not exist. Raises ActionFailed for more than
+    MAX_FILES files.
+    """
     root = unquote(urlsplit(uri).path)
     if not os.path.isdir(root):
         return None
@@ -200,7 +205,7 @@ def local_listing(uri: str) -> FileListing | None:
     for folder, _, names in os.walk(root):
         for name in names:
             path = os.path.join(folder, name)
-            with suppress(FileNotFoundError):  # it is deleted meanwhile
+            with suppress(FileNotFoundError):  # deleted since the directory was read
                 info = os.stat(path)
                 entries.append(
                     FileEntry(os.path.relpath(path, root), info.st_size, info.st_mtime_ns // 10**6)
@@ -210,13 +215,14 @@ def local_listing(uri: str) -> FileListing | None:
     return FileListing(tuple(sorted(entries)))
 
 
-def against(
+def metastore_problems(
     entity: Entity, entity_set: EntitySet, user: str, catalogs: CatalogService = HIVE
 ) -> Iterator[DocumentProblem]:
-    """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
+    """The problems of a feed's tables in the metastores: missing, of another user, with other
+    partition keys, or not copyable (FA-G3, FA-S2).
 
-    A target's table may be missing: replication makes it, except for a feed of paths. Raises
-    MetastoreError when a metastore cannot be asked.
+    A target's table may be missing, because replication creates it, except in a feed of paths.
+    Raises MetastoreError if a metastore does not answer.
     """
     if isinstance(entity, Feed):
         for each in entity.clusters:
@@ -225,13 +231,13 @@ def against(
 
 def _table_problems(
     feed: Feed,
-    place: FeedCluster,
+    feed_cluster: FeedCluster,
     entity_set: EntitySet,
     user: str,
     catalogs: CatalogService,
 ) -> Iterator[DocumentProblem]:
-    storage = feed.storage_on(place)
-    cluster = entity_set.clusters.get(place.name)
+    storage = feed.storage_on(feed_cluster)
+    cluster = entity_set.clusters.get(feed_cluster.name)
     uri = storage.uri if isinstance(storage, TableStorage) else catalog_table(feed)
     if uri is None or cluster is None or not cluster.endpoint("registry"):
         return
@@ -240,31 +246,39 @@ def _table_problems(
         with catalogs.connect(cluster, user) as client:
             table = client.get_table(ref)
     except NoSuchObject:
-        if place.role is Role.SOURCE or isinstance(storage, Paths):
-            reason = f"table {ref} does not exist on cluster {place.name}: create it first"
+        if feed_cluster.role is Role.SOURCE or isinstance(storage, Paths):
+            reason = f"table {ref} does not exist on cluster {feed_cluster.name}: create it first"
             yield DocumentProblem(storage.line, "table", reason)
         return
     if table.owner and table.owner != user:
-        reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
+        reason = (
+            f"table {ref} on {feed_cluster.name} is owned by {table.owner}, the submitter is {user}"
+        )
         yield DocumentProblem(storage.line, "table", reason)
     if (why := _why_not_replicated(feed, entity_set, table)) is not None:
         yield DocumentProblem(storage.line, "table", why)
-    if isinstance(storage, TableStorage) and (why := why_not_of(table, uri.whole)) is not None:
-        yield DocumentProblem(storage.line, "table", f"{why} (cluster {place.name})")
+    if (
+        isinstance(storage, TableStorage)
+        and (why := why_uri_does_not_fit(table, uri.whole)) is not None
+    ):
+        yield DocumentProblem(storage.line, "table", f"{why} (cluster {feed_cluster.name})")
         return
     kinds = kinds_of(table.partition_keys)
     for key, value in uri.keys:
         if key not in kinds:
-            reason = f"{key} is not a partition key of {ref} on {place.name}"
+            reason = f"{key} is not a partition key of {ref} on {feed_cluster.name}"
             yield DocumentProblem(storage.line, "table", reason)
         elif key not in uri.free and is_number(kinds[key]) and not is_numeric(value):
-            reason = f"{key} of {ref} on {place.name} is {kinds[key]}: it cannot have {value}"
+            reason = (
+                f"{key} of {ref} on {feed_cluster.name} is {kinds[key]}: it cannot have {value}"
+            )
             yield DocumentProblem(storage.line, "table", reason)
 
 
-def why_not_of(table: Table, whole: bool) -> str | None:
-    """Why instances of the table cannot be partitions of it, or all of it if `whole`; None if they
-    can. Iceberg and Delta keep their partitions to themselves: the metastore has none.
+def why_uri_does_not_fit(table: Table, whole: bool) -> str | None:
+    """Why a URI of partitions, or with `whole` of the whole table, does not fit the table; None if
+    it does. Tables of Iceberg and Delta have no partitions in the metastore, so only a URI of the
+    whole table fits them (falcon/whole_tables.py).
     """
     ref, keys = table.ref, ", ".join(name for name, _ in table.partition_keys)
     if not whole and not keys:
@@ -280,7 +294,7 @@ def why_not_of(table: Table, whole: bool) -> str | None:
 
 
 def _why_not_replicated(feed: Feed, entity_set: EntitySet, table: Table) -> str | None:
-    """Why the feed cannot copy the table, as a sentence; None if it can, or copies nothing."""
+    """Why the feed cannot copy the table, as a sentence; None if it can, or has no target."""
     if all(each.role is not Role.TARGET for each in feed.clusters):
         return None
     found = ((entity_set.clusters.get(each.name), feed.storage_on(each)) for each in feed.clusters)

@@ -1,4 +1,4 @@
-"""What a task copies, evicts, runs and writes, by the definitions of its entities; no I/O."""
+"""Finds the tables and directories that a task reads and writes from its entities. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from pipeline.partition_values import Spec
 from pipeline.processes.run import ProcessRun
 from pipeline.replication.directories import PathCopy
 from pipeline.replication.plan import ReplicationRequest
-from pipeline.retention.directories import PathHome
+from pipeline.retention.directories import PathEviction
 from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import RetentionPolicy
 from pipeline.scheduler.actions.work import Task
@@ -38,7 +38,9 @@ from pipeline.scheduler.instances.instance import InstanceAction
 
 @dataclass(frozen=True, slots=True)
 class TableCopy:
-    """The source and target of a replication of a table: of a partition for each pair of specs."""
+    """The replication of a table: of one partition for each pair of source and target specs; of the
+    whole table if the specs are empty.
+    """
 
     source: Cluster
     target: Cluster
@@ -50,13 +52,13 @@ class TableCopy:
 
     @classmethod
     def of_many(cls, copies: Iterable["TableCopy"]) -> "TableCopy":
-        """One copy that does all of these, which are of one schedule."""
-        each = list(copies)
-        return replace(each[0], specs=tuple(spec for copy in each for spec in copy.specs))
+        """One copy for several instances of one schedule."""
+        every = list(copies)
+        return replace(every[0], specs=tuple(spec for copy in every for spec in copy.specs))
 
     @property
     def shares_table(self) -> bool:
-        """Whether both are one table in one metastore: then the target gets a secondary copy."""
+        """Whether source and target are one table in one metastore: then it is a secondary copy."""
         same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
         return same_metastore and self.source_table == self.target_table
 
@@ -67,10 +69,11 @@ class TableCopy:
 
     @property
     def whole(self) -> bool:
-        """Whether it is of a table without partitions."""
+        """Whether it copies a whole table (falcon/whole_tables.py)."""
         return not self.specs[0][0]
 
-    def what(self, spec: Spec) -> str:
+    def describe(self, spec: Spec) -> str:
+        """The name of the source of an instance, for messages."""
         name = f"{self.source_table} {partition_name(spec)}".rstrip()
         return f"{name} on {self.source.name}"
 
@@ -87,10 +90,10 @@ class TableCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class TableHome:
-    """The place of an eviction. Clusters that share a metastore and a table have one policy: that
-    of the `primary`, with the limits of the others' copies. `location` is where a replication
-    creates the table, if the feed says where."""
+class TableEviction:
+    """The eviction of a table on a cluster. Clusters that share a metastore and a table have one
+    policy: that of the `primary`, with the limits of the copies on the others. `location` is the
+    directory in which a replication creates the table, if the feed names one."""
 
     cluster: Cluster
     primary: ClusterName
@@ -103,26 +106,26 @@ def copies_root(cluster: Cluster) -> str:
     return default_root(cluster.endpoint("write") or "file:///")
 
 
-def home_of(task: Task) -> TableHome | PathHome:
-    """The place of an eviction. Raises ActionFailed if the feed was changed."""
+def eviction_of(task: Task) -> TableEviction | PathEviction:
+    """The eviction of a feed on a cluster. Raises ActionFailed if the feed was changed."""
     feed, name = task.entity, task.schedule.key.cluster
     assert isinstance(feed, Feed)
-    place, cluster = feed.on(name), task.entity_set.cluster(name)
-    if place is None or cluster is None:
+    feed_cluster, cluster = feed.on(name), task.entity_set.cluster(name)
+    if feed_cluster is None or cluster is None:
         raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
-    if place.retention is None:
+    if feed_cluster.retention is None:
         raise ActionFailed(f"feed {feed.name} has no retention on {name} any more", final=True)
-    storage = feed.storage_on(place)
+    storage = feed.storage_on(feed_cluster)
     if isinstance(storage, Paths):
-        limit = place.kept
-        return PathHome(feed.name, storage, cluster, limit, feed.availability_flag)
+        limit = feed_cluster.kept
+        return PathEviction(feed.name, storage, cluster, limit, feed.availability_flag)
 
-    def home(each: FeedCluster) -> tuple[str | None, Storage]:
+    def table_at(each: FeedCluster) -> tuple[str | None, Storage]:
         found = task.entity_set.cluster(each.name)
         return (found.endpoint("registry") if found else None), feed.storage_on(each)
 
-    same = [each for each in feed.clusters if _same_table(home(each), home(place))]
-    primary = next((each for each in same if each.role is Role.SOURCE), place)
+    same = [each for each in feed.clusters if _same_table(table_at(each), table_at(feed_cluster))]
+    primary = next((each for each in same if each.role is Role.SOURCE), feed_cluster)
     policy = RetentionPolicy(
         table=storage.uri.table,
         date_pattern=read_date_pattern(storage.uri.bound),
@@ -130,7 +133,7 @@ def home_of(task: Task) -> TableHome | PathHome:
         copies={e.name: e.kept for e in same if e.name != primary.name},
         is_needed=task.is_needed,
     )
-    return TableHome(cluster, primary.name, policy, feed.property("targetLocation"))
+    return TableEviction(cluster, primary.name, policy, feed.property("targetLocation"))
 
 
 def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:
@@ -169,7 +172,9 @@ def copy_of(task: Task) -> TableCopy | PathCopy:
 def _path_copy(
     task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster], part: Part
 ) -> PathCopy:
-    """The directories to copy. Raises ActionFailed if they are the same, or one is missing."""
+    """The copy of an instance's directory. Raises ActionFailed if source and target are the same or
+    one of them is missing.
+    """
     nominal = task.instance.nominal
     for storage, cluster in zip(storages, clusters, strict=True):
         if "data" not in storage.locations:
@@ -186,10 +191,10 @@ def _path_copy(
     return PathCopy(source, target, f"{root}/causeway/{name}", part, flag, between)
 
 
-def places_of(task: Task) -> frozenset[str]:
-    """What the task may use only while no other task does: the partition that a replication
-    writes; the table of an eviction, since one run at a time has its note; the outputs of a
-    process, since Spark's jobs share a directory of their output; what an import or export writes.
+def exclusive_places(task: Task) -> frozenset[str]:
+    """The places that no other task may write during this one: the partition of a replication; the
+    table of an eviction, because it has one note; the outputs of a process, because Spark's jobs
+    share a directory of their output; the target of an import or export.
     """
     try:
         match task.schedule.key.action:
@@ -197,11 +202,11 @@ def places_of(task: Task) -> frozenset[str]:
                 copy = copy_of(task)
                 if isinstance(copy, TableCopy):
                     partition = partition_name(copy.specs[0][1])
-                    return frozenset({_name(copy.target, f"{copy.target_table} {partition}")})
+                    return frozenset({_place_name(copy.target, f"{copy.target_table} {partition}")})
             case InstanceAction.EVICT:
-                home = home_of(task)
-                if isinstance(home, TableHome):
-                    return frozenset({_name(home.cluster, str(home.policy.table))})
+                eviction = eviction_of(task)
+                if isinstance(eviction, TableEviction):
+                    return frozenset({_place_name(eviction.cluster, str(eviction.policy.table))})
             case InstanceAction.PROCESS:
                 return frozenset(_outputs_of(task))
             case InstanceAction.IMPORT | InstanceAction.EXPORT:
@@ -213,12 +218,12 @@ def places_of(task: Task) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeTask:
-    """The import or export of an instance: of a partition of `table`, or of the directory `path`.
-    `written` names the place that it writes.
+    """The import or export of an instance: a partition of `table`, or the directory `path` if
+    `table` is None. `written` is the name of the place that it writes.
     """
 
     feed: Feed
-    place: FeedCluster
+    feed_cluster: FeedCluster
     cluster: Cluster
     exchange: Exchange
     interface: DatasourceInterface
@@ -228,13 +233,13 @@ class ExchangeTask:
 
 
 def exchange_of(task: Task) -> ExchangeTask:
-    """Raises ActionFailed if the feed or the datasource was changed."""
+    """The exchange of an instance. Raises ActionFailed if the feed or datasource was changed."""
     feed, key = task.entity, task.schedule.key
     assert isinstance(feed, Feed)
-    place, cluster = feed.on(key.cluster), task.entity_set.cluster(key.cluster)
-    exchanges = (each for each in place.exchanges) if place else iter(())
+    feed_cluster, cluster = feed.on(key.cluster), task.entity_set.cluster(key.cluster)
+    exchanges = (each for each in feed_cluster.exchanges) if feed_cluster else iter(())
     exchange = next((e for e in exchanges if e.direction.value == key.action.value), None)
-    if place is None or cluster is None or exchange is None:
+    if feed_cluster is None or cluster is None or exchange is None:
         raise ActionFailed(f"{key} is not in the feed any more", final=True)
     datasource = task.entity_set.datasource(exchange.datasource)
     kind = interface_of(exchange.direction)
@@ -242,17 +247,17 @@ def exchange_of(task: Task) -> ExchangeTask:
     if interface is None:
         reason = f"datasource {exchange.datasource} has no {kind} interface any more"
         raise ActionFailed(reason, final=True)
-    nominal, storage = task.instance.nominal, feed.storage_on(place)
+    nominal, storage = task.instance.nominal, feed.storage_on(feed_cluster)
     table: TableRef | None = None
     path = ""
     if isinstance(storage, Table):
         table = storage.uri.table
-        written = _name(cluster, f"{table} {partition_name(storage.uri.partition(nominal))}")
+        written = _place_name(cluster, f"{table} {partition_name(storage.uri.partition(nominal))}")
     else:
         path = written = path_at(storage.locations["data"], nominal, cluster)
     if exchange.direction is Direction.EXPORT:
         written = f"{interface.endpoint} {exchange.table.lower()}"
-    return ExchangeTask(feed, place, cluster, exchange, interface, table, path, written)
+    return ExchangeTask(feed, feed_cluster, cluster, exchange, interface, table, path, written)
 
 
 def _outputs_of(task: Task) -> Iterator[str]:
@@ -262,14 +267,15 @@ def _outputs_of(task: Task) -> Iterator[str]:
     for need in outputs_of(process, cluster, feeds, task.instance.nominal):
         if isinstance(need.storage, Table):
             partition = partition_name(need.storage.uri.partition(need.time))
-            yield _name(found, f"{need.storage.uri.table} {partition}")
+            yield _place_name(found, f"{need.storage.uri.table} {partition}")
         elif "data" in need.storage.locations:
             yield path_at(need.storage.locations["data"], need.time, found)
 
 
-def tables_of(task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tables, `database.table`, and directories that a process reads and writes; none of other
-    work, whose copies say more, or if the entity was changed."""
+def inputs_and_outputs(task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tables (`database.table`) and directories that a process reads and writes. Empty if the
+    entity was changed, and for other work, whose copies have records of their own.
+    """
     process, name = task.entity, task.schedule.key.cluster
     if not isinstance(process, Process):
         return (), ()
@@ -304,12 +310,13 @@ def output_paths(task: Task) -> Iterator[tuple[Feed, Cluster, datetime, str]]:
             yield feed, cluster, need.time, location
 
 
-def _name(cluster: Cluster | None, what: str) -> str:
-    """The name of a table or partition among all metastores."""
+def _place_name(cluster: Cluster | None, what: str) -> str:
+    """The name of a table or partition, unique among all metastores."""
     return f"{cluster.endpoint('registry') if cluster else None} {what}"
 
 
 def process_run(task: Task) -> ProcessRun:
+    """The run of a process's instance."""
     process, instance = task.entity, task.instance
     assert isinstance(process, Process)
     return ProcessRun(

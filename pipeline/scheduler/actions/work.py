@@ -18,8 +18,8 @@ from pipeline.scheduler.instances.schedule import Schedule
 class Task:
     """The work of an instance, done as `owner`, the submitter (FA-S1).
 
-    `is_needed(time)`: the feed's instance of that time must not be evicted yet, because open work
-    needs it.
+    `is_needed(time)` returns whether open work needs the feed's instance of that time, so that it
+    must not be evicted yet.
     """
 
     entity: Entity
@@ -33,7 +33,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """A line of text about the work, and the size of what it copied in bytes."""
+    """A line of text about the work, and the number of bytes that it copied."""
 
     text: str
     bytes: int
@@ -44,25 +44,25 @@ Result = str | WorkSummary | CausewayError
 
 
 class Actions(Protocol):
-    """The kinds of work. Each is idempotent: it can be repeated after an interruption.
+    """The work of instances. Each method is idempotent: it can be repeated after an interruption.
 
-    A failure is any CausewayError; after `ActionFailed` with `final` there is no retry. Results
-    are a line of text about the work.
+    Methods return a line of text about the work, or raise a CausewayError. There is no retry after
+    an `ActionFailed` with `final`.
     """
 
-    def look(
+    def read_fingerprints(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
     ) -> Mapping[Need, str | None]:
-        """The fingerprint of each need's data, a text that changes with it; None if missing."""
+        """The fingerprint of each need's data; None if it is missing."""
         ...
 
-    def alone_in(self, task: Task) -> frozenset[str]:
-        """The tables, partitions or directories that no other task of any server may write during
-        this one."""
+    def exclusive_places(self, task: Task) -> frozenset[str]:
+        """The names of tables, partitions and directories that no other task of any server may
+        write during this one."""
         ...
 
     def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
-        """Copies several instances of one schedule in one run; the results in their order."""
+        """Copies several instances of one schedule in one run. Returns their results in order."""
         ...
 
     def evict(self, task: Task, lease: WorkLease) -> str: ...

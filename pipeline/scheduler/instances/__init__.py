@@ -1,1 +1,1 @@
-"""Instances: their calendar, states, and the next steps of each. Pure."""
+"""Schedules, the states of their instances, and the decisions about the next steps. Pure."""

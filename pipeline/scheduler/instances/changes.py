@@ -1,6 +1,4 @@
-"""Changes of an instance's state. Each has the instance in its new state, so that it is a row to
-write. Pure; `now` is aware UTC.
-"""
+"""Changes of instances: each has the instance before and after it. Pure; `now` is aware UTC."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,9 +9,9 @@ from pipeline.scheduler.instances.states import InstanceEvent, after
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replace `before` by `after`; `what` and `message` go to the log. Of the end of an attempt
-    `bytes` is the size of what it copied, None if that is not known; `inputs` and `outputs` are the
-    tables and URIs that it read and wrote.
+    """Replaces `before` by `after`; `what` and `message` go to the log. At the end of an attempt
+    `bytes` is the size of the copied data, None if unknown; `inputs` and `outputs` are the tables
+    and URIs that the attempt read and wrote.
     """
 
     before: Instance
@@ -26,7 +24,7 @@ class Change:
 
 
 def move(instance: Instance, event: InstanceEvent, now: datetime, message: str = "") -> Change:
-    """The instance after `event`. Raises states.NoTransition."""
+    """The change of an instance by an event. Raises states.NoTransition."""
     state = after(instance.state, event)
     ended = None if state.open else now
     changed = replace(instance, state=state, ended=ended, fence=instance.fence + 1)
@@ -36,7 +34,7 @@ def move(instance: Instance, event: InstanceEvent, now: datetime, message: str =
 
 
 def resume(instance: Instance, now: datetime) -> Change:
-    """The change of a SUSPENDED instance, whose wait for its inputs begins again. Raises
+    """The change of a SUSPENDED instance to WAITING; its time-out begins again. Raises
     states.NoTransition.
     """
     change = move(instance, InstanceEvent.RESUME, now)

@@ -22,7 +22,7 @@ class InstanceAction(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ScheduleKey:
-    """A recurring piece of work: `action` of `entity` on `cluster`, from `source` if copied."""
+    """The key of a schedule: `action` of `entity` on `cluster`; for copies from `source`."""
 
     entity: EntityKey
     action: InstanceAction
@@ -36,7 +36,7 @@ class ScheduleKey:
 
 @dataclass(frozen=True, slots=True)
 class InstanceKey:
-    """An instance of a schedule by its nominal time."""
+    """The key of an instance: its schedule and its nominal time."""
 
     schedule: ScheduleKey
     nominal: datetime
@@ -48,10 +48,11 @@ class InstanceKey:
 @dataclass(frozen=True, slots=True)
 class Instance:
     """`run` counts reruns from 0, `attempt` the attempts of this run, `recoveries` the deaths of
-    its servers. `fingerprint` is that of the inputs at the run's begin; `checks` counts checks for
-    late data, -1: no more; `alerts` counts those sent; `late` names the changed inputs that caused
-    this run; `fence` grows with every change of state. `leader` is the nominal time of the first
-    instance of its run, where a run does several.
+    servers, or of Spark, that ran it. `fingerprint` is that of the inputs when the run began.
+    `checks` counts checks for late data, -1: no further ones; `alerts` is the highest limit of the
+    service level that was reported; `late` names the changed inputs that caused this run. `fence`
+    grows with every change of state. `leader` is the nominal time of the first instance of a run
+    of several instances.
     """
 
     key: InstanceKey

@@ -1,5 +1,5 @@
-"""Decides about the results of steps: of a look at the inputs, of a run, of the death of what ran
-an instance. Pure; `now` is aware UTC.
+"""Decides the changes of instances after a check of their inputs, after a run, and after the death
+of the server or Spark that ran them. Pure; `now` is aware UTC.
 """
 
 import json
@@ -16,17 +16,17 @@ from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
 
 
-def after_look(
-    schedule: Schedule, look: CheckInputs, prints: Fingerprints, now: datetime
+def after_check(
+    schedule: Schedule, check: CheckInputs, prints: Fingerprints, now: datetime
 ) -> Change | None:
-    """The change after a look; None: the instance continues to wait."""
-    instance, print_now = look.instance, fingerprint(look.needs, prints)
+    """The change after a check of the inputs; None: the instance continues to wait."""
+    instance, print_now = check.instance, fingerprint(check.needs, prints)
     if instance.state is InstanceState.WAITING:
         if print_now is None:
             return None
         return move(instance, InstanceEvent.FOUND, now)
     changed = _changed(schedule, instance.fingerprint, print_now)
-    assert schedule.late is not None  # only instances that may get late data are looked at again
+    assert schedule.late is not None  # an ended instance is checked only for late data
     checks = schedule.late.after(instance.nominal, instance.checks, now)
     if not changed:
         return Change(instance, replace(instance, checks=checks), "checked")
@@ -45,21 +45,21 @@ def after_look(
 
 
 def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
-    """The names of inputs that differ. Evicted data is not late data."""
+    """The names of the inputs that have changed. Evicted data is not late data."""
     if now is None or not before:
         return []
     old, new = json.loads(before), json.loads(now)
     wanted = schedule.late.inputs if schedule.late else None
     return [
         name
-        for name, look in new.items()
-        if old.get(name) != look and (wanted is None or name in wanted)
+        for name, print_ in new.items()
+        if old.get(name) != print_ and (wanted is None or name in wanted)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class RunSucceeded:
-    """`bytes` is the size of what was copied, None if that is not known."""
+    """The work was done. `bytes` is the size of the copied data, None if unknown."""
 
     detail: str = ""
     bytes: int | None = None
@@ -67,7 +67,7 @@ class RunSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """`final`: another attempt would fail in the same way."""
+    """The work failed. `final`: another attempt would fail in the same way."""
 
     reason: str
     final: bool = False
@@ -75,21 +75,21 @@ class RunFailed:
 
 @dataclass(frozen=True, slots=True)
 class RunVanished:
-    """The inputs were dropped during the work: another attempt has to wait for them."""
+    """The inputs were dropped during the work: the instance waits for them again."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunInterrupted:
-    """What did the work ended, and the work is not to blame: the attempt does not count."""
+    """Spark ended during the work: the attempt does not count."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunBlocked:
-    """Another program works on the same data: the attempt does not count, and is made later."""
+    """Another program works on the same data: the attempt does not count, and is repeated later."""
 
     reason: str
 
@@ -122,7 +122,9 @@ def after_run(schedule: Schedule, running: Instance, outcome: RunOutcome, now: d
 def recover(
     running: Instance, now: datetime, why: str = "the server that ran it is gone"
 ) -> Change:
-    """The change of a RUNNING instance after what ran it died; the attempt does not count."""
+    """The change of a RUNNING instance after the server or Spark that ran it died. The attempt does
+    not count, but after MAX_RECOVERIES deaths the instance fails.
+    """
     if running.recoveries >= MAX_RECOVERIES:
         return move(running, InstanceEvent.FAIL, now, f"{why}, as each time before")
     change = move(running, InstanceEvent.RETRY, now, why)
@@ -136,7 +138,9 @@ def recover(
 
 
 def hand_back(running: Instance, now: datetime, why: str) -> Change:
-    """The change of a RUNNING instance that a server stops; neither counts."""
+    """The change of a RUNNING instance that its server gives up: it counts neither as an attempt
+    nor as a death.
+    """
     change = recover(replace(running, recoveries=0), now, why)
     kept = replace(change.after, recoveries=running.recoveries)
     return replace(change, before=running, after=kept)

@@ -1,6 +1,6 @@
 """Decides the next steps: `plan(schedule, situation, now)`. Pure; `now` is aware UTC.
 
-`outcomes` decides about the results of steps.
+`outcomes` decides what follows from the results of the steps.
 """
 
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ from pipeline.scheduler.instances.instance import Instance, InstanceAction
 from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 
-BATCH = 1000  # instances created in one go
-MAX_OPEN = 5000  # a FIFO schedule gets no more instances while so many have their data
-MAX_WAITING = 20_000  # .. or so many wait for it: data of long ago may not exist at all
-MAX_LOOKS = 500  # instances with inputs to check in one round
-MAX_SHARED_DEATHS = 1  # of servers, or of Spark, after which an instance runs alone
+BATCH = 1000  # instances created in one round
+MAX_OPEN = 5000  # a FIFO schedule gets no further instances while so many are past WAITING
+MAX_WAITING = 20_000  # .. or so many are WAITING; more, because old data may never have existed
+MAX_INPUT_CHECKS = 500  # instances whose inputs are checked in one round
+MAX_SHARED_DEATHS = 1  # after more deaths of servers, or of Spark, an instance runs alone
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The state of a schedule in the store. `open` instances have not ended; `ended`
-    ones may still get late data, or wait again after a time-out. `read_until` is the time of the
-    last of them, if others follow that were not read.
+    """The state of a schedule in the store. All instances before `created_until` exist. `open`
+    instances have not ended; `ended` ones may still get late data, or wait again after a time-out.
+    `read_until` is the time of the last ended one, if others may follow that were not read.
     """
 
     created_until: datetime | None = None
@@ -37,7 +37,9 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class CreateInstances:
-    """Create WAITING instances at `nominals`, and SKIPPED ones; then all before `until` exist."""
+    """Create WAITING instances at `nominals` and SKIPPED ones at `skipped`. After that, all
+    instances before `until` exist.
+    """
 
     schedule: Schedule
     nominals: tuple[datetime, ...]
@@ -47,7 +49,7 @@ class CreateInstances:
 
 @dataclass(frozen=True, slots=True)
 class CheckInputs:
-    """Check whether the data exists, and take its fingerprint."""
+    """Check whether the inputs exist, and take their fingerprint."""
 
     instance: Instance
     needs: tuple[Need, ...]
@@ -55,8 +57,8 @@ class CheckInputs:
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """Claim these instances and do their work in one run, unless `limit` runs of their schedule
-    are under way.
+    """Claim these instances and do their work in one run, unless `limit` runs of the schedule are
+    under way.
     """
 
     claims: tuple[Change, ...]
@@ -67,17 +69,18 @@ Step = CreateInstances | CheckInputs | Change | StartRun
 
 
 def plan(
-    schedule: Schedule, situation: Situation, now: datetime, looked: datetime | None = None
+    schedule: Schedule, situation: Situation, now: datetime, checked: datetime | None = None
 ) -> tuple[Step, ...]:
-    """All steps that are possible now. Execute looks first and runs last. Where more than MAX_LOOKS
-    instances wait, `looked` is the last that was looked at: others follow it.
+    """All steps that are possible now. Checks of inputs are to be executed first, runs last. If
+    more than MAX_INPUT_CHECKS instances wait, `checked` is the last one that was checked, and the
+    checks continue after it.
     """
     steps: list[Step] = list(_creation(schedule, situation, now))
     newest = max((each.nominal for each in situation.open), default=now)
     waiting: list[Instance] = []
     ready: list[Instance] = []
     for instance in situation.open:
-        looked_at = instance  # a look that finds the data makes the alert void
+        unalerted = instance  # if a check finds the data, its fence makes the alert void
         for alert in _alerts(schedule, instance, now):
             steps.append(alert)
             instance = alert.after
@@ -90,11 +93,11 @@ def plan(
         elif _timed_out(schedule, instance, now):
             steps.append(_time_out(schedule, instance, now))
         else:
-            waiting.append(looked_at)
+            waiting.append(unalerted)
     newest_first = schedule.order is not Order.FIFO
     waiting.sort(key=lambda each: each.nominal, reverse=newest_first)
     ready.sort(key=lambda each: each.nominal, reverse=newest_first)
-    steps.extend(_looks(schedule, _next(waiting, looked), now))
+    steps.extend(_input_checks(schedule, _next_waiting(waiting, checked), now))
     steps.extend(_runs(schedule, situation, ready, now))
     for instance in situation.ended:
         steps.extend(_ended(schedule, instance, now))
@@ -102,7 +105,7 @@ def plan(
 
 
 def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterator[CreateInstances]:
-    """The instances that are due; the start is inclusive, the end exclusive."""
+    """The step that creates the instances that are due. A schedule's end is exclusive."""
     if schedule.order is Order.FIFO and _is_full(situation):
         return
     until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
@@ -116,7 +119,7 @@ def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterat
     horizon = min(until, due[-1] + timedelta(minutes=1))
     if schedule.order is not Order.LAST_ONLY:
         yield CreateInstances(schedule, due, (), horizon)
-    elif schedule.key.action is InstanceAction.EVICT:  # those left out would have done nothing more
+    elif schedule.key.action is InstanceAction.EVICT:  # the newest eviction does all earlier ones
         yield CreateInstances(schedule, due[-1:], (), horizon)
     else:
         yield CreateInstances(schedule, due[-1:], due[:-1], horizon)
@@ -127,11 +130,11 @@ def _is_full(situation: Situation) -> bool:
     return waiting >= MAX_WAITING or len(situation.open) - waiting >= MAX_OPEN
 
 
-def _next(waiting: list[Instance], looked: datetime | None) -> list[Instance]:
-    """The instances to look at: those that follow `looked`, or else the first ones."""
+def _next_waiting(waiting: list[Instance], checked: datetime | None) -> list[Instance]:
+    """The instances to check: those that follow `checked`, or else the first ones."""
     nominals = [each.nominal for each in waiting]
-    start = nominals.index(looked) + 1 if looked in nominals else 0
-    return waiting[start : start + MAX_LOOKS] or waiting[:MAX_LOOKS]
+    start = nominals.index(checked) + 1 if checked in nominals else 0
+    return waiting[start : start + MAX_INPUT_CHECKS] or waiting[:MAX_INPUT_CHECKS]
 
 
 def _timed_out(schedule: Schedule, instance: Instance, now: datetime) -> bool:
@@ -146,7 +149,7 @@ def _time_out(schedule: Schedule, instance: Instance, now: datetime) -> Change:
     return replace(change, after=replace(change.after, not_before=now + again))
 
 
-def _looks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterator[Step]:
+def _input_checks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterator[Step]:
     for instance in waiting:
         needs = schedule.needs(instance.nominal)
         if needs:
@@ -171,7 +174,9 @@ def _runs(
 
 
 def runs_alone(instance: Instance) -> bool:
-    """Whether the instance may have killed what ran it, and with it the work beside it."""
+    """Whether the instance has to run alone, because it may have killed the servers, or Spark, that
+    ran it, and the other runs with them.
+    """
     return instance.recoveries > MAX_SHARED_DEATHS
 
 
@@ -211,7 +216,7 @@ def _alerts(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[C
     limits = (schedule.low, schedule.high)
     starts = schedule.key.action is InstanceAction.PROCESS
     if not starts and instance.state is not InstanceState.WAITING:
-        return  # the data is there
+        return  # the data exists
     for level, limit in enumerate(limits, start=1):
         if limit is None or instance.alerts >= level or now < instance.nominal + limit:
             continue

@@ -1,4 +1,4 @@
-"""Schedules of entities: which work to do, where, when, and with which data. Pure."""
+"""The schedules of feeds and processes: actions, clusters, times, limits and inputs. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _FEED_LATE_DELAY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`attempts` retries after the first attempt, with pauses by `policy` and `delay` (D6)."""
+    """At most `attempts` retries, with pauses by `policy` and `delay` (D6)."""
 
     policy: PolicyType = PolicyType.FINAL
     delay: timedelta = timedelta(0)
@@ -55,7 +55,7 @@ class LateChecks:
         return None if before >= end else min(self._unbounded(nominal, number, end), end)
 
     def after(self, nominal: datetime, number: int, now: datetime) -> int:
-        """The check after `number` that is not due yet; those between would find the same."""
+        """The first check after `number` that is not due yet: missed checks are left out."""
         number += 1
         while (time := self.time(nominal, number)) is not None and time <= now:
             number += 1
@@ -71,12 +71,11 @@ class LateChecks:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`opens`: the time from an instance's nominal time until it is due (a replication's delay).
-
-    One run does up to `together` instances; `parallel` runs may be under way at a time.
-
-    `low` and `high` are the two limits of the service level after the nominal time: of a process
-    for its start and end, of a feed both for its availability.
+    """A recurring piece of work. An instance is due when the time `opens` has passed since its
+    nominal time. One run does up to `together` instances; `parallel` runs may be under way at a
+    time. `low` and `high` are the limits of the service level after the nominal time: for a process
+    those of its start and end, for a feed both of its availability. `needs` returns the inputs of
+    an instance.
     """
 
     key: ScheduleKey
@@ -101,16 +100,16 @@ class Schedule:
 
 
 def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
-    """A feed's replications, imports, exports, evictions and watches; `scheduled` is when it was
-    scheduled.
+    """The schedules of a feed's replications, imports, exports, evictions and watches. `scheduled`
+    is the time at which the feed was scheduled.
     """
     found: list[Schedule] = []
     for source in feed.with_role(Role.SOURCE):
         found.extend(_replication(feed, source, each) for each in feed.with_role(Role.TARGET))
         if (source.sla or feed.sla) is not None:
             found.append(_watch(feed, source, scheduled))
-    for place in feed.clusters:
-        found.extend(_exchange(feed, place, each) for each in place.exchanges)
+    for feed_cluster in feed.clusters:
+        found.extend(_exchange(feed, feed_cluster, each) for each in feed_cluster.exchanges)
     kept = ((each, each.retention) for each in feed.clusters)
     found.extend(_eviction(feed, each, limit, scheduled) for each, limit in kept if limit)
     return tuple(found)
@@ -119,16 +118,16 @@ def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
 def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedule:
     """From the later start to the earlier end, with the source's frequency (FA-R8).
 
-    Instances of a whole table copy it as it is now, so those of the past are left out unless the
-    feed has another order.
+    Each instance of a whole table (falcon/whole_tables.py) copies the table as it is now, so by
+    default only the newest one runs.
     """
-    usual = Order.LAST_ONLY if feed.whole else Order.FIFO
+    default = Order.LAST_ONLY if feed.whole else Order.FIFO
     start = max(source.validity.start, target.validity.start)
     return Schedule(
         key=ScheduleKey(feed.key, InstanceAction.REPLICATE, target.name, source.name),
         calendar=feed.calendar_on(source).starting(start),
         end=min(source.validity.end, target.validity.end),
-        order=Order(feed.property("order") or usual.value),
+        order=Order(feed.property("order") or default.value),
         parallel=_count(feed.property("parallel"), 1, 100),
         together=_together(feed, source, target),
         opens=target.delay.length if target.delay else timedelta(0),
@@ -139,34 +138,34 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
     )
 
 
-def _exchange(feed: Feed, place: FeedCluster, exchange: Exchange) -> Schedule:
+def _exchange(feed: Feed, feed_cluster: FeedCluster, exchange: Exchange) -> Schedule:
     """The imports or exports of a feed's instances on a cluster.
 
     An incremental import is due when the period of its instance has ended. A full import reads the
-    table as it is now, so those of the past are left out unless the feed has another order. An
-    export waits for the data, like a replication.
+    table as it is now, so by default only the newest instance runs. An export waits for the data,
+    like a replication.
     """
     exports = exchange.direction is Direction.EXPORT
-    usual = Order.LAST_ONLY if exchange.extract == "full" else Order.FIFO
-    opens = place.delay.length if place.delay else timedelta(0)
+    default = Order.LAST_ONLY if exchange.extract == "full" else Order.FIFO
+    opens = feed_cluster.delay.length if feed_cluster.delay else timedelta(0)
     if exchange.extract == "incremental":
         opens += feed.frequency.length + _longer_day(feed)
     return Schedule(
-        key=ScheduleKey(feed.key, InstanceAction(exchange.direction.value), place.name),
-        calendar=feed.calendar_on(place),
-        end=place.validity.end,
-        order=Order(feed.property("order") or usual.value),
+        key=ScheduleKey(feed.key, InstanceAction(exchange.direction.value), feed_cluster.name),
+        calendar=feed.calendar_on(feed_cluster),
+        end=feed_cluster.validity.end,
+        order=Order(feed.property("order") or default.value),
         parallel=_count(feed.property("parallel"), 1, 100),
         opens=opens,
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
         retries=_retries(retry_of(feed, PolicyType.EXP_BACKOFF)),
         late=_feed_late_checks(feed) if exports else None,
-        needs=lambda nominal: (need_of(feed, place, feed.name, nominal),) if exports else (),
+        needs=lambda nominal: (need_of(feed, feed_cluster, feed.name, nominal),) if exports else (),
     )
 
 
 def _longer_day(feed: Feed) -> timedelta:
-    """How much longer a period may be than its frequency, when clocks are put back."""
+    """How much longer than its frequency a period may be when clocks are put back."""
     changes = feed.zone is not UTC and feed.frequency.unit in (Unit.DAYS, Unit.MONTHS)
     return timedelta(hours=2) if changes else timedelta(0)
 
@@ -183,7 +182,7 @@ def _retries(retry: Retry) -> RetryPolicy:
 
 
 def _together(feed: Feed, source: FeedCluster, target: FeedCluster) -> int:
-    """How many partitions of a table one run may copy."""
+    """How many instances one run may copy; several only if they are partitions of a table."""
     storages = (feed.storage_on(source), feed.storage_on(target))
     if feed.whole or not all(isinstance(each, Table) for each in storages):
         return 1
@@ -205,9 +204,8 @@ def _count(text: str | None, least: int, most: int) -> int:
 
 
 def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
-    """Waits for the data of a feed with a service level, to report late data.
-
-    It begins when the feed is scheduled, so older late data is not reported.
+    """The watch of a feed with a service level: its instances wait for the data, so that missed
+    limits are reported. It begins when the feed is scheduled.
     """
     sla = source.sla or feed.sla
     low, high = _limits(sla)
@@ -230,14 +228,14 @@ def _limits(sla: Sla | None) -> tuple[timedelta | None, timedelta | None]:
 
 
 def _eviction(feed: Feed, cluster: FeedCluster, limit: Frequency, scheduled: datetime) -> Schedule:
-    """Evictions: at once, then by the retention stage; without one hourly for limits in hours or
-    minutes, else daily (D7).
+    """The first eviction is at once, the others follow with the frequency of the retention stage;
+    without one hourly for limits in hours or minutes, else daily (D7).
 
-    They continue after the feed's end until the last instance is old enough (FALCON-1644).
+    Evictions continue after the feed's end until the last instance is old enough (FALCON-1644).
     """
     hourly = limit.unit in (Unit.MINUTES, Unit.HOURS)
-    usual = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
-    cadence = cluster.eviction or usual
+    default = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
+    cadence = cluster.eviction or default
     start = scheduled.replace(second=0, microsecond=0)
     last = cluster.validity.end + limit.length + 2 * cadence.length
     return Schedule(

@@ -1,10 +1,9 @@
 """The states of an instance, and the table of its transitions.
 
-An instance is planned WAITING; found inputs make it READY; a server claims it, RUNNING, and
-ends it. A failed attempt goes back to READY while its retry policy allows, and to WAITING if its
-inputs were dropped meanwhile. A SUSPENDED instance does nothing until an operator resumes it. Ends
-are not final: late data or a rerun start the next run of the
-same instance.
+An instance is created WAITING. When its inputs exist, it is READY. A server claims it, and it is
+RUNNING until its work ends. After a failed attempt it is READY again while its retry policy allows,
+or WAITING if its inputs were dropped. A SUSPENDED instance does nothing until an operator resumes
+it. An ended instance may be run again, after late data or by a rerun.
 """
 
 from enum import Enum
@@ -75,7 +74,7 @@ TRANSITIONS: dict[tuple[InstanceState, InstanceEvent], InstanceState] = {
 
 
 class NoTransition(ValueError):
-    """An event that is not possible in the state."""
+    """The event is not possible in the state."""
 
 
 def after(state: InstanceState, event: InstanceEvent) -> InstanceState:

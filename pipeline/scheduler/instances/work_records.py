@@ -1,4 +1,4 @@
-"""The record of an instance's attempt that ended, made of the change that ended it."""
+"""Makes the history's record of an ended attempt or instance from the change that ended it."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,20 +10,20 @@ from pipeline.scheduler.instances.states import InstanceState
 
 RETRIED = "RETRIED"  # the state of an attempt after which the instance is open
 OnChange = Callable[[Change, datetime], None]
-"""Gets a change that was written, and when."""
+"""Called with each change that was written, and its time."""
 
 
 def no_record(change: Change, now: datetime) -> None:
-    """For stores whose changes nobody records."""
+    """Records nothing."""
 
 
 def id_of(instance: Instance) -> str:
-    """The id of the instance in its present state: of an attempt while it is RUNNING."""
+    """The id of the instance in its present state; while it is RUNNING, that of its attempt."""
     return instance_id(str(instance.key), instance.fence)
 
 
 def record_of(change: Change, now: datetime, server: str) -> InstanceRecord | None:
-    """None unless the change ends an attempt or the instance."""
+    """The record of the attempt or instance that the change ends; None for other changes."""
     before, after = change.before, change.after
     attempted = before.state is InstanceState.RUNNING
     if after.state is before.state or not (attempted or (before.state.open and _ends(after))):

@@ -1,4 +1,4 @@
-"""Searches of the instances of all entities, by pages."""
+"""Searches of instances of all entities, page by page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

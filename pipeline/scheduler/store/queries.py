@@ -1,6 +1,6 @@
 """The statements of the store, built once: SQLAlchemy then compiles each of them once.
 
-Parameters whose names begin with `of_` select the rows.
+Parameters with names that begin with `of_` select rows; the others are new values and limits.
 """
 
 from sqlalchemy import (

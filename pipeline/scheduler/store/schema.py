@@ -1,10 +1,11 @@
-"""The tables of the store, and how entities, instances and log entries lie in their rows.
+"""The tables of the store, and the conversions between their rows and entities, instances, log
+entries and alerts.
 
-This is the newest schema; `migrations` leads older stores to it. Times are sortable UTC text to
-the second, enumerations are their values.
+This is the newest schema; `migrations` brings older stores to it. Times are sortable UTC texts with
+seconds, enumerations are their values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import Enum
@@ -59,7 +60,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something about an instance that an operator has to know: `what` is failed, late data, ..."""
+    """An alert about an instance, for one channel: `what` is failed, late data, ..."""
 
     id: int
     at: datetime
@@ -69,7 +70,7 @@ class Alert:
 
 
 class UtcText(TypeDecorator[datetime]):
-    """An aware time as text, such as 2013-09-24T06:00:00Z; it sorts as the times do."""
+    """An aware time as text, such as 2013-09-24T06:00:00Z. The texts sort like the times."""
 
     impl = Text
     cache_ok = True
@@ -117,7 +118,7 @@ def _schedule_columns(primary_key: bool) -> list[Column[Any]]:
 
 SCHEDULE = ("kind", "name", "action", "cluster", "source")
 
-# Written by releases that had no migrations; they open only a store that has version 1 here.
+# For releases that had no migrations: they open only a store with version 1 in this table.
 about = Table("about", TABLES, Column("version", Text, primary_key=True))
 
 entities = Table(
@@ -153,14 +154,14 @@ instances = Table(
     Column("late", Text, nullable=False),
     Column("detail", Text, nullable=False),
     Column("leader", UtcText),
-    Column("server", Text),  # that runs it
-    Column("lease", Double),  # the database's time at which its lease ends
+    Column("server", Text),  # the server that runs it
+    Column("lease", Double),  # the end of its lease in the database's time
     Index("instance_state", *SCHEDULE, "state"),
     Index("instance_lease", "state", "lease"),
 )
 
-# What running instances have to themselves: tables, partitions and directories, by a digest of the
-# name. It is theirs while their lease lasts.
+# The tables, partitions and directories that only one running instance may write, by a digest of
+# their names. An instance has them while its lease lasts.
 places = Table(
     "place",
     TABLES,
@@ -171,7 +172,7 @@ places = Table(
     Index("place_instance", *SCHEDULE, "nominal"),
 )
 
-# Up to when the instances of each schedule have been created.
+# All instances of a schedule before `until` have been created.
 horizons = Table(
     "horizon",
     TABLES,
@@ -192,8 +193,8 @@ log_entries = Table(
     sqlite_autoincrement=True,
 )
 
-# Alerts that are not delivered yet, for each way of delivery. `claimed`: the database's time until
-# which a server tries.
+# Alerts that are not delivered yet, for each channel. No other server takes an alert before the
+# database's time `claimed`.
 alerts = Table(
     "alert",
     TABLES,
@@ -222,7 +223,7 @@ LOG_COLUMNS = tuple(log_entries.c[name] for name in (*SCHEDULE, "nominal", "at",
 
 
 def where(table: FromClause, *names: str) -> ColumnElement[bool]:
-    """A condition that columns equal the parameters `of_NAME`, which the functions below give."""
+    """The condition that columns equal the parameters `of_NAME`, such as `of_entity` returns."""
     return and_(
         *(table.c[name] == bindparam(f"of_{name}", type_=table.c[name].type) for name in names)
     )
@@ -251,13 +252,13 @@ def schedule_values(key: ScheduleKey) -> dict[str, object]:
 
 
 def instance_values(instance: Instance) -> dict[str, object]:
-    """What changes of an instance while it lives."""
+    """The columns of an instance, without its key."""
     values = {name: getattr(instance, name) for name in _STATE}
     return values | {"detail": instance.detail[:MAX_TEXT]}
 
 
 def entity_values(entity: StoredEntity) -> dict[str, object]:
-    """What changes of an entity while it is submitted."""
+    """The columns of an entity, without its key."""
     return {name: getattr(entity, name) for name in _SUBMISSION}
 
 
@@ -267,14 +268,14 @@ def entity_of(row: Sequence[Any]) -> StoredEntity:
     return StoredEntity(EntityKey(kind, name), owner, bytes(document), *rest)
 
 
-def instance_of(schedule: ScheduleKey, row: Sequence[Any]) -> Instance:
-    """The instance in a row of INSTANCE_FIELDS."""
-    return Instance(InstanceKey(schedule, row[0]), *row[1:])
+def instances_of(schedule: ScheduleKey, rows: Iterable[Sequence[Any]]) -> tuple[Instance, ...]:
+    """The instances of a schedule in rows of INSTANCE_FIELDS."""
+    return tuple(Instance(InstanceKey(schedule, row[0]), *row[1:]) for row in rows)
 
 
-def any_instance_of(row: Sequence[Any]) -> Instance:
+def instance_of(row: Sequence[Any]) -> Instance:
     """The instance in a row of INSTANCE_COLUMNS."""
-    return instance_of(schedule_of(row), row[5:])
+    return Instance(InstanceKey(schedule_of(row), row[5]), *row[6:])
 
 
 def log_entry_of(row: Sequence[Any]) -> LogEntry:

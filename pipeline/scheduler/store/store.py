@@ -1,8 +1,8 @@
 """The store of entities, instances with their leases, and the log of events.
 
-Every change of an instance has the fence of its decision; a change that comes too late writes
-nothing and returns False. Leases are in the database's own time, so that servers need no
-common clock.
+A change of an instance is written only if the instance still has the fence and state for which it
+was decided; otherwise the method returns False. Leases are in the database's own time, so that
+servers need no common clock.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,9 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
 
-from sqlalchemy import Connection, Select
+from sqlalchemy import Connection
 
 from database.database import open_database
 from pipeline.falcon.entities.identity import EntityKey
@@ -37,7 +36,6 @@ from pipeline.scheduler.store.schema import (
     LogEntry,
     StoredEntity,
     alert_of,
-    any_instance_of,
     entities,
     entity_of,
     entity_values,
@@ -45,6 +43,7 @@ from pipeline.scheduler.store.schema import (
     instance_of,
     instance_values,
     instances,
+    instances_of,
     log_entries,
     log_entry_of,
     of_entity,
@@ -56,7 +55,7 @@ from pipeline.scheduler.store.schema import (
 )
 
 MAX_LOG = 2000  # entries kept of one instance
-MAX_ENDED = 1000  # ended instances read in one go
+MAX_ENDED = 1000  # ended instances that `situation` reads
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -71,7 +70,7 @@ class StateCount:
 class Store:
     """Opens the store at `url`, creating or migrating its tables. Raises StoreUnavailable.
 
-    `on_change` gets each change of an instance that was written, for the history.
+    `on_change` is called with each change of an instance that was written, for the history.
     """
 
     def __init__(self, url: str, on_change: OnChange = no_record) -> None:
@@ -106,9 +105,8 @@ class Store:
         return None if row is None else entity_of(row)
 
     def put(self, entity: StoredEntity) -> bool:
-        """Insert version 1, or replace the version before `entity.version`.
-
-        False: another request has written that version already.
+        """Inserts version 1, or replaces the version before `entity.version`. Returns False if
+        another request has written that version already.
         """
         values = entity_values(entity)
         with self._transaction() as connection:
@@ -133,24 +131,26 @@ class Store:
         newest_first: bool = False,
         read: datetime | None = None,
     ) -> Situation:
-        """The input of `plan`; at most `limit` open instances. Of the ended ones those after the
-        time `read`, at most MAX_ENDED; `read_until` is then the last of them, if more may follow.
+        """The input of `plan`: at most `limit` open instances, and at most MAX_ENDED ended ones
+        after the time `read`.
         """
         key = of_schedule(schedule)
-        opened = queries.NEWEST_OPEN_INSTANCES if newest_first else queries.OPEN_INSTANCES
+        open_query = queries.NEWEST_OPEN_INSTANCES if newest_first else queries.OPEN_INSTANCES
+        after = {"of_read": read or _FIRST, "most": MAX_ENDED}
         with self._transaction() as connection:
-            ended = _instances(
-                connection, schedule, queries.UNSETTLED_INSTANCES, MAX_ENDED, of_read=read or _FIRST
-            )
-            return Situation(
-                created_until=connection.execute(queries.UNTIL, key).scalar_one_or_none(),
-                open=_instances(connection, schedule, opened, limit),
-                ended=ended,
-                read_until=ended[-1].nominal if len(ended) == MAX_ENDED else None,
-            )
+            ended_rows = connection.execute(queries.UNSETTLED_INSTANCES, key | after).all()
+            until = connection.execute(queries.UNTIL, key).scalar_one_or_none()
+            open_rows = connection.execute(open_query, key | {"most": limit}).all()
+        ended = instances_of(schedule, ended_rows)
+        return Situation(
+            created_until=until,
+            open=instances_of(schedule, open_rows),
+            ended=ended,
+            read_until=ended[-1].nominal if len(ended) == MAX_ENDED else None,
+        )
 
     def create(self, step: CreateInstances, now: datetime) -> None:
-        """Adds missing instances and moves the horizon forward."""
+        """Adds instances that do not exist yet, and moves the schedule's horizon forward."""
         key = step.schedule.key
         rows = [
             *_new_rows(key, InstanceState.WAITING, step.nominals, now),
@@ -163,8 +163,8 @@ class Store:
             connection.execute(self._move_horizon, until)
 
     def change(self, change: Change, now: datetime, channels: Collection[str] = ()) -> bool:
-        """Write the change if its fence still holds; True if written. Logs its message, and adds it
-        to the alerts of these channels.
+        """Writes the change, logs its message and adds an alert for each of `channels`. Returns
+        False, and writes nothing, if the instance has changed meanwhile.
         """
         with self._transaction() as connection:
             if not _change(connection, change.before, change.after):
@@ -186,10 +186,10 @@ class Store:
         now: datetime,
         places: Mapping[InstanceKey, Collection[str]] | None = None,
     ) -> tuple[Instance, ...]:
-        """Claims instances of the run for `seconds`, and their `places`; returns those claimed.
+        """Claims instances of the run, with their `places`, for `seconds`. Returns those claimed.
 
-        Claims nothing while `limit` runs of the schedule are under way, and no instance whose place
-        another instance has, on any server.
+        None is claimed while `run.limit` runs of the schedule are under way or the entity is not
+        RUNNING. An instance is left out if an instance of any server has one of its places.
         """
         schedule, claimed = run.claims[0].before.key.schedule, []
         with self._transaction() as connection:
@@ -215,7 +215,7 @@ class Store:
         seconds: float,
         wanted: Collection[str],
     ) -> bool:
-        """Claims one instance with its places, or nothing."""
+        """Claims one instance with all its places; returns False if it cannot have all of them."""
         key = change.after.key
         names = [sha256(each.encode()).hexdigest() for each in sorted(wanted)]
         holder = schedule_values(key.schedule) | {"nominal": key.nominal, "server": server}
@@ -234,15 +234,15 @@ class Store:
         return True
 
     def release(self, keys: Collection[InstanceKey], server: str) -> None:
-        """Frees the places of instances whose work has ended on the server. Those of a dead server
-        are free when its leases have ended.
+        """Frees the places of instances when their work on the server has ended. The places of a
+        dead server are free when its leases end.
         """
         with self._transaction() as connection:
             for key in keys:
                 connection.execute(queries.RELEASE_PLACES, of_instance(key) | {"of_server": server})
 
     def renew(self, instance: Instance, server: str, seconds: float) -> bool:
-        """Renews the claim for `seconds`; False: it is lost."""
+        """Renews the claim for `seconds`; returns False if it is lost."""
         claim = {"of_fence": instance.fence, "of_server": server, "seconds": seconds}
         with self._transaction() as connection:
             result = connection.execute(queries.RENEW_LEASE, of_instance(instance.key) | claim)
@@ -251,20 +251,20 @@ class Store:
     def orphans(self) -> tuple[Instance, ...]:
         """RUNNING instances with an expired lease."""
         with self._transaction() as connection:
-            return tuple(map(any_instance_of, connection.execute(queries.ORPHANS)))
+            return tuple(map(instance_of, connection.execute(queries.ORPHANS)))
 
     def running_owners(self) -> frozenset[str]:
         """The owners of RUNNING instances, also of dead servers."""
         with self._transaction() as connection:
             return frozenset(connection.execute(queries.RUNNING_OWNERS).scalars())
 
-    def note(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
+    def add_log_entry(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
         """Adds an entry to the instance's log; entries beyond MAX_LOG are deleted, oldest first."""
         with self._transaction() as connection:
             _log(connection, key, now, what, message)
 
-    def record(self, instance: Instance) -> bool:
-        """Stores the fingerprint of a RUNNING instance's inputs; False: the claim is lost."""
+    def record_fingerprint(self, instance: Instance) -> bool:
+        """Stores the fingerprint of a RUNNING instance; returns False if the claim is lost."""
         values = {"of_fence": instance.fence, "fingerprint": instance.fingerprint}
         with self._transaction() as connection:
             result = connection.execute(
@@ -288,15 +288,15 @@ class Store:
         if states:
             query = query.where(instances.c.state.in_(states))
         with self._transaction() as connection:
-            return tuple(map(any_instance_of, connection.execute(query, of_entity(key))))
+            return tuple(map(instance_of, connection.execute(query, of_entity(key))))
 
     def search(self, search: InstanceSearch) -> tuple[Instance, ...]:
         """Instances of all entities, the newest nominal time first."""
         with self._transaction() as connection:
-            return tuple(map(any_instance_of, connection.execute(search.statement())))
+            return tuple(map(instance_of, connection.execute(search.statement())))
 
     def counts(self) -> Mapping[ScheduleKey, Mapping[InstanceState, StateCount]]:
-        """Of each schedule and state the number of instances and the oldest."""
+        """The number of instances and the oldest one, by schedule and state."""
         found: dict[ScheduleKey, dict[InstanceState, StateCount]] = {}
         with self._transaction() as connection:
             for row in connection.execute(queries.STATE_COUNTS):
@@ -304,14 +304,14 @@ class Store:
         return found
 
     def horizons(self) -> Mapping[ScheduleKey, datetime]:
-        """Until when the instances of each schedule were created."""
+        """The time before which all instances exist, by schedule."""
         with self._transaction() as connection:
             return {schedule_of(row): row[5] for row in connection.execute(queries.HORIZONS)}
 
     # Alerts
 
     def channels_with(self, prefix: str) -> tuple[str, ...]:
-        """The channels of undelivered alerts whose names begin so."""
+        """The channels with this prefix that have undelivered alerts."""
         with self._transaction() as connection:
             found = connection.execute(queries.ALERT_CHANNELS, {"prefix": f"{prefix}%"})
             return tuple(found.scalars())
@@ -328,12 +328,12 @@ class Store:
             connection.execute(queries.DELETE_ALERTS, {"ids": list(ids)})
 
     def delete_alerts_before(self, time: datetime) -> int:
-        """Gives up alerts that could not be delivered; returns their number."""
+        """Deletes undelivered alerts from before a time; returns their number."""
         with self._transaction() as connection:
             return connection.execute(queries.DELETE_OLD_ALERTS, {"before": time}).rowcount
 
     def log(self, key: EntityKey, nominal: datetime | None = None) -> Iterator[LogEntry]:
-        """The entries of an entity, or of one time of it, oldest first."""
+        """The log entries of an entity, or only those of the time `nominal`, oldest first."""
         query = (
             queries.LOG if nominal is None else queries.LOG.where(log_entries.c.nominal == nominal)
         )
@@ -349,19 +349,8 @@ def _new_rows(
     return (new | {"nominal": nominal} for nominal in nominals)
 
 
-def _instances(
-    connection: Connection,
-    schedule: ScheduleKey,
-    query: Select[Any],
-    most: int,
-    **values: datetime,
-) -> tuple[Instance, ...]:
-    rows = connection.execute(query, {**of_schedule(schedule), "most": most, **values})
-    return tuple(instance_of(schedule, row) for row in rows)
-
-
 def _change(connection: Connection, before: Instance, after: Instance) -> bool:
-    """Writes only if the row still has the state and fence of the decision."""
+    """Writes `after` if the row still has the state and fence of `before`."""
     known = {"of_fence": before.fence, "of_state": before.state}
     values = of_instance(before.key) | known | instance_values(after)
     return connection.execute(queries.CHANGE_INSTANCE, values).rowcount == 1

@@ -17,7 +17,13 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.fake_actions import (
+    FIRST,
+    PROCESS_KEY,
+    FakeActions,
+    schedule,
+    store_with_entities,
+)
 from tests.secret_files import private, readable
 
 Port = tuple[str, list[tuple[str, str, bool]]]
@@ -28,7 +34,7 @@ def running_port(tmp_path: Path) -> Iterator[Port]:
     """The address, and the requests that were observed: method, path, refused."""
     history = Operating(history_store=str(tmp_path / "history.db"))
     observer = WorkObserver(Settings(operating=history), "one")
-    stocked(tmp_path / "l.db")
+    store_with_entities(tmp_path / "l.db")
     store = Store(str(tmp_path / "l.db"), observer.changed)
     schedule(store, PROCESS_KEY, FIRST)
     clock, observed = SetClock(FIRST), list[tuple[str, str, bool]]()

@@ -12,7 +12,13 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.commands import causeway
-from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.fake_actions import (
+    FIRST,
+    PROCESS_KEY,
+    FakeActions,
+    schedule,
+    store_with_entities,
+)
 
 SUMMARY = ("process", "summary")
 AT = ("--start", "2013-09-25T00:00Z")
@@ -23,7 +29,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The process after its first hour: one instance succeeded, one failed."""
     path = tmp_path / "l.db"
     monkeypatch.setenv("CAUSEWAY_STORE", str(path))
-    made = stocked(path)
+    made = store_with_entities(path)
     schedule(made, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
     with SchedulerServer(made, actions, clock, "one", SchedulerOptions()) as service:

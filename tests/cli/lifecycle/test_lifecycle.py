@@ -15,7 +15,7 @@ from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.commands import causeway
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
-from tests.pipeline.scheduler.worlds import FIRST, PROCESS_KEY, START, any_engine, no_outside
+from tests.pipeline.scheduler.fake_actions import FIRST, PROCESS_KEY, START, any_engine, no_problems
 
 ROOT = Path(__file__).parents[3]
 
@@ -58,8 +58,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     clusters = [text.replace("localhost:10000", "127.0.0.1:1") for text in clusters]
     process = PROCESS.replace("/app/summary.hql", str(script))
     for text in (*clusters, feed, process):
-        entity_service.submit(made, text.encode(), "ann", START, no_outside)
-    entity_service.schedule(made, PROCESS_KEY, "ann", FIRST, any_engine, no_outside)
+        entity_service.submit(made, text.encode(), "ann", START, no_problems)
+    entity_service.schedule(made, PROCESS_KEY, "ann", FIRST, any_engine, no_problems)
     return made
 
 

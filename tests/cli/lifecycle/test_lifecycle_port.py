@@ -35,7 +35,7 @@ from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from proxy.administration.admin_server import Answer
 from tests.cli.lifecycle.running_port import FIRST, Port, running_port
 from tests.docs.pages import ROOT
-from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, stocked
+from tests.pipeline.scheduler.fake_actions import PROCESS_KEY, FakeActions, store_with_entities
 from tests.secret_files import private, readable
 
 
@@ -140,7 +140,7 @@ def test_a_viewer_changes_nothing_and_an_operator_does(tmp_path: Path) -> None:
         return readable(private(tmp_path / name, f"{name}\n"))
 
     access = OperatorAccess(operators=token("operator"), viewers=token("viewer"))
-    store = stocked(tmp_path / "l.db")
+    store = store_with_entities(tmp_path / "l.db")
     settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token("administrator"))
     with SchedulerServer(
         store, FakeActions(), SetClock(FIRST), "one", SchedulerOptions()

@@ -22,7 +22,13 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from tests.console.fake_sources import settings_of
-from tests.pipeline.scheduler.worlds import FEED_KEY, FIRST, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.fake_actions import (
+    FEED_KEY,
+    FIRST,
+    FakeActions,
+    schedule,
+    store_with_entities,
+)
 from tests.secret_files import private, readable
 
 T = TypeVar("T")
@@ -32,7 +38,7 @@ Ask = Callable[[Callable[[LifecycleClient], Awaitable[Any]]], Any]
 @pytest.fixture
 def ask(tmp_path: Path) -> Iterator[Ask]:
     """Asks a server whose feed failed at one time."""
-    store = stocked(tmp_path / "l.db")
+    store = store_with_entities(tmp_path / "l.db")
     schedule(store, FEED_KEY)
     actions = FakeActions()
     actions.fail = lambda task: "no space left" if task.instance.nominal == FIRST else None

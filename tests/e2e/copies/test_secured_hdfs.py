@@ -25,7 +25,7 @@ from tests.e2e.support.secured import need_java_with_kerberos
 from tests.e2e.support.secured_hdfs import NAMENODE, SecuredHdfs, secured_hdfs
 from tests.e2e.support.secured_metastore import METASTORE
 from tests.pipeline.falcon.documents import CLUSTER
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, any_engine, no_outside
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, START, any_engine, no_problems
 from tests.pipeline.spark.minihdfs import minicluster
 from tests.proxy import kdc as kdcs
 from tests.proxy.kdc import OURS, Kdc
@@ -162,8 +162,8 @@ def test_a_feed_to_the_secured_file_system(
     (data / "part-0").write_bytes(b"rows")
     feed = _FEED.format(source=f"file://{tmp_path}", target=f"{site.hdfs.uri}/feed")
     for text in (_cluster("c1", "file:///"), _cluster("c2", site.hdfs.uri), feed):
-        entity_service.submit(store, text.encode(), "ann", START, no_outside)
-    entity_service.schedule(store, FEED_KEY, "ann", START, any_engine, no_outside)
+        entity_service.submit(store, text.encode(), "ann", START, no_problems)
+    entity_service.schedule(store, FEED_KEY, "ann", START, any_engine, no_problems)
     words = ["lifecycle", "serve", "--once", "--at", "2013-09-24T07:30Z", "--user", "ann"]
     done = site.causeway(*words, "--store", str(tmp_path / "lifecycle.db"))
     assert done.returncode == 0, done.stderr[-3000:]

@@ -22,7 +22,7 @@ from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.e2e.conftest import C1
-from tests.pipeline.scheduler.worlds import FakeActions
+from tests.pipeline.scheduler.fake_actions import FakeActions
 from tests.secret_files import private, readable
 
 FEED = """<?xml version="1.0"?>

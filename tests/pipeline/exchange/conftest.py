@@ -27,7 +27,7 @@ from pipeline.spark.spark_files import SparkFiles
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
 from tests.pipeline.exchange.documents import DATASOURCE
 from tests.pipeline.falcon.documents import CLUSTER
-from tests.pipeline.scheduler.worlds import schedule, submit
+from tests.pipeline.scheduler.fake_actions import schedule, submit
 from thriftcodec.values import STRING
 
 ORDERS = TableRef("shop", "orders")

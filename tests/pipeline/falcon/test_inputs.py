@@ -12,7 +12,12 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from tests.pipeline.falcon.documents import PROCESS, read_feed, read_process
-from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.fake_actions import (
+    PROCESS_KEY,
+    FakeActions,
+    schedule,
+    store_with_entities,
+)
 
 NOMINAL = parse_time("2013-09-25T05:30Z")
 HERE = '"now(-1,0)" end="now(0,0)"'
@@ -90,7 +95,7 @@ def test_an_optional_input_takes_what_there_is() -> None:
 
 
 def test_a_process_waits_and_gets_the_found_inputs(tmp_path: Path) -> None:
-    store = stocked(tmp_path / "l.db", process=counting("latest(-1)", "latest(0)"))
+    store = store_with_entities(tmp_path / "l.db", process=counting("latest(-1)", "latest(0)"))
     first = parse_time("2013-09-25T00:00Z")
     schedule(store, PROCESS_KEY, first)
     actions, tasks = FakeActions(), list[Task]()

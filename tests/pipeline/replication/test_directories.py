@@ -29,7 +29,7 @@ from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
-from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, schedule, submit
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, HOUR, START, schedule, submit
 
 PATHS = (
     FEED.replace(

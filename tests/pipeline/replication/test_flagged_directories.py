@@ -13,7 +13,7 @@ from pipeline.errors import ActionFailed, InputsGone
 from pipeline.falcon.entities.feed import Paths
 from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.flagged_directories import SENT
-from pipeline.retention.directories import PathHome, evict_paths
+from pipeline.retention.directories import PathEviction, evict_paths
 from tests.pipeline.copy.fakes import Effects, FakeFiles, Killed
 from tests.pipeline.falcon.documents import read_cluster
 
@@ -162,7 +162,7 @@ def test_an_eviction_deletes_the_flag_first(files: ObjectFiles) -> None:
     cluster = read_cluster()
     storage = Paths({"data": "s3a://lake/logs/${YEAR}"})
     day = "s3a://lake/logs/2020"
-    home = PathHome("clicks", storage, cluster, timedelta(days=1), "_SUCCESS")
+    home = PathEviction("clicks", storage, cluster, timedelta(days=1), "_SUCCESS")
     for path, body in {"a": b"1", "b": b"2", "_SUCCESS": b""}.items():
         files.write(f"{day}/{path}", body)
 

@@ -117,19 +117,19 @@ def test_killed_anywhere_the_next_run_ends_it() -> None:
 
 def test_in_use_knows_what_lies_above_and_below() -> None:
     in_use = UsedDirectories("f:/t", [])
-    in_use.settle("x", ["f:/data/x"])
+    in_use.replace("x", ["f:/data/x"])
     reported = {place: in_use.touches(place) for place in ("f:/data", "f:/data/x", "f:/data/x/y")}
     assert all(reported.values())
     assert in_use.touches("f:/t")
     assert in_use.touches("f:")
     assert not in_use.touches("f:/data/xy")
-    in_use.settle("x", [])
+    in_use.replace("x", [])
     assert not in_use.touches("f:/data/x")
 
 
 def test_a_directory_in_use_under_another_spelling_stays() -> None:
     in_use = UsedDirectories("hdfs://c1:8020/t", [])
-    in_use.settle("ds=1", ["hdfs://C1/data//x", "file:///data/y"])
+    in_use.replace("ds=1", ["hdfs://C1/data//x", "file:///data/y"])
     spellings = ("hdfs://c1:8020/data/x", "webhdfs://me@c1.:9870/data/z/../x", "file:/data/y")
     assert all(in_use.touches(each) for each in spellings)
     assert not in_use.touches("hdfs://c1:8020/data/y")

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.scheduler.store.schema import TABLES
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import stocked
+from tests.pipeline.scheduler.fake_actions import store_with_entities
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -29,4 +29,4 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Store:
-    return stocked(path)
+    return store_with_entities(path)

@@ -18,7 +18,7 @@ from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import START
+from tests.pipeline.scheduler.fake_actions import START
 
 
 class LoggedActions:
@@ -27,12 +27,12 @@ class LoggedActions:
         self._seconds = seconds
         self._left = threading.Semaphore(most)
 
-    def look(
+    def read_fingerprints(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
     ) -> Mapping[Need, str | None]:
         return dict.fromkeys(needs, "v1")
 
-    def alone_in(self, task: Task) -> frozenset[str]:
+    def exclusive_places(self, task: Task) -> frozenset[str]:
         return frozenset()
 
     def _work(self, task: Task, lease: WorkLease) -> str:

@@ -9,7 +9,7 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.instance import Instance
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FEED_KEY, PROCESS_KEY, FakeActions
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, PROCESS_KEY, FakeActions
 
 FAST = SchedulerOptions(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
 

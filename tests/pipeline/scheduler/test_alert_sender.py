@@ -24,14 +24,14 @@ from pipeline.scheduler.store.schema import Alert
 from pipeline.scheduler.store.store import Store
 from tests import secret_files
 from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     PROCESS_KEY,
     START,
     FakeActions,
     schedule,
-    stocked,
+    store_with_entities,
 )
 from tests.proxy import certificates
 
@@ -66,7 +66,7 @@ def failed(
     url: str | Path, *channels: str, process: str = PROCESS, notifies: bool = False
 ) -> Store:
     """A store in which one process has failed for good, over several rounds."""
-    store = stocked(url, process=process)
+    store = store_with_entities(url, process=process)
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
     actions.fail = lambda _: "broken"
@@ -129,7 +129,7 @@ def test_a_process_notifies_its_own_addresses_of_failures(
 
 
 def test_a_success_is_a_notification_and_no_alert(tmp_path: Path) -> None:
-    store = stocked(tmp_path / "l.db", process=notifying("instance"))
+    store = store_with_entities(tmp_path / "l.db", process=notifying("instance"))
     schedule(store, PROCESS_KEY, FIRST)
     for notifies in (False, True):
         clock = SetClock(FIRST if not notifies else FIRST + timedelta(hours=1))
@@ -193,7 +193,7 @@ def test_what_cannot_be_delivered_for_a_day_is_given_up(tmp_path: Path) -> None:
 
 
 def test_late_data_and_missed_service_levels_are_delivered_once(tmp_path: Path) -> None:
-    store = stocked(tmp_path / "l.db")
+    store = store_with_entities(tmp_path / "l.db")
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + timedelta(hours=3))
     actions.absent = {START}

@@ -9,7 +9,7 @@ from pipeline.scheduler.instances.changes import Change, move
 from pipeline.scheduler.instances.instance import Instance, InstanceAction, InstanceKey, ScheduleKey
 from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.store.schema import Alert
-from tests.pipeline.scheduler.worlds import FEED_KEY, START
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, START
 
 KEY = InstanceKey(ScheduleKey(FEED_KEY, InstanceAction.REPLICATE, "c2", "c1"), START)
 

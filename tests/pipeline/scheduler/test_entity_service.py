@@ -17,25 +17,25 @@ from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
-from tests.pipeline.scheduler.instances.schedules import instance
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     PROCESS_KEY,
     START,
     FakeActions,
     any_engine,
-    no_outside,
+    no_problems,
     schedule,
-    stocked,
+    store_with_entities,
     submit,
 )
+from tests.pipeline.scheduler.instances.schedules import instance
 
 C1 = EntityKey(Kind.CLUSTER, "c1")
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return stocked(tmp_path / "l.db")
+    return store_with_entities(tmp_path / "l.db")
 
 
 def test_submitting_again_changes_nothing(store: Store) -> None:
@@ -57,7 +57,7 @@ def test_a_document_needs_what_it_refers_to(tmp_path: Path) -> None:
 
 
 def test_what_the_metastore_says_counts(tmp_path: Path) -> None:
-    store = stocked(tmp_path / "l.db")
+    store = store_with_entities(tmp_path / "l.db")
     missing = DocumentProblem(19, "table", "table src.clicks is not on cluster c1")
     with pytest.raises(CannotSchedule, match=r"19: table: table src\.clicks is not on cluster c1"):
         entity_service.schedule(store, FEED_KEY, "ann", START, any_engine, lambda *_: [missing])
@@ -68,7 +68,7 @@ def test_others_are_refused(store: Store) -> None:
     for refused in (
         lambda: entity_service.delete(store, PROCESS_KEY, "bob"),
         lambda: entity_service.suspend(store, FEED_KEY, "bob"),
-        lambda: entity_service.update(store, FEED_KEY, FEED.encode(), "bob", START, no_outside),
+        lambda: entity_service.update(store, FEED_KEY, FEED.encode(), "bob", START, no_problems),
         lambda: schedule(store, PROCESS_KEY, user="bob"),
         lambda: submit(store, FEED, "bob"),
     ):
@@ -91,28 +91,28 @@ def test_deletion_goes_from_process_to_feed_to_cluster(store: Store) -> None:
 def test_an_update_must_agree_with_dependents(store: Store) -> None:
     shorter = FEED.replace('end="2013-10-26T00:00Z"', 'end="2013-09-24T09:00Z"')
     with pytest.raises(BadDocument, match=r"process summary:10: input: .* outside the validity"):
-        entity_service.update(store, FEED_KEY, shorter.encode(), "ann", START, no_outside)
+        entity_service.update(store, FEED_KEY, shorter.encode(), "ann", START, no_problems)
     longer = FEED.replace('limit="days(30)"', 'limit="days(60)"')
-    assert entity_service.update(store, FEED_KEY, longer.encode(), "ann", START, no_outside)
+    assert entity_service.update(store, FEED_KEY, longer.encode(), "ann", START, no_problems)
     stored = store.entity(FEED_KEY)
     assert stored is not None
     assert b"days(60)" in stored.document
     with pytest.raises(WrongState, match="is process summary, not feed clicks"):
-        entity_service.update(store, FEED_KEY, PROCESS.encode(), "ann", START, no_outside)
+        entity_service.update(store, FEED_KEY, PROCESS.encode(), "ann", START, no_problems)
 
 
 def test_an_update_begins_no_earlier_than_the_instances(store: Store) -> None:
     later = FEED.replace("2013-09-24T06:00Z", "2013-09-24T08:00Z")
-    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
-    entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_outside)
-    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
+    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_problems)
+    entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_problems)
+    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_problems)
     schedule(store, FEED_KEY)
     clock = SetClock(START + timedelta(hours=3))
     with SchedulerServer(store, FakeActions(), clock, "one", SchedulerOptions()) as service:
         service.until_idle(30)
     with pytest.raises(WrongState, match="cannot begin at 2013-09-24T06:00Z"):
-        entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_outside)
-    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
+        entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_problems)
+    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_problems)
 
 
 def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
@@ -126,7 +126,7 @@ def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
     at = FEED.index('    <cluster name="c2"')
     end = FEED.index("</cluster>", at) + len("</cluster>\n")
     lone = FEED[:at] + FEED[end:]
-    entity_service.update(store, FEED_KEY, lone.encode(), "ann", clock.time, no_outside)
+    entity_service.update(store, FEED_KEY, lone.encode(), "ann", clock.time, no_problems)
     states = {(e.key.schedule.action, e.state) for e in store.instances(FEED_KEY)}
     assert (InstanceAction.REPLICATE, InstanceState.KILLED) in states
     assert (InstanceAction.REPLICATE, InstanceState.WAITING) not in states
@@ -152,7 +152,7 @@ def test_an_engine_that_cannot_run(store: Store) -> None:
         return "engine pig: no pig command is configured"
 
     with pytest.raises(CannotSchedule, match="13: workflow: engine pig"):
-        entity_service.schedule(store, PROCESS_KEY, "ann", START, engines, no_outside)
+        entity_service.schedule(store, PROCESS_KEY, "ann", START, engines, no_problems)
     stored = store.entity(PROCESS_KEY)
     assert stored is not None
     assert stored.status == "SUBMITTED"
@@ -201,7 +201,7 @@ def test_the_clusters_document_is_complete(store: Store) -> None:
 def test_a_document_is_parsed_once_while_it_stays_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = stocked(tmp_path / "l.db")
+    store = store_with_entities(tmp_path / "l.db")
     parsed: list[bytes] = []
     read = document.read
 
@@ -218,7 +218,7 @@ def test_a_document_is_parsed_once_while_it_stays_the_same(
 
 
 def test_an_entity_submitted_again_is_parsed_again(tmp_path: Path) -> None:
-    store = stocked(tmp_path / "l.db")
+    store = store_with_entities(tmp_path / "l.db")
     reader = entity_service.CatalogReader(store)
     before = reader.read().entities[PROCESS_KEY]
     entity_service.delete(store, PROCESS_KEY, "ann")

@@ -11,7 +11,7 @@ from pipeline.scheduler import entity_service
 from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from tests.pipeline.falcon.documents import FEED
 from tests.pipeline.scheduler.actions.site import SOURCE, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, HOUR, START, schedule
 
 CUTOFF = 4  # hours, of the feed
 KEPT = 5  # hours, at the source

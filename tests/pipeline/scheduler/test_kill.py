@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FEED_KEY, schedule, stocked
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, schedule, store_with_entities
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,7 +52,7 @@ def test_what_killed_servers_began_is_done_by_two_others(tmp_path: Path, seed: i
     """
     chance = random.Random(seed)
     url, log = str(tmp_path / "l.db"), tmp_path / "log"
-    schedule(stocked(url), FEED_KEY)
+    schedule(store_with_entities(url), FEED_KEY)
     killed_at_work = 0
     for _ in range(3):
         victim = start(url, log, 0.3, lease=5.0, most=2)

@@ -12,7 +12,14 @@ from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, START, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.fake_actions import (
+    FEED_KEY,
+    HOUR,
+    START,
+    FakeActions,
+    schedule,
+    store_with_entities,
+)
 
 
 def lag_at(store: Store, now: datetime) -> Lag:
@@ -27,7 +34,7 @@ def run(store: Store, actions: FakeActions, now: datetime) -> None:
 
 
 def test_the_lag_of_a_feed(tmp_path: Path) -> None:
-    store, actions = stocked(tmp_path / "l.db"), FakeActions()
+    store, actions = store_with_entities(tmp_path / "l.db"), FakeActions()
     assert list(lags(read_catalog(store), {}, {}, START)) == []  # it is not scheduled
     schedule(store, FEED_KEY)
     assert lag_at(store, START + 2 * HOUR).seconds == 7200  # nothing was created yet
@@ -41,7 +48,7 @@ def test_the_lag_of_a_feed(tmp_path: Path) -> None:
 
 
 def test_a_failed_instance_counts_until_its_rerun_succeeds(tmp_path: Path) -> None:
-    store, actions = stocked(tmp_path / "l.db"), FakeActions()
+    store, actions = store_with_entities(tmp_path / "l.db"), FakeActions()
     schedule(store, FEED_KEY)
     broken = START + HOUR
     actions.fail = lambda task: "broken" if task.instance.nominal == broken else None

@@ -1,4 +1,4 @@
-"""Late data: when servers look for it, and what they run then."""
+"""Late data: when servers check for it, and what they run then."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -12,8 +12,7 @@ from pipeline.scheduler.server import SchedulerServer
 from pipeline.scheduler.store import store as store_module
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
-from tests.pipeline.scheduler.servers import FAST, settle
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     HOUR,
@@ -21,15 +20,16 @@ from tests.pipeline.scheduler.worlds import (
     START,
     FakeActions,
     schedule,
-    stocked,
+    store_with_entities,
 )
+from tests.pipeline.scheduler.servers import FAST, settle
 
 
 def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_module, "MAX_ENDED", 3)
-    store = stocked(tmp_path / "late.db", FEED.replace("hours(4)", "hours(40)"))
+    store = store_with_entities(tmp_path / "late.db", FEED.replace("hours(4)", "hours(40)"))
     schedule(store, FEED_KEY)
     clock = SetClock(START)
     with SchedulerServer(store, FakeActions(), clock, "one", FAST) as service:
@@ -40,8 +40,8 @@ def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
                 for each in store.instances(FEED_KEY, states=(InstanceState.SUCCEEDED,))
                 if each.key.schedule.action is InstanceAction.REPLICATE
             }
-            looks = (1, 2, 4, 8)  # hours after the instance's time
-            assert ages == {age: sum(look <= age for look in looks) for age in ages}
+            checks = (1, 2, 4, 8)  # hours after the instance's time
+            assert ages == {age: sum(check <= age for check in checks) for age in ages}
             clock.move(HOUR)
     assert len(ages) == 12
 
@@ -50,7 +50,7 @@ def test_late_data_runs_the_late_workflow(store: Store) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
     settle(store, actions, clock)
-    actions.looks[FIRST] = "v2"
+    actions.prints[FIRST] = "v2"
     clock.move(HOUR)
     settle(store, actions, clock)
     one = store.instances(PROCESS_KEY)[0]

@@ -15,7 +15,7 @@ from pipeline.scheduler.errors import BadRequest, NotYours, UnknownEntity
 from pipeline.scheduler.operations import FAMILIES, Operations, entity_key
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     HOUR,
@@ -23,7 +23,7 @@ from tests.pipeline.scheduler.worlds import (
     START,
     FakeActions,
     schedule,
-    stocked,
+    store_with_entities,
 )
 
 
@@ -44,7 +44,7 @@ def planned(task: Task) -> RetentionPlan:
 
 class Site:
     def __init__(self, url: str | Path, user: str = "ann") -> None:
-        self.store = stocked(url)
+        self.store = store_with_entities(url)
         schedule(self.store, FEED_KEY)
         schedule(self.store, PROCESS_KEY, FIRST)
         self.actions, self.clock = FakeActions(), SetClock(FIRST)
@@ -218,7 +218,7 @@ def test_metrics_and_health(site: Site, monkeypatch: pytest.MonkeyPatch) -> None
     assert sample("causeway_lifecycle_instances", 'state="SUCCEEDED"') == 17
     assert site.operations.lag()[0]["open"] == 2
     assert site.operations.health() == {"status": "ok"}
-    monkeypatch.setattr(site.server, "_round", -10_000.0)
+    monkeypatch.setattr(site.server, "_round_ended", -10_000.0)
     assert site.operations.health() == {"status": "stalled"}
 
 

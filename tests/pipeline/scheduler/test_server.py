@@ -21,8 +21,7 @@ from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
-from tests.pipeline.scheduler.servers import FAST, begin, settle, states, wait_for
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     HOUR,
@@ -30,8 +29,9 @@ from tests.pipeline.scheduler.worlds import (
     START,
     FakeActions,
     schedule,
-    stocked,
+    store_with_entities,
 )
+from tests.pipeline.scheduler.servers import FAST, begin, settle, states, wait_for
 
 
 def test_a_feed_is_replicated_and_evicted(store: Store) -> None:
@@ -71,7 +71,7 @@ def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
 def test_one_run_copies_many_partitions_newest_first(tmp_path: Path) -> None:
     options = '<property name="partitionsPerRun" value="20"/><property name="order" value="LIFO"/>'
     feed = FEED.replace("<properties>", f"<properties>{options}")
-    store = stocked(tmp_path / "many.db", feed)
+    store = store_with_entities(tmp_path / "many.db", feed)
     schedule(store, FEED_KEY)
     actions = FakeActions()
     broken = START + 5 * HOUR
@@ -86,22 +86,22 @@ def test_one_run_copies_many_partitions_newest_first(tmp_path: Path) -> None:
     assert set(kinds.values()) == {InstanceState.SUCCEEDED}
 
 
-def test_a_look_that_fails_fails_the_attempt_of_each_instance(
+def test_an_input_check_that_fails_fails_the_attempt_of_each_instance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No instance of the run is left RUNNING."""
     option = '<properties><property name="partitionsPerRun" value="20"/>'
-    store = stocked(tmp_path / "many.db", FEED.replace("<properties>", option))
+    store = store_with_entities(tmp_path / "many.db", FEED.replace("<properties>", option))
     schedule(store, FEED_KEY)
     actions = FakeActions()
-    look = actions.look
+    read = actions.read_fingerprints
 
     def down(needs: Sequence[Need], entity_set: EntitySet, owner: str) -> Mapping[Need, str | None]:
         if threading.current_thread().name.startswith("work"):
             raise ActionFailed("the metastore is down")
-        return look(needs, entity_set, owner)
+        return read(needs, entity_set, owner)
 
-    monkeypatch.setattr(actions, "look", down)
+    monkeypatch.setattr(actions, "read_fingerprints", down)
     clock = SetClock(START + 5 * HOUR)
     with SchedulerServer(store, actions, clock, "one", SchedulerOptions(lease=60)) as service:
         service.until_idle(60)
@@ -193,7 +193,7 @@ class OneJvm(FakeActions):
 
 def test_what_kills_spark_each_time_fails_alone(tmp_path: Path) -> None:
     feed = FEED.replace('name="parallel" value="2"', 'name="parallel" value="4"')
-    store, poison = stocked(tmp_path / "poison.db", feed), START + HOUR
+    store, poison = store_with_entities(tmp_path / "poison.db", feed), START + HOUR
     schedule(store, FEED_KEY)
     settle(store, OneJvm(poison), SetClock(START + 3 * HOUR))
     ends = {

@@ -10,16 +10,7 @@ from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import PROCESS
-from tests.pipeline.scheduler.servers import (
-    FAST,
-    Unrenewing,
-    begin,
-    run_together,
-    settle,
-    states,
-    wait_for,
-)
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     HOUR,
@@ -28,6 +19,15 @@ from tests.pipeline.scheduler.worlds import (
     FakeActions,
     schedule,
     submit,
+)
+from tests.pipeline.scheduler.servers import (
+    FAST,
+    Unrenewing,
+    begin,
+    run_together,
+    settle,
+    states,
+    wait_for,
 )
 
 

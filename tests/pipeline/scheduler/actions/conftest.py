@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.scheduler.actions.site import Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, schedule
 
 
 @pytest.fixture

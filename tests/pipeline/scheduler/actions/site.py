@@ -22,7 +22,7 @@ from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, DAILY, FEED, WHOLE
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, submit
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, START, submit
 
 SOURCE, TARGET = TableRef("src", "clicks"), TableRef("tgt", "clicks")
 HOUR = timedelta(hours=1)

@@ -23,7 +23,7 @@ from pipeline.scheduler.instances.states import InstanceState
 from tests.conf.settings.reading import settings_from
 from tests.pipeline.copy.fakes import FakeMetastore
 from tests.pipeline.scheduler.actions.site import SOURCE, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, schedule
 
 NAME = f"{__name__}:OtherCatalogs"
 
@@ -77,9 +77,9 @@ def test_a_feed_is_checked_against_another_catalog(site: Site) -> None:
     clusters = {each.name: each for each in catalog.values() if isinstance(each, Cluster)}
     entity_set = EntitySet(clusters, {})
     feed, catalogs = catalog[FEED_KEY], load_catalog_service(NAME)
-    assert list(tables.against(feed, entity_set, "ann", catalogs)) == []
+    assert list(tables.metastore_problems(feed, entity_set, "ann", catalogs)) == []
     del site.source.tables[SOURCE]
-    (problem,) = tables.against(feed, entity_set, "ann", catalogs)
+    (problem,) = tables.metastore_problems(feed, entity_set, "ann", catalogs)
     assert "src.clicks does not exist" in problem.reason
 
 

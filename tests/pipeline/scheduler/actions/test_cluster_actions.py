@@ -28,7 +28,7 @@ from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import PROCESS
 from tests.pipeline.scheduler.actions.site import HOUR, NOON, SOURCE, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, submit
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, submit
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -65,7 +65,7 @@ def test_processes_that_write_one_partition_run_one_after_the_other(site: Site) 
             task = Task(
                 catalog.entities[key], its, instance, "ann", catalog.entity_set, instance.nominal
             )
-            places.append(site.actions.alone_in(task))
+            places.append(site.actions.exclusive_places(task))
     assert places[:2] == places[2:]
     assert not places[0] & places[1]
     assert places[0] == {"thrift://c1:1 src.clicks ds=2013-09-25-12/region=us"}
@@ -79,9 +79,9 @@ def test_another_users_table_is_refused(site: Site) -> None:
     entity_set = EntitySet(
         {each.name: each for each in catalog.values() if isinstance(each, Cluster)}, {}
     )
-    assert list(tables.against(feed, entity_set, "ann")) == []
+    assert list(tables.metastore_problems(feed, entity_set, "ann")) == []
     site.owner = "bob"
-    (problem,) = tables.against(feed, entity_set, "bob")
+    (problem,) = tables.metastore_problems(feed, entity_set, "bob")
     assert "src.clicks on c1 is owned by ann, the submitter is bob" in problem.reason
     site.owner = "ann"
     site.source.tables[SOURCE].set_text(3, "hive")
@@ -104,7 +104,7 @@ def test_a_feed_that_replicates_an_iceberg_table_is_refused(site: Site) -> None:
     entity_set = EntitySet(
         {each.name: each for each in catalog.values() if isinstance(each, Cluster)}, {}
     )
-    problems = list(tables.against(catalog[FEED_KEY], entity_set, "ann"))
+    problems = list(tables.metastore_problems(catalog[FEED_KEY], entity_set, "ann"))
     assert any("its metadata names the files of the primary" in each.reason for each in problems)
     site.add(0, a="zero")
     site.run(0)
@@ -118,7 +118,7 @@ def test_a_source_table_must_exist(site: Site) -> None:
     catalog = [document.read(each.document) for each in site.store.entities()]
     entity_set = EntitySet({each.name: each for each in catalog if isinstance(each, Cluster)}, {})
     del site.source.tables[SOURCE]
-    problems = [p for e in catalog for p in tables.against(e, entity_set, "ann")]
+    problems = [p for e in catalog for p in tables.metastore_problems(e, entity_set, "ann")]
     assert [str(p) for p in problems] == [
         "19: table: table src.clicks does not exist on cluster c1: create it first"
     ]
@@ -131,7 +131,7 @@ def test_a_metastore_that_is_down_stops_nothing_else(
         raise MetastoreDown("c1:1: connection refused")
 
     site.add(0, a="zero")
-    monkeypatch.setattr(tables, "look", down)
+    monkeypatch.setattr(tables, "read_fingerprints", down)
     site.run(0)
     assert site.states() == [InstanceState.WAITING]
     monkeypatch.undo()

@@ -19,7 +19,7 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.scheduler.actions.site import DAILY, HOUR, SOURCE, TARGET, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, START, schedule
 
 BCP = ClusterName("c2")
 
@@ -206,7 +206,7 @@ def test_a_key_that_is_a_number_cannot_have_other_signs(
     site = Site(tmp_path, monkeypatch, keys=[("ds", "int"), ("region", "string")])
     catalog = [document.read(each.document) for each in site.store.entities()]
     entity_set = EntitySet({each.name: each for each in catalog if isinstance(each, Cluster)}, {})
-    problems = [str(p) for e in catalog for p in tables.against(e, entity_set, "ann")]
+    problems = [str(p) for e in catalog for p in tables.metastore_problems(e, entity_set, "ann")]
     assert problems == [
         "19: table: ds of src.clicks on c1 is int: it cannot have ${YEAR}-${MONTH}-${DAY}-${HOUR}"
     ]

@@ -13,7 +13,7 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from tests.pipeline.scheduler.actions.site import HOUR, SOURCE, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, START, schedule
 
 
 def test_a_copy_that_fails_with_sparks_jvm_keeps_its_attempts(

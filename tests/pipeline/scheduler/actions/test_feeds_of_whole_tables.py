@@ -17,7 +17,7 @@ from pipeline.scheduler.actions import tables
 from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.falcon.documents import DAILY
 from tests.pipeline.scheduler.actions.site import HOUR, SOURCE, TARGET, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, START, schedule
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
 ICEBERG = {"table_type": "ICEBERG", "metadata_location": "file:///src/metadata/1.json"}
@@ -195,11 +195,15 @@ def test_an_iceberg_table_is_not_replicated_to_another_table_of_its_metastore(
         for first in catalog.values()
         if isinstance(first, Cluster) and first.name == "c1"
     }
-    (problem,) = tables.against(catalog[FEED_KEY], EntitySet(one, {}), "ann")
+    (problem,) = tables.metastore_problems(catalog[FEED_KEY], EntitySet(one, {}), "ann")
     assert "its metadata names the files of the primary" in problem.reason
 
 
 def _problems(site: Site) -> list[str]:
     catalog = [document.read(each.document) for each in site.store.entities()]
     entity_set = EntitySet.of(catalog)
-    return [str(problem) for each in catalog for problem in tables.against(each, entity_set, "ann")]
+    return [
+        str(problem)
+        for each in catalog
+        for problem in tables.metastore_problems(each, entity_set, "ann")
+    ]

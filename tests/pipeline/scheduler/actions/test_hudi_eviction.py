@@ -17,11 +17,11 @@ from pipeline.replication.plan import FROM
 from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Candidate, RetentionPlan, RetentionPolicy, plan_retention
 from pipeline.scheduler.actions import hudi_eviction
-from pipeline.scheduler.actions.task_places import TableHome
+from pipeline.scheduler.actions.task_places import TableEviction
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
 from tests.pipeline.falcon.documents import read_cluster, read_feed
 from tests.pipeline.hudi.conftest import FakeTable
-from tests.pipeline.scheduler.worlds import START
+from tests.pipeline.scheduler.fake_actions import START
 
 CLICKS = TableRef("src", "clicks")
 NAMES = ["ds=2013-09-20", "ds=2013-09-21", "ds=2013-09-24"]
@@ -113,8 +113,8 @@ def test_replicas_follow_their_source_and_keep_it_for_the_longest_limit() -> Non
     feed = read_feed()
     assert hudi_eviction.policy_of(POLICY, feed).limit == timedelta(days=30)
     cluster = read_cluster()
-    home = TableHome(cluster, ClusterName("c1"), POLICY)
+    home = TableEviction(cluster, ClusterName("c1"), POLICY)
     table = metastore().tables[CLICKS]
-    assert not hudi_eviction.follows(table, home)
-    assert hudi_eviction.follows(table, replace(home, primary=ClusterName("c2")))
-    assert hudi_eviction.follows(metastore(**{FROM: "src.clicks"}).tables[CLICKS], home)
+    assert not hudi_eviction.is_replica(table, home)
+    assert hudi_eviction.is_replica(table, replace(home, primary=ClusterName("c2")))
+    assert hudi_eviction.is_replica(metastore(**{FROM: "src.clicks"}).tables[CLICKS], home)

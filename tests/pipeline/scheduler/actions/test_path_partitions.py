@@ -30,7 +30,14 @@ from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, PROCESS
 from tests.pipeline.replication.test_directories import PATHS
-from tests.pipeline.scheduler.worlds import FEED_KEY, HOUR, PROCESS_KEY, START, schedule, submit
+from tests.pipeline.scheduler.fake_actions import (
+    FEED_KEY,
+    HOUR,
+    PROCESS_KEY,
+    START,
+    schedule,
+    submit,
+)
 
 C2, C9 = ClusterName("c2"), ClusterName("c9")
 LOGS = TableRef("web", "logs")
@@ -221,8 +228,10 @@ def test_the_table_must_exist(site: Site) -> None:
         if isinstance(cluster := document.read(CLUSTER.replace("{name}", name).encode()), Cluster)
     }
     entity_set = EntitySet({"c2": clusters["c2"]})
-    assert list(tables.against(feed_with(URI), entity_set, "ann")) == []
-    (missing,) = tables.against(feed_with(URI.replace("logs", "gone")), entity_set, "ann")
+    assert list(tables.metastore_problems(feed_with(URI), entity_set, "ann")) == []
+    (missing,) = tables.metastore_problems(
+        feed_with(URI.replace("logs", "gone")), entity_set, "ann"
+    )
     assert "table web.gone does not exist on cluster c2" in missing.reason
-    (other,) = tables.against(feed_with(URI.replace("hour", "hh")), entity_set, "ann")
+    (other,) = tables.metastore_problems(feed_with(URI.replace("hour", "hh")), entity_set, "ann")
     assert "hh is not a partition key" in other.reason

@@ -10,7 +10,7 @@ from conf.names import ClusterName
 from metastore.placement.placement_store import PlacementStore
 from pipeline.scheduler.actions import tables
 from tests.pipeline.scheduler.actions.site import SOURCE, Site
-from tests.pipeline.scheduler.worlds import FEED_KEY, schedule
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, schedule
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_what_is_not_copied_yet_is_not_evicted(
     site = Site(tmp_path, monkeypatch)
     schedule(site.store, FEED_KEY)
     site.add(0, a="zero")
-    monkeypatch.setattr(tables, "look", lambda needs, *_: dict.fromkeys(needs))
+    monkeypatch.setattr(tables, "read_fingerprints", lambda needs, *_: dict.fromkeys(needs))
     site.run(72)
     assert "ds=2013-09-24-06/region=us" in site.source.parts[SOURCE]
     logged = [each for each in site.store.log(FEED_KEY) if each.what == "log"]

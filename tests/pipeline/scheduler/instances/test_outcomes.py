@@ -1,4 +1,4 @@
-"""Decisions about the results of looks and runs."""
+"""Decisions about the results of checks and runs."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from pipeline.scheduler.instances.outcomes import (
     RunFailed,
     RunInterrupted,
     RunSucceeded,
-    after_look,
+    after_check,
     after_run,
     recover,
 )
@@ -20,17 +20,17 @@ from tests.pipeline.scheduler.instances.schedules import HOUR, T0, instance, nee
 
 def test_a_look_finds_or_waits() -> None:
     waiting = instance(0, InstanceState.WAITING)
-    look = CheckInputs(waiting, need(T0))
-    assert after_look(schedule(), look, {look.needs[0]: None}, T0) is None
-    found = after_look(schedule(), look, {look.needs[0]: "v1"}, T0)
+    check = CheckInputs(waiting, need(T0))
+    assert after_check(schedule(), check, {check.needs[0]: None}, T0) is None
+    found = after_check(schedule(), check, {check.needs[0]: "v1"}, T0)
     assert found is not None
     assert found.after.state is InstanceState.READY
 
 
 def test_an_absent_optional_input_is_no_obstacle() -> None:
     (one,) = need(T0)
-    look = CheckInputs(instance(0, InstanceState.WAITING), (replace(one, optional=True),))
-    assert after_look(schedule(), look, {}, T0) is not None
+    check = CheckInputs(instance(0, InstanceState.WAITING), (replace(one, optional=True),))
+    assert after_check(schedule(), check, {}, T0) is not None
 
 
 def test_an_attempt_that_was_interrupted_does_not_count() -> None:

@@ -12,10 +12,10 @@ from pipeline.falcon.entities.identity import EntityKey, Kind
 from pipeline.falcon.entities.process import Order, PolicyType
 from pipeline.scheduler.instances.changes import Change
 from pipeline.scheduler.instances.instance import Instance, InstanceAction, ScheduleKey
-from pipeline.scheduler.instances.outcomes import RunVanished, after_look, after_run
+from pipeline.scheduler.instances.outcomes import RunVanished, after_check, after_run
 from pipeline.scheduler.instances.plan import (
     BATCH,
-    MAX_LOOKS,
+    MAX_INPUT_CHECKS,
     CheckInputs,
     CreateInstances,
     Situation,
@@ -123,9 +123,9 @@ def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
     assert len(opened) == 729 * 24 + 1
     looked, nominals = None, []
     while len(nominals) < len(opened):
-        looks = [e for e in plan(long_ago, situation, now, looked) if isinstance(e, CheckInputs)]
-        assert 0 < len(looks) <= MAX_LOOKS
-        nominals += [each.instance.nominal for each in looks]
+        checks = [e for e in plan(long_ago, situation, now, looked) if isinstance(e, CheckInputs)]
+        assert 0 < len(checks) <= MAX_INPUT_CHECKS
+        nominals += [each.instance.nominal for each in checks]
         looked = nominals[-1]
     assert len(set(nominals)) == len(opened)
 
@@ -147,8 +147,8 @@ def test_running_ones_count_and_waits_are_kept() -> None:
 def test_waiting_instances_are_looked_for_and_time_out() -> None:
     waits = Situation(T0 + HOUR, (instance(0, InstanceState.WAITING),))
     limited = schedule(timeout=2 * HOUR)
-    (look,) = plan(limited, waits, T0 + HOUR - timedelta(minutes=1))
-    assert isinstance(look, CheckInputs)
+    (check,) = plan(limited, waits, T0 + HOUR - timedelta(minutes=1))
+    assert isinstance(check, CheckInputs)
     (out,) = changes(plan(limited, replace(waits, created_until=T0 + 999 * HOUR), T0 + 2 * HOUR))
     assert (out.after.state, out.after.not_before) == (InstanceState.TIMEDOUT, None)
 
@@ -189,19 +189,19 @@ def test_late_data_runs_again_until_the_cutoff() -> None:
     ended = instance(0, InstanceState.SUCCEEDED, fingerprint='{"in": "v1"}')
     situation = Situation(T0 + 999 * HOUR, (), (ended,))
     assert plan(late, situation, T0 + HOUR - timedelta(minutes=1)) == ()
-    (look,) = plan(late, situation, T0 + HOUR)
-    assert isinstance(look, CheckInputs)
-    same = after_look(late, look, {look.needs[0]: "v1"}, T0 + HOUR)
+    (check,) = plan(late, situation, T0 + HOUR)
+    assert isinstance(check, CheckInputs)
+    same = after_check(late, check, {check.needs[0]: "v1"}, T0 + HOUR)
     assert same is not None
     assert (same.after.state, same.after.checks) == (InstanceState.SUCCEEDED, 1)
-    changed = after_look(late, look, {look.needs[0]: "v2"}, T0 + HOUR)
+    changed = after_check(late, check, {check.needs[0]: "v2"}, T0 + HOUR)
     assert changed is not None
     assert (changed.after.state, changed.after.run, changed.after.late) == (
         InstanceState.READY,
         1,
         "in",
     )
-    gone = after_look(late, look, {look.needs[0]: None}, T0 + HOUR)
+    gone = after_check(late, check, {check.needs[0]: None}, T0 + HOUR)
     assert gone is not None
     assert gone.after.state is InstanceState.SUCCEEDED
     settled = Situation(T0 + 999 * HOUR, (), (replace(ended, checks=3),))

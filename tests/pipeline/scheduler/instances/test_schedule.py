@@ -26,7 +26,7 @@ from tests.pipeline.falcon.documents import (
     read_feed,
     read_process,
 )
-from tests.pipeline.scheduler.worlds import START
+from tests.pipeline.scheduler.fake_actions import START
 
 
 def by_action(schedules: tuple[Schedule, ...], action: InstanceAction) -> list[Schedule]:

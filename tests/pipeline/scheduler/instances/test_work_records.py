@@ -16,7 +16,7 @@ from pipeline.scheduler.instances.work_records import record_of
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     HOUR,
@@ -24,7 +24,7 @@ from tests.pipeline.scheduler.worlds import (
     START,
     FakeActions,
     schedule,
-    stocked,
+    store_with_entities,
 )
 
 
@@ -32,7 +32,7 @@ class Kept:
     """A store whose changes become records."""
 
     def __init__(self, folder: Path, feed: str = FEED) -> None:
-        stocked(folder / "l.db", feed=feed)
+        store_with_entities(folder / "l.db", feed=feed)
         self.records: list[InstanceRecord] = []
         self.store = Store(str(folder / "l.db"), self._changed)
 

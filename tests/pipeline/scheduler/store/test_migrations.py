@@ -18,7 +18,7 @@ from pipeline.scheduler.instances.states import InstanceState
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import TABLES
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.worlds import FEED_KEY, FIRST, PROCESS_KEY
+from tests.pipeline.scheduler.fake_actions import FEED_KEY, FIRST, PROCESS_KEY
 
 STORES = Path(__file__).parent / "stores"
 
@@ -96,7 +96,7 @@ def test_an_unmigrated_store_works(unmigrated: str) -> None:
     (orphan,) = store.orphans()
     assert store.change(recover(orphan, FIRST), FIRST)
     assert not store.renew(orphan, "server", 60)
-    store.note(orphan.key, FIRST, "log", "a new entry gets a new id")
+    store.add_log_entry(orphan.key, FIRST, "log", "a new entry gets a new id")
     assert [entry.message for entry in store.log(PROCESS_KEY)][-1] == "a new entry gets a new id"
     assert Store(unmigrated).instances(PROCESS_KEY)[1].state is InstanceState.READY
 

@@ -16,8 +16,7 @@ from pipeline.scheduler.instances.schedule import Schedule
 from pipeline.scheduler.instances.states import InstanceEvent, InstanceState
 from pipeline.scheduler.server import SchedulerOptions, SchedulerServer
 from pipeline.scheduler.store.store import Store
-from tests.pipeline.scheduler.servers import run_together
-from tests.pipeline.scheduler.worlds import (
+from tests.pipeline.scheduler.fake_actions import (
     FEED_KEY,
     FIRST,
     HOUR,
@@ -25,13 +24,14 @@ from tests.pipeline.scheduler.worlds import (
     START,
     FakeActions,
     schedule,
-    stocked,
+    store_with_entities,
 )
+from tests.pipeline.scheduler.servers import run_together
 
 
 @pytest.fixture
 def store(url: str) -> Store:
-    made = stocked(url)
+    made = store_with_entities(url)
     schedule(made, PROCESS_KEY, FIRST)
     return made
 
@@ -155,14 +155,14 @@ def test_logs_are_kept_within_bounds(store: Store, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("pipeline.scheduler.store.store.MAX_LOG", 10)
     (one,) = planned(store)
     for number in range(25):
-        store.note(one.key, FIRST, "log", f"line {number}")
+        store.add_log_entry(one.key, FIRST, "log", f"line {number}")
     entries = list(store.log(PROCESS_KEY, FIRST))
     assert [entry.message for entry in entries] == [f"line {n}" for n in range(15, 25)]
 
 
 @pytest.mark.slow
 def test_two_services_share_a_database(url: str) -> None:
-    store = stocked(url)
+    store = store_with_entities(url)
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 11 * HOUR)
     services = [

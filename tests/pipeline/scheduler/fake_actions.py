@@ -1,4 +1,4 @@
-"""Entities, a store and actions that tests play with."""
+"""A store with entities, and fake actions, for tests of the scheduler."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ FIRST = parse_time("2013-09-25T00:00Z")  # the first instance of the process
 HOUR = timedelta(hours=1)
 
 
-def no_outside(*_: object) -> tuple[()]:
+def no_problems(*_: object) -> tuple[()]:
     return ()
 
 
@@ -31,7 +31,7 @@ def any_engine(_: object) -> None:
     return None
 
 
-def stocked(url: str | Path, feed: str = FEED, process: str = PROCESS) -> Store:
+def store_with_entities(url: str | Path, feed: str = FEED, process: str = PROCESS) -> Store:
     """A store with two clusters, the feed and the process, submitted by ann."""
     store = Store(str(url))
     for name in ("c1", "c2"):
@@ -42,15 +42,17 @@ def stocked(url: str | Path, feed: str = FEED, process: str = PROCESS) -> Store:
 
 
 def submit(store: Store, text: str, user: str = "ann") -> str:
-    return entity_service.submit(store, text.encode(), user, START, no_outside)
+    return entity_service.submit(store, text.encode(), user, START, no_problems)
 
 
 def schedule(store: Store, key: EntityKey, now: datetime = START, user: str = "ann") -> str:
-    return entity_service.schedule(store, key, user, now, any_engine, no_outside)
+    return entity_service.schedule(store, key, user, now, any_engine, no_problems)
 
 
 class FakeActions:
-    """Data is there unless `absent`; work is noted, and blocked or failed as asked."""
+    """Data exists unless `absent`, with the fingerprint in `prints`. Work is recorded; it waits for
+    `gate` and fails with the result of `fail`.
+    """
 
     def __init__(self) -> None:
         self.runs: list[list[datetime]] = []
@@ -58,7 +60,7 @@ class FakeActions:
         self.running: list[tuple[str, str, datetime]] = []
         self.overlaps: list[tuple[str, str, datetime]] = []
         self.absent: set[datetime] = set()
-        self.looks: dict[datetime, str] = {}
+        self.prints: dict[datetime, str] = {}
         self.fail: Callable[[Task], str | None] = lambda _: None
         self.places: Callable[[Task], Iterable[str]] = lambda _: ()
         self.gate: threading.Event | None = None
@@ -67,16 +69,16 @@ class FakeActions:
         self.most = 0
         self._lock = threading.Lock()
 
-    def look(
+    def read_fingerprints(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
     ) -> Mapping[Need, str | None]:
         assert owner == "ann"
         return {
-            each: None if each.time in self.absent else self.looks.get(each.time, "v1")
+            each: None if each.time in self.absent else self.prints.get(each.time, "v1")
             for each in needs
         }
 
-    def alone_in(self, task: Task) -> frozenset[str]:
+    def exclusive_places(self, task: Task) -> frozenset[str]:
         return frozenset(self.places(task))
 
     def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
@@ -99,8 +101,8 @@ class FakeActions:
     def exchange(self, task: Task, lease: WorkLease) -> str:
         return self._work(task.schedule.key.action.value, task, lease)
 
-    def _work(self, word: str, task: Task, lease: WorkLease) -> str:
-        mark = (word, task.schedule.key.cluster, task.instance.nominal)
+    def _work(self, action: str, task: Task, lease: WorkLease) -> str:
+        mark = (action, task.schedule.key.cluster, task.instance.nominal)
         with self._lock:
             self.leases.append(lease)
             if mark in self.running:
@@ -111,15 +113,15 @@ class FakeActions:
             if self.gate is not None:
                 self.gate.wait(30)
             lease.check()
-            lease.log(f"{word} {task.instance.attempt}")
+            lease.log(f"{action} {task.instance.attempt}")
             if reason := self.fail(task):
                 raise ActionFailed(reason)
             with self._lock:
                 self.done.append(mark)
-            return f"{word} done"
+            return f"{action} done"
         finally:
             with self._lock:
                 self.running.remove(mark)
 
-    def count(self, word: str) -> int:
-        return sum(each[0] == word for each in self.done)
+    def count(self, action: str) -> int:
+        return sum(each[0] == action for each in self.done)
