@@ -22,7 +22,7 @@ _ABSENT = 3  # partitions that the table lacks, in a summary
 
 
 @dataclass(frozen=True, slots=True)
-class Copier:
+class CopierByChild:
     """Makes copies with the settings in `target`; a few at the same time, the others wait.
 
     `command` starts a child, which has `grace` seconds to end when it is terminated.

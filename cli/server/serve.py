@@ -13,7 +13,7 @@ import uvloop
 from cli.errors import CannotListen, NoClusters
 from cli.server import workers
 from cli.server.change_sizes import ChangeSizesByChild
-from cli.server.copier import Copier
+from cli.server.copier import CopierByChild
 from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
 from cli.server.settings_history import newest, replay
@@ -98,7 +98,7 @@ async def _serve(
                 loader,
                 announce,
                 limits,
-                copier=Copier(path),
+                copier=CopierByChild(path),
                 on_admin=signals.manage,
                 read_settings=lambda: newest(path) if worker else load(path),
                 workers=worker.workers() if worker else WorkerGroup(used_before=True),

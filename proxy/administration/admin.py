@@ -30,7 +30,7 @@ from proxy.session.session import DEFAULT_DATABASE, USE_DATABASE, SessionState
 from proxy.session.user_session import UserSession
 from proxy.statement.dry_run import dry_run
 from proxy.statement.machine.cluster_commands import use_cluster
-from proxy.upstream.endpoint_health import Place
+from proxy.upstream.endpoint_health import Drainable
 from proxy.upstream.health_runner import check_all
 from thriftcodec.values import INTERNAL_ERROR_CODE
 
@@ -186,7 +186,7 @@ class Admin:
             ("causeway_tables_cached", (), self.cache().get("tables", 0)),
             ("causeway_catalog_total", ("memory",), server.router.analysis.from_memory),
             ("causeway_catalog_total", ("loaded",), server.router.analysis.loaded),
-            (QUEUE, ("write",), server.services.places.waiting),
+            (QUEUE, ("write",), server.services.write_places.waiting),
             (QUEUE, ("statement",), len(server.statements.queue)),
             (QUEUE, ("server",), server.pool.busy.waiting),
             (QUEUE, ("analysis",), server.router.analysis.waiting),
@@ -281,7 +281,7 @@ class Admin:
         await check_all(self._server.pool, clusters)
         return {"resumed": 1}
 
-    def _place(self, name: str) -> tuple[Place, list[Cluster]]:
+    def _place(self, name: str) -> tuple[Drainable, list[Cluster]]:
         for cluster in self._server.clusters():
             if cluster.name == name:
                 return ClusterName(name), [cluster]
@@ -359,7 +359,7 @@ class Admin:
         """Whether no statement or call runs, and no client is fetching a result."""
         if self._server.running:
             return False
-        if any(session.asking for session in self._server.sessions.items()):
+        if any(session.open_calls for session in self._server.sessions.items()):
             return False
         operations = (each.operation for each in self._server.operations.items())
         return not any(

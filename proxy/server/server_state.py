@@ -94,15 +94,17 @@ class ServerState:
             limits, router.health, credentials, workers.counters, len(workers.sockets) or 1
         )
         self.peers = Peers(workers)
+        places = SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue())
+        recovery = WriteRecovery(journal or WriteJournal(), router.loader, self.pool, group)
         self.services = StatementServices(
             router,
-            SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue()),
-            WriteRecovery(journal or WriteJournal(), router.loader, self.pool, group),
-            CatalogStatements(router.loader, ClusterFacts()),
-            copies,
-            _fetcher(copies, settings, workers),
-            self.observer.history,
-            change_sizes,
+            write_places=places,
+            write_recovery=recovery,
+            catalog_answers=CatalogStatements(router.loader, ClusterFacts()),
+            copier=copies,
+            fetcher=_fetcher(copies, settings, workers),
+            history=self.observer.history,
+            change_sizes=change_sizes,
         )
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self.statements = StatementPlaces(workers.counters)
@@ -197,7 +199,7 @@ class ServerState:
         if it was stopped in the meantime, or if Causeway begins no more statements."""
         operation.stop, operation.waits = place.stop, True
         try:
-            await place.turn(operation.tell)
+            await place.turn(operation.log_line)
             if not operation.cancelled:
                 self.check_not_stopping()
                 self.admission.check_statement()
@@ -307,13 +309,13 @@ class ServerState:
             if is_too_long(owned.operation, now, session_limits):
                 count("causeway_stopped_total", "statement")
                 self.group.create_task(stop_too_long(owned.operation, session_limits))
-            elif is_unread(owned.operation, now, limits) and not owned.session.asking:
+            elif is_unread(owned.operation, now, limits) and not owned.session.open_calls:
                 count("causeway_idle_closed_total", "result")
                 self.group.create_task(self.close_operation(owned))
         if limits.idle_operation:
             since = now - abs(limits.idle_operation)
             for owned in self.operations.items():
-                if owned.session.asking:
+                if owned.session.open_calls:
                     continue
                 if owned.operation.is_idle(since, limits.idle_operation < 0):
                     count("causeway_idle_closed_total", "operation")

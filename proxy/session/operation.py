@@ -53,7 +53,7 @@ class Operation:
         self.task: asyncio.Task[None] | None = None
         self.stop: Callable[[], Awaitable[None]] = nothing_runs  # ends it in its cluster
 
-    def tell(self, line: str) -> None:
+    def log_line(self, line: str) -> None:
         """Adds a line to the log that its client reads while no cluster runs the statement."""
         if self.log is None:
             self.log = LocalResult(LOG)

@@ -48,7 +48,7 @@ class UserSession:
         self.application = ""
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
-        self.asking = 0  # calls that are being answered
+        self.open_calls = 0  # calls that are being answered
         self.handle = handle
         self.state = state
         self.through = through
@@ -63,9 +63,9 @@ class UserSession:
         self._closed = False
 
     @property
-    def asked(self) -> "_Asked":
+    def answering(self) -> "_OpenCall":
         """The context in which a call is answered."""
-        return _Asked(self)
+        return _OpenCall(self)
 
     async def upstream(self, cluster: ClusterName) -> ClusterSession:
         """The session in that cluster, opened and caught up.
@@ -205,7 +205,7 @@ class UserSession:
 
     def is_idle(self, since: float, running_counts: bool) -> bool:
         """Whether nothing was asked since then and, if that counts, nothing runs."""
-        if self.used > since or self.asking:
+        if self.used > since or self.open_calls:
             return False
         return not (running_counts and any(not each.ended for each in self.operations.values()))
 
@@ -233,16 +233,16 @@ class UserSession:
             await asyncio.gather(*(upstream.close() for upstream in upstreams))
 
 
-class _Asked:
+class _OpenCall:
     """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
 
     def __init__(self, session: UserSession) -> None:
         self._session = session
 
     def __enter__(self) -> None:
-        self._session.asking += 1
+        self._session.open_calls += 1
         self._session.touch()
 
     def __exit__(self, *exc: object) -> None:
-        self._session.asking -= 1
+        self._session.open_calls -= 1
         self._session.touch()

@@ -1,4 +1,5 @@
-"""What a statement waits for before it runs: earlier writes of its tables, a thread of a server."""
+"""The two waits of a statement before it runs: for earlier writes of its tables, and for a thread
+of a busy Thrift Server."""
 
 import asyncio
 import logging
@@ -16,22 +17,25 @@ _log = logging.getLogger(__name__)
 
 
 class AwaitedTurns:
-    """`timeout` is the client's for its statement, in seconds; 0: none. `tell` writes to the log
-    that the client reads."""
+    """The places of one statement in both queues.
+
+    `timeout` is the client's for the statement, in seconds; 0: none. `log_line` adds a line to the
+    log that the client reads.
+    """
 
     def __init__(
-        self, places: WritePlaces, limits: Limits, timeout: int, tell: Callable[[str], None]
+        self, places: WritePlaces, limits: Limits, timeout: int, log_line: Callable[[str], None]
     ) -> None:
         self._places = places
         self._limits = limits
         self._timeout = timeout
-        self._tell = tell
+        self._log_line = log_line
         self._write: WritePlace | None = None
         self._thread: ThreadPlace | None = None
 
     async def write(self, tables: Collection[TableRef], is_stopped: Callable[[], bool]) -> bool:
-        """The turn to write the tables, which lasts until `leave`. Returns whether earlier writes
-        were waited for. Raises TableBusy, WorkerFailed."""
+        """Waits for the turn to write the tables; the turn lasts until `leave`. Returns whether
+        there were earlier writes. Raises TableBusy, WorkerFailed."""
         self._leave_write()
         names = sorted(map(str, tables))
         self._write = place = await self._places.take(names)
@@ -52,8 +56,8 @@ class AwaitedTurns:
         return place.ahead > 0
 
     def check_thread(self, server: UpstreamSession) -> None:
-        """Before the statement is sent to `server`: raises the refusal of others that wait for a
-        thread there. A place in the queue of another server is given back."""
+        """Raises the server's last refusal if other statements wait for a thread there, so that
+        this one is not sent before them. Gives back a place in the queue of another server."""
         if self._thread is not None and self._thread.endpoint != server.endpoint:
             self._leave_thread()
         refused = server.busy.refusal(server.endpoint, self._thread)
@@ -61,13 +65,14 @@ class AwaitedTurns:
             raise refused
 
     async def thread(self, server: UpstreamSession, refused: Rejected) -> None:
-        """Returns when `server`, which refused the statement, may have a thread for it. Raises
-        `refused` when it has been waited for too long."""
+        """Waits until `server`, which refused the statement, may have a thread for it. Raises
+        `refused` after the time-out."""
         if self._thread is None:
             self._thread = server.busy.take(server.endpoint, refused)
             cluster, ahead = server.cluster, self._thread.ahead
             _log.info("a statement waits for a thread of %s, after %d others", cluster, ahead)
-            self._tell(f"Cluster {cluster} has no free thread. Statements that wait: {ahead + 1}.")
+            text = f"Cluster {cluster} has no free thread. Statements that wait: {ahead + 1}."
+            self._log_line(text)
         seconds = min(self._limits.thread_wait, self._timeout or math.inf)
         try:
             await self._thread.turn(seconds)
@@ -75,13 +80,13 @@ class AwaitedTurns:
             raise refused from None
 
     def accepted(self) -> None:
-        """The server has a thread for the statement."""
+        """The server accepted the statement: leaves its queue."""
         if self._thread is not None:
             self._thread.accepted()
             self._thread = None
 
     def leave(self) -> None:
-        """The statement has ended, or was stopped: it waits for nothing."""
+        """Leaves both queues: the statement has ended, or was stopped."""
         self._leave_write()
         self._leave_thread()
 

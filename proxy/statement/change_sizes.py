@@ -1,4 +1,4 @@
-"""How much an incremental read of a Hudi table reads, for EXPLAIN CLUSTER."""
+"""How much data an incremental read of a Hudi table reads, for EXPLAIN CLUSTER."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +11,7 @@ UNKNOWN = "how much is read is not known"
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
-    """`partitions` is None for a table without partitions."""
+    """Numbers of partitions, files and bytes. `partitions` is None for a table without any."""
 
     partitions: int | None
     files: int
@@ -20,8 +20,8 @@ class FilesRead:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """What a range reads. `whole` is the table as it is now; None: not known. `fallback` is why all
-    files have to be read for the range."""
+    """What the read of a range of commits reads. `whole` is the table as it is now; None: not
+    known. `fallback` is the reason why Hudi reads all files for the range; None: it does not."""
 
     commits: int
     changed: FilesRead
@@ -42,7 +42,7 @@ class ChangeSize:
 
 
 class ChangeSizes(Protocol):
-    """Reads the timelines of tables (`cli.server.change_sizes`)."""
+    """Reads the timelines of tables. Implemented in `cli.server.change_sizes`."""
 
     async def __call__(self, location: str, changes: ChangeRange) -> ChangeSize | None:
         """The size of this range of the table at `location`; None if it cannot be read in time."""

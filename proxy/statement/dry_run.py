@@ -1,4 +1,4 @@
-"""Where a statement would run, and where its tables are, without running it."""
+"""EXPLAIN CLUSTER and its like: where a statement would run, and where its tables are."""
 
 import time
 from contextlib import suppress
@@ -42,7 +42,7 @@ class DryRun:
 async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> DryRun:
     """The decision for `sql`, or for the statement after EXPLAIN CLUSTER, in this session.
 
-    Raises a CausewayError if the metastore cannot be asked.
+    Raises a CausewayError if the metastore cannot be read.
     """
     command = await router.analysis.command(sql, session)
     if isinstance(command, ExplainCluster):
@@ -62,11 +62,11 @@ async def explain(
     router: StatementRouter,
     sizes: ChangeSizes | None = None,
 ) -> ResultTable:
-    """The result of EXPLAIN CLUSTER. `sizes` counts what tables have in the ranges of commits that
-    the session reads of them.
+    """The result of EXPLAIN CLUSTER. `sizes` returns how much is read of tables that the session
+    reads incrementally.
 
-    Raises Rejected if the session's restrictions forbid the statement, and a CausewayError if the
-    metastore cannot be asked.
+    Raises Rejected if an access rule denies the statement (EXTENDED), CodeDenied or SettingDenied
+    if the session's restrictions do, and a CausewayError if the metastore cannot be read.
     """
     sql, rows = command.statement, cluster_commands.explain_extended
     if await router.analysis.command(sql, session) is not None:
@@ -74,7 +74,7 @@ async def explain(
         return rows(()) if command.extended else cluster_commands.explain(own)
     routed = await router.decide(sql, session)
     if routed.decision.rule == ACCESS:
-        if command.extended:  # the rows would show where the tables are
+        if command.extended:  # its rows would show where the denied tables are
             raise Rejected(refusal(routed.decision))
         return cluster_commands.explain(report(routed.statement, routed.decision, {}))
     if isinstance(routed.decision, RunIn):
@@ -91,7 +91,7 @@ async def explain(
 async def _changes_read(
     routed: Routed, loader: Loader, sizes: ChangeSizes | None
 ) -> dict[TableRef, str]:
-    """How much the statement reads of each table that it reads incrementally, in words."""
+    """For each table that the statement reads incrementally a text that says how much it reads."""
     ranges = {
         TableRef.parse(name): each
         for name, each in routed.changes.items()
@@ -103,36 +103,37 @@ async def _changes_read(
     with suppress(CausewayError):
         for each in await loader.copies(dict.fromkeys(ranges, ())):
             location = each.location_in(routed.decision.cluster)
-            if (found := await sizes(location, ranges[each.table])) is not None:
-                texts[each.table] = str(found)
+            if (size := await sizes(location, ranges[each.table])) is not None:
+                texts[each.table] = str(size)
     return texts
 
 
 async def tables_of(
     routed: Routed, session: SessionState, loader: Loader
 ) -> tuple[TableState, ...]:
-    """Where the tables of a statement are, and since when copies lack something.
+    """The state of each of the statement's tables in each cluster.
 
-    The state is that of the decision; times and sizes are read now. Raises a CausewayError if the
-    metastore cannot be asked.
+    States are those that the decision was made from. Sizes, and the times since which copies are
+    stale, are read from the metastore now. Raises a CausewayError if it cannot be read.
     """
     statement, facts, clusters = routed.statement, routed.facts, tuple(session.topology.clusters)
     states = table_states(statement, facts, clusters, routed.coverage)
     used = partitions_used(statement, facts, routed.coverage)
-    now, found = time.time(), await loader.copies(used) if used else ()
-    shown = {
-        (each.table, row.cluster): row for each in found for row in sums(each.objects, clusters)
+    now, copies = time.time(), await loader.copies(used) if used else ()
+    rows = {
+        (each.table, row.cluster): row for each in copies for row in sums(each.objects, clusters)
     }
     return tuple(
-        _with_times(each, shown.get((each.table, each.cluster)), now, facts.get(each.table))
-        for each in states
+        _with_times(state, rows.get((state.table, state.cluster)), now, facts.get(state.table))
+        for state in states
     )
 
 
 def _with_times(
     state: TableState, row: CopySum | None, now: float, known: TableFacts | None
 ) -> TableState:
-    """The size of a primary that no fresh copy tells is that of the table's statistics."""
+    """The state with sizes and times. The size of a primary is that of its fresh copies, or else
+    the one in the table's statistics."""
     if row is None:
         return state
     since, lag = (None, None) if row.since is None else (utc(row.since), row.lag(now))

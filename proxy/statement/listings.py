@@ -18,7 +18,8 @@ from proxy.statement.statement_router import StatementRouter
 async def list_statements(
     history: StatementHistory | None, user: str, limit: int | None
 ) -> ResultTable:
-    """Raises InvalidCommand, BadSearch, StoreUnavailable."""
+    """The result of SHOW STATEMENTS. Raises InvalidCommand without a history, BadSearch,
+    StoreUnavailable."""
     if history is None:
         raise InvalidCommand("This proxy keeps no history: history.store is not set.")
     limited = {} if limit is None else {"limit": str(limit)}
@@ -29,17 +30,18 @@ async def list_statements(
 async def list_copies(
     router: StatementRouter, state: SessionState, command: ShowCopies
 ) -> ResultTable:
-    """Raises NoSuchObject, Rejected, MetastoreDown, UnreadableFacts."""
+    """The result of SHOW COPIES. Raises NoSuchObject for an unknown table, Rejected for an unknown
+    database, MetastoreDown, UnreadableFacts."""
     database = (command.database or state.namespace().database).lower()
     loader = router.loader
     if command.table is not None:
         ref = TableRef(database, command.table)
-        found = await loader.copies({ref: None})
-        if not found:
+        copies = await loader.copies({ref: None})
+        if not copies:
             raise NoSuchObject(f"table {ref}")
     else:
         if not await router.database_exists(database):
             raise Rejected(no_such_database(database))
         tables = visible(await loader.tables_in(database), state)
-        found = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
-    return cluster_commands.show_copies(found, command.table is not None, time.time())
+        copies = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
+    return cluster_commands.show_copies(copies, command.table is not None, time.time())

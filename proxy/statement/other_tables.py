@@ -1,4 +1,8 @@
-"""What clusters lack of the tables that later queries may read together with those of a query."""
+"""What each cluster lacks of the other tables in a query's databases.
+
+Later queries may read them together with the query's tables, so they count when the router chooses
+the cluster that gets a copy.
+"""
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,22 +13,22 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from dialect.statement import NONE
-from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.metastore_access import Loader, SnapshotAccess
 from router.cures import bytes_lacking
 
-MOST = 200  # tables of a database that are looked up; a larger one says little about a query
+MOST = 200  # tables of a database; a larger database says little about one query and is left out
 
 _log = logging.getLogger(__name__)
 
 
 async def lacking(
     tables: Collection[TableRef],
-    snapshot: Snapshot,
+    snapshot: SnapshotAccess,
     loader: Loader,
     clusters: Iterable[ClusterName],
 ) -> Mapping[ClusterName, float]:
-    """How many bytes each cluster lacks of the other tables in the databases of these ones. Nothing
-    where the metastore does not answer: a query does not fail for it."""
+    """For each cluster the bytes that it lacks of the other tables in the databases of `tables`.
+    {} if the metastore does not answer: the query does not fail for that."""
     others: list[TableRef] = []
     try:
         for database in sorted({table.db for table in tables}):
@@ -38,8 +42,8 @@ async def lacking(
     return bytes_lacking(_facts(others, snapshot), clusters)
 
 
-def _facts(tables: Iterable[TableRef], snapshot: Snapshot) -> Iterator[TableFacts]:
-    """With partitions where all of them are in memory. What was forgotten meanwhile is left out."""
+def _facts(tables: Iterable[TableRef], snapshot: SnapshotAccess) -> Iterator[TableFacts]:
+    """The facts of the tables that are in memory: with their partitions, if all of these are."""
     for table in tables:
         for selectors in (None, (NONE,)):
             with suppress(NotLoaded):

@@ -1,7 +1,7 @@
-"""Runs a query again in another cluster when the first one was lost with the result.
+"""Runs a query again in another cluster when its cluster was lost with the result.
 
-Its client must have no row yet. A client that has the schema of the first result gets the rows of
-the second one only if both have the same schema.
+The client must have no row yet. A client that has the schema of the lost result gets the rows of
+the new one only if both have the same schema.
 """
 
 from conf.errors import CausewayError
@@ -24,20 +24,20 @@ async def run_again(
     services: StatementServices,
     limits: Limits,
 ) -> bool:
-    """Whether the operation has a result in another cluster instead of the `lost` one.
+    """Runs the query again. Returns whether the operation has a result in another cluster now.
 
-    The session has to be as it was when the query ended: otherwise the same text may mean another
-    query.
+    The session must be as it was when the query ended: otherwise the same text may have another
+    meaning. `error` is that of the lost cluster.
     """
     async with operation.learning:
         if operation.result is not lost:
-            return isinstance(operation.result, RemoteResult)  # another call of the client did it
+            return isinstance(operation.result, RemoteResult)  # another call ran it again
         kept, operation.repeatable = operation.repeatable, None
         if kept is None or lost.delivered or not _is_as_it_was(session, kept):
             return False
         again = Operation(operation.handle, operation.kind)  # no client sees it
-        where = lost.upstream.cluster, error
-        runner = StatementRunner(session, again, kept.request, services, limits, where)
+        cluster = lost.upstream.cluster
+        runner = StatementRunner(session, again, kept.request, services, limits, (cluster, error))
         try:
             await runner.run(_nothing)
             if operation.closed or not await _has_schema_of(lost, again):
@@ -69,4 +69,4 @@ async def _has_schema_of(lost: RemoteResult, again: Operation) -> bool:
 
 
 def _nothing() -> None:
-    """The operation that the client sees was reported when it ended."""
+    """Reports nothing: the client's operation was reported when it ended."""

@@ -1,4 +1,4 @@
-"""Spark's own error of a statement that was not understood."""
+"""Spark's own error for a statement that the analysis did not understand."""
 
 from conf.errors import CausewayError
 from dialect.analyze import too_long
@@ -10,18 +10,18 @@ from router.claim import ANALYZE, KEY, PARSE
 
 _PARSED = "causeway: parsed"  # NotRunException.PARSED
 _PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
-_STACK = "\n\tat "  # before each line of a stack
-_OF_SPARK = "org.apache.spark.sql."  # the package of what its analysis throws
+_STACK = "\n\tat "  # before each line of a stack trace
+_OF_SPARK = "org.apache.spark.sql."  # the package of the exceptions of its analysis
 
 
 async def spark_error(
     session: UserSession, sql: str, statement: Unknown, health: EndpointHealth
 ) -> Failure | None:
-    """What Spark's own parser says against a statement that was not understood, and its analysis
-    where that reads no data and calls nothing that is denied.
+    """The error of Spark's parser for the statement, or of its analysis, if that reads no data and
+    calls nothing that is denied.
 
-    None when Spark has nothing against it, when the statement is too long to be read here, and when
-    no cluster that checks claims can be asked: without its guard the cluster would run it.
+    None if Spark accepts the statement, if it is too long, or if no cluster that checks claims can
+    be reached: a cluster without a guard would run it.
     """
     if too_long(sql):
         return None

@@ -1,8 +1,8 @@
-"""What one statement may take: time, and rows and bytes of its result.
+"""Limits of one statement: its time, and the rows and bytes of its result.
 
-A Thrift Server collects a result in its heap before it gives the first row, and keeps it until the
-operation is closed. So a statement that runs for too long is cancelled, a result of which too much
-was read is closed, and so is a result that its client no longer reads.
+A Thrift Server collects a result in its heap before it returns the first row, and keeps it until
+the operation is closed. So a statement that runs for too long is cancelled. A result is closed when
+too much of it was read, and when its client no longer reads it.
 """
 
 from conf.errors import CausewayError
@@ -16,41 +16,42 @@ from proxy.upstream.remote_result import RemoteResult
 
 
 def check_result(operation: Operation, limits: Limits) -> None:
-    """Raises ResultTooLarge, with the result closed in its cluster, once too much was read."""
+    """Closes the result in its cluster and raises ResultTooLarge, if too much of it was read."""
     record = operation.record
-    over = _over(record.rows or 0, limits.result_rows, "rows") or _over(
+    error = _excess(record.rows or 0, limits.result_rows, "rows") or _excess(
         record.bytes, limits.result_bytes, "bytes"
     )
-    if over is None:
+    if error is None:
         return
     if isinstance(operation.result, RemoteResult):
         close_remote(operation)
         operation.result = LocalResult(NO_ROWS)
-    raise over
+    raise error
 
 
-def _over(count: int, limit: int, what: str) -> CausewayError | None:
+def _excess(count: int, limit: int, what: str) -> CausewayError | None:
     if not limit or count < limit:
         return None
     return ResultTooLarge(f"The statement's result has more than {limit:,} {what}.")
 
 
 async def stop_too_long(operation: Operation, limits: Limits) -> None:
-    """Ends a statement that has run for too long, here and in its cluster."""
+    """Fails a statement that has run for too long, and cancels it in its cluster."""
     seconds = limits.statement_time
     error = StatementTimeout(f"The statement ran for more than {seconds:,.0f} seconds.")
     await operation.end(failure_of(error))
 
 
 def is_too_long(operation: Operation, now: float, limits: Limits) -> bool:
-    """Whether the statement runs for longer than it may, by the event loop's time."""
+    """Whether the statement has run for longer than it may. `now` is the event loop's time."""
     limit = limits.statement_time
     runs = not (operation.ended or operation.waits)
     return bool(limit) and runs and now - operation.began > limit
 
 
 def is_unread(operation: Operation, now: float, limits: Limits) -> bool:
-    """Whether its result in a cluster was not asked for during the idle time-out."""
+    """Whether the client has not used the result in a cluster for the idle time-out. `now` is the
+    event loop's time."""
     limit = limits.idle_result
     kept = isinstance(operation.result, RemoteResult)
     return bool(limit) and kept and operation.is_idle(now - limit, running_too=False)

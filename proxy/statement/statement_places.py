@@ -1,8 +1,8 @@
-"""The places of statements that run: by user and address, and by the quotas of users.
+"""The limits of running statements, by user and address, and by the quotas of users.
 
-A statement without a place is refused, or waits where its user's quota has a queue. The places
-are counted for all workers; each worker has a queue of its own, and looks twice a second whether
-another one gave a place back.
+Each running statement holds a place. Without a free place a statement is refused, or waits if its
+user's quota has a queue. Places are counted for all workers together. Each worker has a queue of
+its own, and checks twice a second whether another worker has freed a place.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from proxy.session.quota import Bounds, Quota
 from proxy.session.statement_queue import StatementQueue, Waiter
 
 _MINUTE = 60.0  # seconds
-_STEP = 0.5
-WAIT = 600  # seconds that a statement waits for a place
+_CHECK_EVERY = 0.5  # seconds between two checks for a place that another worker freed
+WAIT = 600  # seconds that a statement waits for a place, if its quota sets no time
 
 
 class StatementPlaces:
-    """`queue` has the statements of this process that wait."""
+    """The places of all workers. `queue` has the waiting statements of this worker."""
 
     def __init__(self, counters: Counters | None) -> None:
         self._running = Quota("statements running", Bounds(), counters)
@@ -28,7 +28,7 @@ class StatementPlaces:
         self.queue = StatementQueue()
 
     def __len__(self) -> int:
-        """How many this process runs."""
+        """The number of statements that this worker runs."""
         return len(self._running)
 
     def bound(self, bounds: Bounds) -> None:
@@ -42,7 +42,8 @@ class StatementPlaces:
         own: UserQuota | None,
         priority: int = 0,
     ) -> "StatementPlace":
-        """A place, or one in the queue. Raises LimitReached."""
+        """A free place, or one that waits in the queue. `own` is the user's quota. Raises
+        LimitReached."""
         place = StatementPlace(self, user, address, session, own or UserQuota(), priority)
         if own is not None:
             self._minute.check(user, address, own.statements_a_minute)
@@ -63,7 +64,7 @@ class StatementPlaces:
         return place
 
     def take_one(self, place: "StatementPlace") -> None:
-        """Raises LimitReached."""
+        """Counts the statement as running. Raises LimitReached."""
         self._running.take(place.user, place.address, place.own.statements)
 
     def give_back(self, place: "StatementPlace") -> None:
@@ -71,7 +72,7 @@ class StatementPlaces:
         self.offer(place.user)
 
     def offer(self, user: str) -> None:
-        """Gives the places that are free to the user's statements that wait."""
+        """Lets the user's waiting statements run, as far as places are free."""
         while isinstance(first := self.queue.first(user), StatementPlace):
             try:
                 first.take()
@@ -81,7 +82,8 @@ class StatementPlaces:
 
 
 class StatementPlace(Waiter):
-    """One statement's place; `has_turn`: it may run."""
+    """One statement's place. `has_turn`: the statement may run. `why` is the limit for which it
+    waits."""
 
     def __init__(
         self,
@@ -101,43 +103,46 @@ class StatementPlace(Waiter):
         self._changed = asyncio.Event()
 
     def take(self) -> None:
-        """Raises LimitReached."""
+        """Lets the statement run. Raises LimitReached."""
         self._places.take_one(self)
         self.has_turn = True
         self._changed.set()
 
-    async def turn(self, tell: Callable[[str], None]) -> None:
-        """Returns when it may run, or after `stop`. `tell` gets a line when others are ahead, and
-        when their number changes. Raises LimitReached when it has waited for too long."""
+    async def turn(self, log_line: Callable[[str], None]) -> None:
+        """Returns when the statement may run, or after `stop`.
+
+        `log_line` is called while other statements are ahead, once for each change of their number.
+        Raises LimitReached after the quota's time.
+        """
         seconds = self.own.waiting_seconds or WAIT
-        told = None
+        last_ahead = None
         try:
             async with asyncio.timeout(seconds):
                 while not self._changed.is_set():
                     ahead = self._places.queue.ahead(self)
-                    if ahead != told:
-                        tell(f"Waiting: {self.why} {ahead} more are ahead.")
-                        told = ahead
-                    await self._step()
+                    if ahead != last_ahead:
+                        log_line(f"Waiting: {self.why} {ahead} more are ahead.")
+                        last_ahead = ahead
+                    await self._wait_for_change()
         except TimeoutError:
             self.leave()
             text = f"The statement waited {seconds} s for its turn. {self.why}"
             raise LimitReached(text) from None
 
-    async def _step(self) -> None:
+    async def _wait_for_change(self) -> None:
         try:
-            async with asyncio.timeout(_STEP):
+            async with asyncio.timeout(_CHECK_EVERY):
                 await self._changed.wait()
         except TimeoutError:
             self._places.offer(self.user)
 
     async def stop(self) -> None:
-        """Its client no longer waits."""
+        """Ends the wait: the statement was stopped."""
         self.leave()
         self._changed.set()
 
     def leave(self) -> None:
-        """Gives the place back, in the queue or not; may be called again."""
+        """Gives the place back, or leaves the queue. A second call does nothing."""
         if self.has_turn:
             self.has_turn = False
             self._places.give_back(self)

@@ -1,4 +1,4 @@
-"""From a statement's text to a decision, loading from the metastore the facts that it needs."""
+"""From a statement's text to a decision. Loads the facts that it needs from the metastore."""
 
 import logging
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.session.settings.hudi_settings import hudi_settings, incremental_reads
 from proxy.statement.analysis.statement_analysis import MAX_ROUNDS, StatementAnalysis
 from proxy.statement.machine.events import Routed
-from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.metastore_access import Loader, SnapshotAccess
 from proxy.statement.other_tables import lacking
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
@@ -34,16 +34,20 @@ _log = logging.getLogger(__name__)
 
 
 class StatementRouter:
-    """Decides where the statements of all sessions run."""
+    """Decides where the statements of all sessions run.
+
+    It holds what statements share for that: the metastore's `snapshot` and `loader`, the clusters'
+    `health`, their `load`, the `access` rules and the `analysis`.
+    """
 
     def __init__(
         self,
         settings: Settings,
-        snapshot: Snapshot,
+        snapshot: SnapshotAccess,
         loader: Loader,
         load: ClusterLoad | None = None,
     ) -> None:
-        """`load` is there if the cost decides among clusters (`router.choice`)."""
+        """`load` is given if the cost chooses among clusters (`router.choice`)."""
         self.health = EndpointHealth()
         self.load = load
         self.settings = settings
@@ -53,7 +57,7 @@ class StatementRouter:
         self.analysis = StatementAnalysis(snapshot, loader)
 
     def reconfigure(self, settings: Settings) -> None:
-        """Decides by these settings from now on."""
+        """Uses these settings from now on."""
         self.settings = settings
         if settings.access.rules != self.access.rules:
             self.access = _access(settings)
@@ -66,12 +70,13 @@ class StatementRouter:
         lost: ClusterName | None = None,
         whole: bool = False,
     ) -> Routed:
-        """What the statement is and where it runs, by the facts of now.
+        """The statement's analysis and the decision, by the present facts.
 
-        `known` is what `StatementAnalysis.analyse` just returned for it, `lost` the cluster that
-        was lost while it ran the statement. `whole`: as if it read all partitions of its tables.
+        `known` is what `StatementAnalysis.analyse` has just returned for it; None: it is analysed
+        here. `lost` is the cluster that was lost while it ran the statement. With `whole` the
+        statement is routed as if it read all partitions of its tables.
 
-        Raises a CausewayError when the metastore cannot be asked.
+        Raises a CausewayError if the metastore cannot be read.
         """
         if lost is not None:
             _log.warning("cluster %s was lost, and its read is decided again", lost)
@@ -80,7 +85,7 @@ class StatementRouter:
         for _ in range(MAX_ROUNDS):
             statement = known or await self.analysis.analyse(sql, session)
             known = None
-            with suppress(NotLoaded):  # forgotten again meanwhile
+            with suppress(NotLoaded):  # invalidated meanwhile: the next round loads it again
                 if isinstance(statement, Known) and statement.cascade:
                     statement = await self._with_contents(statement)
                 coverage = self.settings.coverage
@@ -115,22 +120,23 @@ class StatementRouter:
         raise AnalysisUnstable("The tables of the statement keep changing.")
 
     async def _with_others(self, decision: Decision, request: Request, facts: Facts) -> Decision:
-        """The decision about a query that has copies made, with a look at what later queries may
-        read as well."""
+        """Decides again about a query for which copies are made: the cluster that gets them should
+        also have the other tables that later queries may read."""
         if not isinstance(decision, Refuse) or not decision.copies or request.pinned is not None:
             return decision
         found = await lacking(facts, self.snapshot, self.loader, request.clusters)
         return route(replace(request, lacking=found), facts)
 
     def _costs(self, sql: str, statement: Known | Unknown, session: SessionState) -> Costs | None:
-        """What a query is expected to take in each cluster, if the cost decides."""
+        """The expected time of a query in each cluster; None if the cost does not decide."""
         if self.load is None or not is_query(statement):
             return None
         template = hash((session.database, quick_template(sql)))
         return self.load.costs(template, session.topology.clusters)
 
     def begin(self, cluster: ClusterName, routed: Routed | None) -> RunningStatement | None:
-        """Counts a statement that goes to the cluster; None where nothing is counted."""
+        """Counts a statement that is sent to the cluster in its load; None if the load is not
+        counted."""
         if self.load is None:
             return None
         if routed is None or routed.costs is None:
@@ -138,7 +144,8 @@ class StatementRouter:
         return self.load.begin(cluster, routed.costs, chosen_from(routed.decision))
 
     def _changes(self, statement: Known | Unknown, session: SessionState) -> Changes:
-        """The tables of which the session reads only changed rows. Raises NotIncremental."""
+        """The tables of which the statement reads only changed rows, by the session's settings of
+        Hudi. Raises NotIncremental."""
         settings = hudi_settings(session.variables, session.unclear)
         return incremental_reads(statement, settings, self.snapshot.table) if settings else {}
 
@@ -179,8 +186,8 @@ class StatementRouter:
         )
 
     def _may_move(self, session: SessionState) -> bool:
-        """Whether a query may run where it otherwise would not, while its clusters are down. The
-        changed rows of a Hudi table are read where the rules say."""
+        """Whether a query may run in another cluster than the rules choose, while that one is down.
+        Not in a session that reads changed rows of Hudi tables."""
         moves = self.settings.lost_reads is LostReads.MOVE
         return moves and hudi_settings(session.variables, session.unclear) is None
 
@@ -204,9 +211,10 @@ class StatementRouter:
         return replace(statement, writes=(*views, *drops))
 
     def write_targets(self, writes: Iterable[Write]) -> list[TableRef | PartitionRef]:
-        """What has to be marked before these writes: partitions where they can be named.
+        """The tables and partitions to mark before these writes.
 
-        A value's text is the partition's only for text columns; elsewhere 01 may mean 1.
+        Partitions are named only if all partition columns are texts: in another column 01 may mean
+        the partition 1.
         """
         targets: list[TableRef | PartitionRef] = []
         for write in writes:
@@ -226,7 +234,7 @@ class StatementRouter:
         return [] if info is None else [key.name for key in info.partition_keys]
 
     def _text_keys(self, table: TableRef) -> tuple[str, ...]:
-        """The table's partition columns when all are texts."""
+        """The table's partition columns if all are texts; () otherwise."""
         try:
             info = self.snapshot.table(table)
         except NotLoaded:
@@ -235,42 +243,42 @@ class StatementRouter:
         return tuple(key.name for key in keys) if all(k.type == "string" for k in keys) else ()
 
     async def database_exists(self, name: str) -> bool:
-        """Raises a CausewayError when the metastore cannot be asked.
+        """Whether the database exists. `default` exists in every metastore and cannot be dropped.
 
-        `default` exists in every metastore, and cannot be dropped.
+        Raises a CausewayError if the metastore cannot be read.
         """
         if name.lower() == DEFAULT_DATABASE:
             return True
         for _ in range(MAX_ROUNDS):
             await self.loader.load_database(name)
-            with suppress(NotLoaded):  # forgotten again meanwhile
+            with suppress(NotLoaded):  # invalidated meanwhile
                 return self.snapshot.database_exists(name)
         raise AnalysisUnstable(f"Database {name} keeps changing.")
 
 
 def _access(settings: Settings) -> Access:
-    """The access rules. The log says what of them was not understood."""
+    """The access rules. Logs those that are ignored."""
     for each in settings.access.rules.ignored:
         _log.warning("access rules: %s", each)
     return Access(settings.access.rules)
 
 
 def _denied(session: SessionState, statement: Known | Unknown, sql: str) -> Refuse | None:
-    """The refusal of a statement that the session's user may not run."""
+    """The refusal of a statement that the session's user may not run; None if they may."""
     access = session.access
     denial = None if access is None else denial_of(access, statement, sql)
     return None if access is None or denial is None else refused(access, denial)
 
 
 def _restricted(session: SessionState, statement: Known | Unknown) -> Restrictions:
-    """What the session's user sees of the tables of a statement that is not denied."""
+    """The parts of the statement's tables that the session's user may see."""
     if session.access is None or isinstance(statement, Unknown):
         return UNRESTRICTED
     return restrictions_of(session.access, statement)
 
 
 def _explained(decision: RunIn, changes: Changes) -> RunIn:
-    """The decision, with the tables that are read incrementally in its reason."""
+    """The decision, whose reason also names the tables that are read incrementally."""
     ranges = [
         f"{table} is read incrementally: {each}"
         for table, each in changes.items()
@@ -281,8 +289,8 @@ def _explained(decision: RunIn, changes: Changes) -> RunIn:
 
 def _named(statement: Known | Unknown) -> frozenset[TableRef]:
     """The tables that must not have changed since the analysis: those that are read, also through
-    views, and those that are written. Missing tables count: another client may have created
-    them."""
+    views, and those that are written. Tables that do not exist are among them: another client may
+    create one."""
     if isinstance(statement, Unknown):
         return frozenset()
     written = frozenset(write.table for write in statement.writes)
@@ -292,7 +300,7 @@ def _named(statement: Known | Unknown) -> frozenset[TableRef]:
 def _ordered(
     spec: tuple[tuple[str, str], ...], keys: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...] | None:
-    """The same in the table's key order; None when a key is not named."""
+    """The specification in the order of the table's keys; None if it does not name all of them."""
     values = {key.lower(): value for key, value in spec}
     if set(values) != set(keys):
         return None

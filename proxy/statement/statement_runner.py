@@ -1,5 +1,7 @@
-"""Carries out what `StatementMachine` decides: asks analyzers, metastore and clusters, and passes
-the answers on. Nothing is decided here."""
+"""Carries out the commands of `StatementMachine`, and returns their results to it as events.
+
+`services` lists what is called for each command. Nothing is decided here.
+"""
 
 import asyncio
 import logging
@@ -29,7 +31,7 @@ from proxy.statement.listings import list_copies, list_statements
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine import events as ev
 from proxy.statement.machine.commands import Command
-from proxy.statement.machine.events import Event, WriteToken
+from proxy.statement.machine.events import Event, MarkedWrite
 from proxy.statement.machine.machine import StatementMachine
 from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
@@ -42,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class StatementRunner:
-    """Runs one ExecuteStatement to its end; the client sees it in the operation."""
+    """Runs one ExecuteStatement to its end. `operation` has the state and result for the client."""
 
     def __init__(
         self,
@@ -53,20 +55,22 @@ class StatementRunner:
         limits: Limits = DEFAULT,
         lost: tuple[ClusterName, CausewayError] | None = None,
     ) -> None:
-        """`lost`: the query ran in this cluster, which was lost with its result (`rerun`)."""
+        """`lost`: the cluster that was lost with the query's result, and the error (`rerun`)."""
         self._session = session
         self._operation = operation
         self._request = request
         self._services = services
         self._router = services.router
         self._limits = limits
-        self._turns = AwaitedTurns(services.places, limits, request.timeout, operation.tell)
+        self._turns = AwaitedTurns(
+            services.write_places, limits, request.timeout, operation.log_line
+        )
         self._upstream: ClusterSession | None = None
-        self._cached: Mapping[TableRef, object] | None = None  # what it caches in the cluster
+        self._cached: Mapping[TableRef, object] | None = None  # versions of tables that it caches
         self._remote: RemoteResult | None = None
         self._copies = AwaitedCopies()
         self._routed: ev.Routed | None = None
-        self._running: RunningStatement | None = None  # in the load of its cluster
+        self._running: RunningStatement | None = None  # its part of the cluster's load
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands after the current one
         self._machine = StatementMachine(
@@ -81,8 +85,8 @@ class StatementRunner:
         )
 
     async def run(self, reported: Callable[[], object]) -> None:
-        """Raises CancelledError alone. `reported` is called when the outcome is final; what is left
-        then is to see to a write, which may take minutes where a cluster is lost."""
+        """Runs the statement. Raises only CancelledError. `reported` is called when the outcome is
+        final; after that the end of a write in a lost cluster may be waited for, for minutes."""
         self._reported = reported
         self._operation.stop = self.stop
         event: Event | None = ev.Started()
@@ -92,8 +96,8 @@ class StatementRunner:
             while event is not None:
                 event = await self._carry_out(self._machine.receive(event))
         except asyncio.CancelledError:
-            rest = [each for each in self._left if not isinstance(each, cmd.Call)]
-            await self._carry_out([*rest, *self._machine.receive(ev.Interrupted())])
+            effects = [each for each in self._left if not isinstance(each, cmd.Call)]
+            await self._carry_out([*effects, *self._machine.receive(ev.TaskCancelled())])
             raise
         except Exception:
             self._operation.fail(failure_of(internal_error(_log, "running a statement")))
@@ -107,13 +111,13 @@ class StatementRunner:
                 self._entered.replay.caches(self._cached)
 
     async def stop(self) -> None:
-        """The statement was stopped: it ends in its cluster, too."""
+        """Stops the statement, also in its cluster. The operation has its final state already."""
         for command in self._machine.receive(ev.Stopped()):
             if not isinstance(command, cmd.Call):
                 await self._effect(command)
 
     async def _carry_out(self, commands: list[Command]) -> Event | None:
-        """The event that answers the call among the commands, if there is one."""
+        """Carries out the commands. Returns the event of the call among them; None: no call."""
         for at, command in enumerate(commands, 1):
             self._left = commands[at:]
             if not isinstance(command, cmd.Call):
@@ -122,9 +126,9 @@ class StatementRunner:
             try:
                 return await self._call(command)
             except (CausewayError, Rejected) as error:
-                return ev.Failed(error)
+                return ev.CallFailed(error)
             except Exception:
-                return ev.Failed(internal_error(_log, "running a statement"))
+                return ev.CallFailed(internal_error(_log, "running a statement"))
         return None
 
     async def _call(self, command: cmd.Call) -> Event:
@@ -144,7 +148,7 @@ class StatementRunner:
                 return ev.Listed(await list_statements(self._services.history, state.user, limit))
             case cmd.ListCopies(wanted):
                 return ev.Listed(await list_copies(self._router, state, wanted))
-            case cmd.Copy():
+            case cmd.MakeCopy():
                 return await self._copy(command)
             case cmd.FetchMissing(copies):
                 return await self._fetch(copies)
@@ -176,16 +180,16 @@ class StatementRunner:
                 return await self._await_thread(refused)
             case cmd.EnterCluster():
                 return await self._enter(command)
-            case cmd.OpenWrite(writes):
+            case cmd.MarkWrite(writes):
                 targets = self._router.write_targets(writes)
-                return ev.WriteOpened(targets, await self._open_write(targets))
+                return ev.WriteMarked(targets, await self._open_write(targets))
             case cmd.Execute():
                 return await self._execute(command)
             case cmd.WaitForEnd():
                 status = await self._entered.end_of(self._sent.operation)
                 self._operation.record.mark("execute")
                 self._ended(status.state is OperationState.FINISHED)
-                return ev.Ended(status)
+                return ev.ExecutionEnded(status)
             case cmd.ReadZone():
                 return ev.ZoneRead(await self._entered.read_zone())
             case cmd.ClaimTables(tables, cluster):
@@ -199,8 +203,9 @@ class StatementRunner:
                 return ev.Lingered()
 
     async def _recall(self, recall: cmd.Recall) -> Event:
-        """A statement with settings of its own is the cluster's to answer."""
-        answers = self._services.answers
+        """The result from memory. A statement with settings of its own (`overlay`) may have another
+        result in the cluster, so the cluster runs it."""
+        answers = self._services.catalog_answers
         if answers is None or self._request.overlay:
             return ev.Recalled(None)
         table = await answers.answer(recall.command, recall.cluster, self._session)
@@ -209,7 +214,7 @@ class StatementRunner:
             self._operation.record.mark("execute")
         return ev.Recalled(table)
 
-    async def _copy(self, copy: cmd.Copy) -> Event:
+    async def _copy(self, copy: cmd.MakeCopy) -> Event:
         copier = self._services.copier
         assert copier is not None
         command = copy.command
@@ -220,23 +225,23 @@ class StatementRunner:
         return ev.Copied("cancelled" if done is None else done.text)
 
     async def _fetch(self, copies: Sequence[CopyNeeded]) -> Event:
-        """Raises CopyQuotaExceeded, CopyFailed."""
+        """Makes the copies. Raises CopyQuotaExceeded, CopyFailed."""
         fetcher, state = self._services.fetcher, self._session.state
         assert fetcher is not None
-        work = fetcher.fetch(state.user, copies, state.fetch_bytes, self._operation.tell)
+        work = fetcher.fetch(state.user, copies, state.fetch_bytes, self._operation.log_line)
         await self._copies.run(work)
         self._router.snapshot.invalidate([copy.table for copy in copies])
         self._operation.record.mark("copy")
         return ev.Fetched()
 
     async def _await_turn(self, tables: Collection[TableRef]) -> Event:
-        """Raises TableBusy, WorkerFailed."""
+        """Waits for the turn to write the tables. Raises TableBusy, WorkerFailed."""
         waited = await self._turns.write(tables, lambda: self._operation.cancelled)
         self._operation.record.mark("queue")
         return ev.TurnCame(waited)
 
     async def _await_thread(self, refused: Rejected) -> Event:
-        """Raises the refusal when it has waited for so long."""
+        """Waits for a thread of the server. Raises `refused` after the time-out."""
         await self._turns.thread(self._entered, refused)
         self._operation.record.mark("queue")
         return ev.ThreadFreed()
@@ -262,25 +267,25 @@ class StatementRunner:
             self._running.leave()
         self._running = self._router.begin(cluster, self._routed)
 
-    def _ended(self, well: bool) -> None:
+    def _ended(self, succeeded: bool) -> None:
         if self._running is not None:
-            self._running.ended(well)
+            self._running.ended(succeeded)
 
-    async def _open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken | None:
-        loader, recovery = self._router.loader, self._services.recovery
+    async def _open_write(self, targets: Sequence[TableRef | PartitionRef]) -> MarkedWrite | None:
+        loader, recovery = self._router.loader, self._services.write_recovery
         if not targets:
             return None
         token = loader.new_write(targets)
         recovery.begin(token, self._entered)
         try:
-            opened: WriteToken = await loader.open_write(token)
+            opened: MarkedWrite = await loader.open_write(token)
         except CausewayError:
             recovery.recover(token.id, has_ended=True)
             raise
         return opened
 
     async def _execute(self, command: cmd.Execute) -> Event:
-        """Raises SessionGone when the statement cannot be sent."""
+        """Sends the statement. Raises SessionGone if the session is closed."""
         upstream, request = self._entered, self._request
         if not upstream.alive:
             raise SessionGone(f"The connection to cluster {upstream.cluster} broke.")
@@ -297,9 +302,11 @@ class StatementRunner:
         self._turns.accepted()
         self._remote = RemoteResult.of(upstream, started, self._session.through is None)
         self._operation.result = self._remote
-        return ev.Ended(Status(OperationState.FINISHED)) if command.at_once else ev.Accepted()
+        return (
+            ev.ExecutionEnded(Status(OperationState.FINISHED)) if command.at_once else ev.Accepted()
+        )
 
-    async def _learn_outcome(self, token: WriteToken) -> Event:
+    async def _learn_outcome(self, token: MarkedWrite) -> Event:
         ended = await self._sent.learn_end()
         if ended:
             _log.warning("a write whose end was not known has ended: %r", token)
@@ -310,15 +317,15 @@ class StatementRunner:
         match command:
             case cmd.Become(state, failure):
                 operation.becomes(state, failure)
-            case cmd.Report():
+            case cmd.ReportOutcome():
                 await self._report()
             case cmd.KeepRequest():
                 changes = self._session.state.journal.changes
                 operation.repeatable = Repeatable(self._request, changes)
             case cmd.AskSchema():
                 if isinstance(operation.result, RemoteResult):
-                    asyncio.get_running_loop().call_soon(_ask_schema, operation.result)
-            case cmd.Answer(table):
+                    asyncio.get_running_loop().call_soon(_request_schema, operation.result)
+            case cmd.SetResult(table):
                 operation.result = LocalResult(table)
             case cmd.Apply(effect, number, cluster, used, immediate):
                 if cluster is not None:
@@ -347,15 +354,15 @@ class StatementRunner:
                 self._copies.cancel()
             case cmd.CancelInCluster():
                 await self._sent.cancel()
-            case cmd.CloseWrite(token):
+            case cmd.RemoveMark(token):
                 await self._close_write(token)
             case cmd.KeepMark(token):
                 _log.warning("the end of a write is not known; copies stay unread: %r", token)
             case cmd.RecoverWrite(token):
-                self._services.recovery.recover(token.id)
+                self._services.write_recovery.recover(token.id)
 
     async def _report(self) -> None:
-        """Reports after a turn of the event loop, in which the client is answered."""
+        """Reports the outcome one turn of the event loop later: the client is answered first."""
         reported, self._reported = self._reported, None
         try:
             await asyncio.sleep(0)
@@ -366,14 +373,14 @@ class StatementRunner:
             if self._operation.closed:
                 close_remote(self._operation)
 
-    async def _close_write(self, token: WriteToken) -> None:
+    async def _close_write(self, token: MarkedWrite) -> None:
         try:
             await self._router.loader.close_write(token)
         except CausewayError as error:
             _log.warning("a write ended, and its mark stays for now: %s", error)
-            self._services.recovery.recover(token.id, has_ended=True)
+            self._services.write_recovery.recover(token.id, has_ended=True)
         else:
-            self._services.recovery.end(token.id)
+            self._services.write_recovery.end(token.id)
 
     @property
     def _entered(self) -> ClusterSession:
@@ -386,10 +393,7 @@ class StatementRunner:
         return self._remote
 
 
-def _ask_schema(remote: RemoteResult) -> None:
-    """Asks for the schema of a statement that ended, before its client does.
-
-    Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
-    remembers it. It is asked after the client has the end.
-    """
-    remote.upstream.ask(remote.ask_schema())
+def _request_schema(remote: RemoteResult) -> None:
+    """Requests the schema of an ended statement before its client does. Before the end of the
+    statement a Thrift Server would return, and keep, a wrong schema: one column `Result`."""
+    remote.upstream.send_pipelined(remote.schema_call())

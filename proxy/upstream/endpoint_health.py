@@ -8,7 +8,7 @@ from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint, Topology, first_up
 from proxy.errors import ClusterDown
 
-Place = Endpoint | ClusterName
+Drainable = Endpoint | ClusterName
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class EndpointHealth:
 
     def __init__(self) -> None:
         self._conditions: dict[Endpoint, Condition] = {}
-        self._drained: set[Place] = set()
+        self._drained: set[Drainable] = set()
 
     def condition(self, endpoint: Endpoint) -> Condition:
         return self._conditions.setdefault(endpoint, Condition())
@@ -82,13 +82,13 @@ class EndpointHealth:
         self._conditions = {e: c for e, c in self._conditions.items() if e in kept}
         self._drained = {each for each in self._drained if isinstance(each, str) or each in kept}
 
-    def drain(self, what: Place) -> None:
+    def drain(self, what: Drainable) -> None:
         self._drained.add(what)
 
-    def resume(self, what: Place) -> None:
+    def resume(self, what: Drainable) -> None:
         self._drained.discard(what)
 
-    def is_drained(self, what: Place) -> bool:
+    def is_drained(self, what: Drainable) -> bool:
         return what in self._drained
 
     def choose(

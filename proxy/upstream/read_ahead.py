@@ -37,7 +37,7 @@ class _Batch:
         self._first: First | None = None
         self._sink: Sink | None = None
         self._paused: UpstreamConnection | None = None
-        self._done = connection.ask(request, self._begin, self)
+        self._done = connection.begin_relay(request, self._begin, self)
         self._done.add_done_callback(_seen)
 
     def another(self) -> "_Batch":
@@ -90,7 +90,7 @@ class _Batch:
                 sink.when_writable(self._paused)
             else:
                 self._paused.resume()
-        await self.connection.relayed(self._done, sink)
+        await self.connection.end_relay(self._done, sink)
 
 
 class _Nowhere:
@@ -130,7 +130,7 @@ class ReadAhead:
         Raises ClusterLost, LimitReached, WireError.
         """
         if request.fetch_type != FETCH_ROWS:
-            await self._ask(request, first, sink)
+            await self._fetch(request, first, sink)
             return
         async with self._turn:
             batch, self._batch = self._batch, None
@@ -139,7 +139,7 @@ class ReadAhead:
                 batch = None
             try:
                 if batch is None:
-                    await self._ask(request, first, sink)
+                    await self._fetch(request, first, sink)
                     self._learn(request, rows())
                     await self._begin_ahead()
                 else:
@@ -164,7 +164,7 @@ class ReadAhead:
         else:
             batch.connection.abort()
 
-    async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
+    async def _fetch(self, request: FetchResults, first: First, sink: Sink) -> None:
         async with self._upstream.connection() as connection:
             await connection.relay(fetch_call(self._operation, request), first, sink)
 

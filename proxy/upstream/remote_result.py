@@ -39,7 +39,7 @@ class RemoteResult:
     ) -> "RemoteResult":
         return cls(upstream, operation, ReadAhead(upstream, operation, may_run_ahead))
 
-    def ask_schema(self) -> PipelinedCall:
+    def schema_call(self) -> PipelinedCall:
         """The call that asks for the schema; `learn_schema` is for when its time has come."""
         self._asked = asyncio.get_running_loop().create_future()
         request = operation_call("GetResultSetMetadata", self.operation)

@@ -242,7 +242,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self.timed_out = True
         self.give_up(_no_answer(self.cluster, name, "no answer in time"))
 
-    def tell(self, pipelined: Sequence[PipelinedCall]) -> None:
+    def send_pipelined(self, pipelined: Sequence[PipelinedCall]) -> None:
         """Sends calls without waiting for their replies. Raises ClusterLost."""
         self._write(*(each.request for each in pipelined))
         self._expected += pipelined
@@ -253,18 +253,18 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         `first` receives the reply's length and its first `HEAD` bytes, or fewer if the reply is
         shorter, and returns the bytes that are passed on in their place.
         """
-        await self.relayed(self.ask(request, first, sink), sink)
+        await self.end_relay(self.begin_relay(request, first, sink), sink)
 
-    def ask(
+    def begin_relay(
         self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink
     ) -> asyncio.Future[None]:
-        """Starts a `relay`; `relayed` waits for its end. Raises ClusterLost."""
+        """Starts a `relay`; `end_relay` waits for its end. Raises ClusterLost."""
         relay = _Relay(first, sink, asyncio.get_running_loop().create_future())
         self._write(request)
         self._expected.append(relay)
         return relay.done
 
-    async def relayed(self, done: asyncio.Future[None], sink: Sink) -> None:
+    async def end_relay(self, done: asyncio.Future[None], sink: Sink) -> None:
         try:
             await self._until(done)
         finally:

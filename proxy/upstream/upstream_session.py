@@ -303,12 +303,12 @@ class UpstreamSession:
         self._leave_if_stopped(status.failure)
         return status
 
-    def ask(self, *pipelined: PipelinedCall) -> None:
+    def send_pipelined(self, *pipelined: PipelinedCall) -> None:
         """Sends calls without waiting for their replies, and CloseOperation for ended operations.
         While a long call is running, or after the session was lost, nothing is sent: each
         `on_reply` receives None."""
         if self.alive and not self._long_call:
-            self._main.tell((*pipelined, *self._take_closings()))
+            self._main.send_pipelined((*pipelined, *self._take_closings()))
             return
         for each in pipelined:
             each.on_reply(None)
@@ -325,7 +325,7 @@ class UpstreamSession:
     def _close_operations(self) -> None:
         closings = self._take_closings()
         if closings and self.alive:
-            self._main.tell(closings)
+            self._main.send_pipelined(closings)
 
     def _take_closings(self) -> list[PipelinedCall]:
         closings, self._closings = self._closings, []

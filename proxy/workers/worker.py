@@ -35,7 +35,7 @@ from proxy.server.peers import ALONE, WorkerGroup
 from proxy.server.server_state import ServerState
 from proxy.statement.change_sizes import ChangeSizes
 from proxy.statement.copies.copier import Copier
-from proxy.statement.metastore_access import Loader, Snapshot
+from proxy.statement.metastore_access import Loader, SnapshotAccess
 from proxy.statement.running_writes.journal_store import WriteJournal
 from proxy.statement.statement_router import StatementRouter
 from proxy.upstream.cluster_load import ClusterLoad
@@ -53,7 +53,7 @@ _SWEEP_INTERVAL = 10.0  # seconds
 
 async def serve(
     settings: Settings,
-    snapshot: Snapshot,
+    snapshot: SnapshotAccess,
     loader: Loader,
     ready: Callable[[ListenAddresses], None] | None = None,
     limits: Limits = DEFAULT,
@@ -96,7 +96,7 @@ async def serve(
             ),
             shared=bool(workers.sockets),
         )
-        state.services.recovery.take_over()
+        state.services.write_recovery.take_over()
         _start_periodic_tasks(state)
         async with _administered(clients, listeners, settings, read_settings, workers) as admin:
             if on_admin is not None:
@@ -189,7 +189,7 @@ async def _administered(
         if registration is not None:
             await asyncio.to_thread(registration.stop)
         state.pool.close()
-        state.services.recovery.close()
+        state.services.write_recovery.close()
         await state.router.analysis.close()
 
 

@@ -53,10 +53,10 @@ def test_the_page_has_the_events_of_an_insert() -> None:
         routed(WRITE, in_turn=frozenset({TABLE})),
         ev.TurnCame(waited=False),
         ev.Entered(checked=True),
-        ev.WriteOpened((TABLE,), Token("w")),
+        ev.WriteMarked((TABLE,), Token("w")),
         ev.Accepted(),
-        ev.Ended(Status(OperationState.FINISHED)),
+        ev.ExecutionEnded(Status(OperationState.FINISHED)),
     ):
         commands = ", ".join(type(each).__name__ for each in machine.receive(event))
-        lines.append(f"{type(event).__name__:14}-> {machine.step.name:10}{commands}\n")
+        lines.append(f"{type(event).__name__:15}-> {machine.step.name:10}{commands}\n")
     assert "".join(lines) in PAGE.read_text()

@@ -30,7 +30,7 @@ class MetadataCalls:
         began = time.perf_counter()
         self._server.check_not_stopping()
         try:
-            with session.asked:
+            with session.answering:
                 cluster = self._cluster(session)
                 try:
                     return await self._result(session, cluster, name, request)

@@ -47,7 +47,7 @@ class OperationCalls:
         if owned is None:
             raise no_such_operation(request.operation, request.kind)
         owned.operation.touch()
-        with owned.session.asked:
+        with owned.session.answering:
             try:
                 return await self._answer(call, request, owned)
             finally:

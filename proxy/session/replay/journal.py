@@ -33,7 +33,7 @@ MAX_TEXT = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One statement. `home` is the only cluster in which it is repeated; None: it is in all."""
 
     number: int
@@ -58,7 +58,7 @@ class Journal:
     """Entries in the order in which their statements began; each has a number of its own."""
 
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[JournalEntry] = []
         self._last = 0
         self._text = 0
         self.changes = 0  # grows with every entry
@@ -87,12 +87,12 @@ class Journal:
             at -= 1
         if at == len(self._entries):
             at -= self._forget_replaced(sql, effect)
-        self._entries.insert(at, Entry(number, sql, effect, home))
+        self._entries.insert(at, JournalEntry(number, sql, effect, home))
         self._text += len(sql)
         self.changes += 1
         self.settings_changes += isinstance(effect, SetVariable | ResetVariables)
 
-    def pending_for(self, applied: Set[int]) -> list[Entry]:
+    def pending_for(self, applied: Set[int]) -> list[JournalEntry]:
         """What a cluster's session lacks that has only the entries of the numbers `applied`."""
         return [entry for entry in self._entries if entry.number not in applied]
 
@@ -108,7 +108,7 @@ class Journal:
         return dropped
 
 
-def _is_setting(entry: Entry) -> bool:
+def _is_setting(entry: JournalEntry) -> bool:
     kinds = SetVariable | ResetVariables | UseDatabase
     return isinstance(entry.effect, kinds) and "${" not in entry.sql
 

@@ -32,7 +32,7 @@ from dialect.statement import (
 from proxy.errors import Failure, Rejected, StateNotRepeated
 from proxy.protocol.status import as_synchronous, is_metastore_lost, metastore_lost
 from proxy.session.replay.function_changes import FunctionChanges
-from proxy.session.replay.journal import Entry, Journal
+from proxy.session.replay.journal import Journal, JournalEntry
 from proxy.session.replay.server_caches import ServerCaches
 from proxy.session.settings.time_zone import setting_zone
 
@@ -184,7 +184,7 @@ class SessionReplay:
                 raise StaleSession  # its class is not there: the old one would stay
         self._functions_at = now
 
-    async def _apply(self, entry: Entry) -> None:
+    async def _apply(self, entry: JournalEntry) -> None:
         """An object that cannot be made is only missed by the statements that use it."""
         if entry.home not in (None, self._cluster):
             await self._take_away(entry.names)
@@ -238,7 +238,7 @@ class SessionReplay:
                         raise StateNotRepeated(reason)
             self._is_gone(name)
 
-    async def _repeat(self, entry: Entry) -> str | None:
+    async def _repeat(self, entry: JournalEntry) -> str | None:
         """Runs a statement again; why it failed. A global view of ours may be there already, made
         by a session of this one's that was lost."""
         ours = any((self._endpoint, name) in self._journal.shared for name in entry.names)

@@ -1,1 +1,1 @@
-"""Where statements are analysed: in the event loop, or in processes of their own."""
+"""The analysis of statements, in the event loop or in processes of their own."""

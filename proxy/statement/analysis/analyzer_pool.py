@@ -1,10 +1,10 @@
-"""Where statements are analysed, so that no statement and no client stops the others.
+"""Chooses where a statement is analysed, so that no statement and no user delays the others.
 
-In the event loop: answers that are remembered, and short statements whose analysis takes few steps
-(`dialect.work` counts them) of a user that has not used up its share of the loop's time. All others
-are analysed in processes. There the user with the least recent use goes first, and of one user's
-sessions the session with the least. One process takes only the tasks of users with little use, so
-that no user waits behind a slow statement of another user.
+The event loop analyses a statement if its result is cached, or if it is short, takes few steps
+(`dialect.work` counts them) and its user has not used up a share of the loop's time. Two processes
+analyse all other statements. The user with the least recent use goes first, and of one user the
+session with the least. One of the processes takes only tasks of users with little use, so that no
+user waits behind a slow statement of another user.
 """
 
 import asyncio
@@ -27,41 +27,41 @@ from proxy.errors import LimitReached
 from proxy.statement.analysis.analyzer_process import (
     Analyze,
     AnalyzerProcess,
-    ReadCommand,
+    ParseCommand,
     Result,
     Task,
     packed,
 )
 
-SHORT_TEXT = 4 << 10  # characters; what is longer is never read in the event loop
-STEPS = 500  # of work at once in the event loop, some 3 ms
+SHORT_TEXT = 4 << 10  # characters; longer texts are never analysed in the event loop
+STEPS = 500  # of one analysis in the event loop, some 3 ms
 LOOP_SHARE = 0.05  # of the event loop's time for the analyses of one user ..
 LOOP_CREDIT = 0.05  # .. and the seconds that they may take at once
-LITTLE = 0.2  # seconds of the processes' recent time; a user below it has a process more
-HALF_LIFE = 10.0  # seconds in which what was used counts half
-WAITING_OF_USER, WAITING = 1_000, 4_000  # tasks
-WAITING_BYTES = 128 << 20  # of a user half of it
-_USERS = 10_000  # whose use is remembered
-_HINTS = 10_000  # statements of which it is remembered what they need
+LITTLE = 0.2  # seconds of recent use; the quick process takes only tasks of users below it
+HALF_LIFE = 10.0  # seconds after which use counts half
+WAITING_OF_USER, WAITING = 1_000, 4_000  # waiting tasks, at most
+WAITING_BYTES = 128 << 20  # of all waiting tasks; those of one user may have half of it
+_USERS = 10_000  # users and sessions whose use is kept
+_HINTS = 10_000  # statements whose tables are kept, or that they are slow
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The user and the session that a statement is analysed for."""
+    """The user and the session of a statement."""
 
     user: str
     session: Hashable
 
 
 class Usage:
-    """Seconds of processor time by key, what is past counting ever less."""
+    """Recently used processor time by key, in seconds. It halves every `half_life` seconds."""
 
     def __init__(self, half_life: float) -> None:
         self._rate = math.log(2) / half_life
         self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(_USERS)
 
     def of(self, key: Hashable, now: float) -> float:
-        """What counts of it at that time of the event loop, in seconds."""
+        """The recent use at the time `now` of the event loop, in seconds."""
         used, at = self._used.get(key, (0.0, now))
         return used * math.exp(self._rate * (at - now))
 
@@ -78,7 +78,7 @@ class _Waiting:
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """A process, and whether it is for those alone who used little."""
+    """A process. `quick`: it takes only tasks of users with little recent use."""
 
     quick: bool
     process: AnalyzerProcess = field(default_factory=AnalyzerProcess)
@@ -96,18 +96,18 @@ class AnalyzerPool:
         self._in_processes = Usage(HALF_LIFE)
         self._needed: LRUCache[int, frozenset[TableRef]] = LRUCache(_HINTS)
         self._slow: LRUCache[int, bool] = LRUCache(_HINTS)
-        self.in_loop = self.in_processes = 0  # analyses, by where they were made
+        self.in_loop = self.in_processes = 0  # numbers of analyses in each place
 
     async def analyse(
         self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
     ) -> Analysis:
-        """What `dialect.analyze.analyze` says of the statement. Raises LimitReached."""
+        """The result of `dialect.analyze.analyze` for the statement. Raises LimitReached."""
         if (unknown := too_long(sql)) is not None:
             return unknown
         if len(sql) <= SHORT_TEXT:
-            found = self._at_once(sql, namespace, catalog, client)
-            if found is not None:
-                return found
+            analysis = self._in_event_loop(sql, namespace, catalog, client)
+            if analysis is not None:
+                return analysis
         self.in_processes += 1
         tables = _known(self._needed.get(hash(sql), ()), catalog)
         while True:
@@ -128,7 +128,7 @@ class AnalyzerPool:
         if len(sql) <= SHORT_TEXT:
             with suppress(TooMuchWork), bounded(STEPS):
                 return cluster_statements.parse(sql, in_use)
-        result = await self._run(ReadCommand(sql), client)
+        result = await self._run(ParseCommand(sql), client)
         assert not isinstance(result, Analysis)
         return result
 
@@ -145,10 +145,10 @@ class AnalyzerPool:
         for lane in self._lanes:
             await lane.process.close()
 
-    def _at_once(
+    def _in_event_loop(
         self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
     ) -> Analysis | None:
-        """The answer that takes the event loop no time to speak of, if there is one."""
+        """The analysis, if it is cached or takes few steps; else None."""
         answer: Analysis | None = cached_answer(sql, namespace, catalog)
         now = asyncio.get_running_loop().time()
         if answer is None and self._may_try(sql, client.user, now):
@@ -165,7 +165,7 @@ class AnalyzerPool:
         return hash(sql) not in self._slow and self._in_loop.of(user, now) < LOOP_CREDIT
 
     async def _run(self, task: Task, client: Client) -> Result:
-        """The result of a task in one of the processes, in its turn."""
+        """Runs the task in one of the processes when its turn comes. Returns the result."""
         waiting = _Waiting(client, packed(task), asyncio.get_running_loop().create_future())
         self._admit(waiting)
         self._waiting.append(waiting)
@@ -177,6 +177,7 @@ class AnalyzerPool:
                 self._waiting.remove(waiting)
 
     def _admit(self, new: _Waiting) -> None:
+        """Raises TooMany if too many tasks or bytes wait, of the user or in all."""
         own = [each for each in self._waiting if each.client.user == new.client.user]
         bytes_of_user, in_all = _bytes((*own, new)), _bytes((*self._waiting, new))
         full = len(own) >= WAITING_OF_USER or len(self._waiting) >= WAITING
@@ -184,7 +185,7 @@ class AnalyzerPool:
             raise LimitReached("Too many statements wait for their analysis.")
 
     def _assign(self) -> None:
-        """Gives those that wait to the processes that are free."""
+        """Gives waiting tasks to free processes."""
         now = asyncio.get_running_loop().time()
         for lane in self._lanes:
             waiting = None if lane.busy else self._next(lane, now)
@@ -229,7 +230,7 @@ class AnalyzerPool:
 
 
 def _known(tables: Iterable[TableRef], catalog: Catalog) -> dict[TableRef, TableInfo | None]:
-    """Those of the tables that the catalog has in memory."""
+    """The tables that the catalog has in memory; None for one that does not exist."""
     found: dict[TableRef, TableInfo | None] = {}
     for ref in tables:
         try:

@@ -1,8 +1,8 @@
-"""A process that analyses statements, and what is said to it: `[length][pickle]`, both ways.
+"""A process that analyses statements, and its protocol: `[length: 8 bytes][pickle]`, both ways.
 
-Parsing holds the interpreter from its first token to its last: in a thread it would stop every
-client of the proxy. A statement has a limit of processor time there, not of time: the kernel
-(ITIMER_PROF) ends the process at the limit, whatever code is running.
+Parsing holds the interpreter from its first token to its last: in a thread it would block all
+clients of the proxy. A statement has a limit of processor time in the process, not of elapsed time:
+the kernel (ITIMER_PROF) ends the process at the limit, whatever code it runs.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.grammar.cluster_statements import parse as parse_command
 from dialect.statement import Analysis, Namespace, Unknown
 
-CPU_SECONDS, CPU_SECONDS_A_MEGABYTE = 2.0, 6.0  # for one statement
+CPU_SECONDS, CPU_SECONDS_A_MEGABYTE = 2.0, 6.0  # for one statement, and more for its length
 MEMORY = 3 << 30  # bytes of address space
-LARGEST_ANSWER = 4 << 20  # bytes; a larger one would take the proxy's own time to read
-_NICENESS = 10  # those who serve clients go first
+LARGEST_ANSWER = 4 << 20  # bytes; a larger one would take too long to read in the event loop
+_NICENESS = 10  # processes that serve clients have precedence
 _TOO_LONG = Unknown("its analysis takes too long")
 _TOO_MUCH = Unknown("its analysis takes too much memory")
 _TOO_LARGE = Unknown("what its analysis found is too large")
@@ -35,7 +35,7 @@ Tables = Mapping[TableRef, TableInfo | None]
 
 
 class KnownTables:
-    """A catalog of a few tables."""
+    """A catalog of the given tables; any other table is not loaded."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -49,7 +49,7 @@ class KnownTables:
 
 @dataclass(frozen=True, slots=True)
 class Analyze:
-    """`dialect.analyze.analyze`, with the tables that are known by now."""
+    """The task to call `dialect.analyze.analyze` with these tables."""
 
     sql: str
     namespace: Namespace
@@ -57,18 +57,18 @@ class Analyze:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadCommand:
-    """`dialect.grammar.cluster_statements.parse`, where clusters are in use."""
+class ParseCommand:
+    """The task to call `dialect.grammar.cluster_statements.parse` (clusters are in use)."""
 
     sql: str
 
 
-Task = Analyze | ReadCommand
+Task = Analyze | ParseCommand
 Result = Analysis | ClusterCommand | None
 
 
 def packed(task: Task) -> bytes:
-    """The task as an AnalyzerProcess takes it."""
+    """The task as bytes for `AnalyzerProcess.run`."""
     if isinstance(task, Analyze):
         names = task.namespace
         plain = replace(
@@ -84,28 +84,29 @@ def packed(task: Task) -> bytes:
 
 
 class AnalyzerProcess:
-    """One process, one task at a time; started when it is first needed, and again when it ended."""
+    """A process for one task at a time. It is started for the first task, and after it has ended,
+    again for the next one."""
 
     def __init__(self, cpu_seconds: float = CPU_SECONDS) -> None:
         self.cpu_seconds = cpu_seconds
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self, task: bytes) -> tuple[Result, float]:
-        """The result, and the seconds of processor time that it took.
+        """Runs the task. Returns the result, and the seconds of processor time used.
 
-        A task that takes too long or too much memory has an Unknown for its result.
+        The result of a task that takes too much time or memory is an Unknown.
         """
         seconds = self.cpu_seconds + CPU_SECONDS_A_MEGABYTE * len(task) / (1 << 20)
         try:
-            return await self._ask(task, seconds)
+            return await self._send(task, seconds)
         except (asyncio.IncompleteReadError, ConnectionError):
             ended = await self.close()
             return (_TOO_LONG, seconds) if ended == -signal.SIGPROF else (_TOO_MUCH, seconds)
         except BaseException:
-            await self.close()  # its answer would be taken for the next one's
+            await self.close()  # its answer would be read as that of the next task
             raise
 
-    async def _ask(self, task: bytes, seconds: float) -> tuple[Result, float]:
+    async def _send(self, task: bytes, seconds: float) -> tuple[Result, float]:
         process = self._process
         if process is None or process.returncode is not None:
             process = self._process = await asyncio.create_subprocess_exec(
@@ -115,15 +116,15 @@ class AnalyzerProcess:
             )
         assert process.stdin is not None
         assert process.stdout is not None
-        asked = pickle.dumps((seconds, task))
-        process.stdin.write(len(asked).to_bytes(8, "big") + asked)
+        request = pickle.dumps((seconds, task))
+        process.stdin.write(len(request).to_bytes(8, "big") + request)
         await process.stdin.drain()
         length = int.from_bytes(await process.stdout.readexactly(8), "big")
         result: tuple[Result, float] = pickle.loads(await process.stdout.readexactly(length))
         return result
 
     async def close(self) -> int | None:
-        """Ends the process, if there is one; its exit status."""
+        """Kills the process. Returns its exit status; None if there is none."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -133,13 +134,13 @@ class AnalyzerProcess:
 
 
 def main() -> None:
-    """Answers until the proxy goes."""
+    """The process: runs tasks until the proxy closes the pipe."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(_NICENESS)
-    asking, answering = sys.stdin.buffer, sys.stdout.buffer
-    while head := asking.read(8):
-        seconds, task = pickle.loads(asking.read(int.from_bytes(head, "big")))
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while head := requests.read(8):
+        seconds, task = pickle.loads(requests.read(int.from_bytes(head, "big")))
         began = process_time()
         signal.setitimer(signal.ITIMER_PROF, seconds)
         result = _run(pickle.loads(task))
@@ -147,18 +148,18 @@ def main() -> None:
         if len(answer) > LARGEST_ANSWER:
             answer = pickle.dumps((_TOO_LARGE, process_time() - began))
         signal.setitimer(signal.ITIMER_PROF, 0)
-        answering.write(len(answer).to_bytes(8, "big") + answer)
-        answering.flush()
+        answers.write(len(answer).to_bytes(8, "big") + answer)
+        answers.flush()
 
 
 def _run(task: Task) -> Result:
-    if isinstance(task, ReadCommand):
+    if isinstance(task, ParseCommand):
         return parse_command(task.sql, in_use=True)
     return analyze(task.sql, task.namespace, KnownTables(task.tables))
 
 
 if __name__ == "__main__":
-    # Not this module's own: what was pickled names the classes of the one that is imported.
+    # Pickled tasks name the classes of this module as imported, not those of `__main__`.
     from proxy.statement.analysis import analyzer_process
 
     analyzer_process.main()

@@ -1,1 +1,1 @@
-"""Copies that statements have made: by COPY, and for a query which no cluster can run."""
+"""Copies that are made for statements: for COPY, and for a query that no cluster can run."""

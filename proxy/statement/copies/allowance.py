@@ -1,4 +1,4 @@
-"""How many bytes were copied for queries today, by user and by link, and how many more may be."""
+"""The bytes that may be copied for queries in one day, by user and by link."""
 
 import sys
 import time
@@ -11,13 +11,13 @@ from proxy.counters import Counters
 from proxy.errors import CopyQuotaExceeded
 from router.cures import CopyNeeded
 
-_UNIT = 1 << 20  # a counter has 32 bits: it counts mebibytes, each begun one
+_UNIT = 1 << 20  # bytes, rounded up: a counter has only 32 bits
 _DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """`counters` are those of all workers. Days are those of UTC."""
+    """What is left of the `bounds`. `counters` are those of all workers. Days are those of UTC."""
 
     bounds: Fetching
     counters: Counters
@@ -46,7 +46,8 @@ class Allowance:
             self.counters.add(key, -(-sent // _UNIT))
 
     def _bounded(self, user: str, copy: CopyNeeded) -> Iterator[tuple[str, str, int]]:
-        """For each bound that there is: for whom, the counter, the bytes of a day."""
+        """For each bound that is set: the words for it in a message, its counter's key, and the
+        bytes of a day."""
         day = int(self.clock()) // _DAY
         if self.bounds.user_daily:
             yield f"for user {user}", f"fetched\0{day}\0{user}", self.bounds.user_daily

@@ -1,4 +1,4 @@
-"""The copies that a statement waits for, which its client can cancel."""
+"""The wait of a statement for copies, which its client can cancel."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,6 +8,8 @@ T = TypeVar("T")
 
 
 class AwaitedCopies:
+    """One wait at a time."""
+
     def __init__(self) -> None:
         self._task: asyncio.Task[object] | None = None
 

@@ -1,4 +1,4 @@
-"""What makes copies for statements."""
+"""The interface of the copier that makes secondary copies for statements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,12 @@ from conf.progress import Progress, no_progress
 
 @dataclass(frozen=True, slots=True)
 class CopyOrder:
-    """A copy of the table, or of its partitions that have the (key, value) pairs of any of
-    `partitions`: at most `most` bytes, to be kept for `keep` seconds (None: any number, for
-    ever), sent at `bandwidth` bytes a second at most (0: any number)."""
+    """A copy to be made of a table, or of the partitions that match any item of `partitions`: each
+    item has the (key, value) pairs of a PARTITION clause.
+
+    At most `most` bytes are sent (None: any number), at most `bandwidth` of them in a second
+    (0: any number). The copy is kept for `keep` seconds (None: for ever).
+    """
 
     table: TableRef
     partitions: Sequence[Sequence[tuple[str, str]]]
@@ -24,16 +27,16 @@ class CopyOrder:
 
 
 class CopySummary(NamedTuple):
-    """What a copy did, in one line, and how many bytes it sent."""
+    """The result of a copy: one line for the client, and the number of bytes sent."""
 
     text: str
     sent: int
 
 
 class Copier(Protocol):
-    """Makes secondary copies (`cli.server.copier`)."""
+    """Makes secondary copies. Implemented by `cli.server.copier.CopierByChild`."""
 
     async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
-        """Makes the copy. `progress` is called with the bytes sent and those to send. Raises
-        CausewayError; ends its work when cancelled."""
+        """Makes the copy. `progress` is called with the number of bytes sent, and of all bytes.
+        Raises a CausewayError. When cancelled, it ends its work before it returns."""
         ...

@@ -1,4 +1,4 @@
-"""Makes the copies that a query lacks, each one once at a time for all that wait for it."""
+"""Makes the copies that queries need. Queries that need the same copy wait for one run of it."""
 
 import asyncio
 import logging
@@ -14,33 +14,36 @@ from router.cures import CopyNeeded
 
 _log = logging.getLogger(__name__)
 _OTHER_RUN = "[CW611]"  # another process copies the same objects
-_PAUSE = 2.0  # seconds before it is tried again
-_PATIENCE = 600.0  # seconds until it is given up
-_TELL_EVERY = 5.0  # seconds between two lines on the progress of a copy
+_PAUSE = 2.0  # seconds between two attempts while another process copies
+_PATIENCE = 600.0  # seconds until the attempts are given up
+_LOG_EVERY = 5.0  # seconds between two lines about the progress of a copy
 
-Tell = Callable[[str], None]
+LogLine = Callable[[str], None]
+"""Adds a line to the log of a query, which its client reads."""
 
 
 @dataclass(slots=True)
 class _Running:
-    """A copy that is being made. `told` are the logs of the queries that wait for it."""
+    """A copy that is being made. `logs` are those of the queries that wait for it; `logged` is the
+    event loop's time of the last line about its progress."""
 
     task: "asyncio.Task[int] | None" = None
-    told: list[Tell] = field(default_factory=list)
-    last: float = -_TELL_EVERY
+    logs: list[LogLine] = field(default_factory=list)
+    logged: float = -_LOG_EVERY
 
     def advance(self, done: int, total: int) -> None:
-        """Tells the queries how far it is; the first time at once, then every some seconds."""
+        """Logs how many of the bytes are sent: at once, and then every `_LOG_EVERY` seconds."""
         now = asyncio.get_running_loop().time()
-        if now - self.last >= _TELL_EVERY:
-            self.last = now
-            for tell in self.told:
-                tell(f"{size_text(done)} of {size_text(total)} are sent.")
+        if now - self.logged >= _LOG_EVERY:
+            self.logged = now
+            for log_line in self.logs:
+                log_line(f"{size_text(done)} of {size_text(total)} are sent.")
 
 
 class Fetcher:
-    """Copies are kept for `keep` seconds, and each is sent at `bandwidth` bytes a second at most
-    (0: any number). `allowance` bounds what one user has copied, and what is copied over one link.
+    """Makes copies with `copier`, which are kept for `keep` seconds. Each copy sends at most
+    `bandwidth` bytes a second; 0: any number. `allowance` limits the bytes of a day, by user and by
+    link.
     """
 
     def __init__(
@@ -58,9 +61,11 @@ class Fetcher:
         self._pause = pause
         self._running: dict[object, _Running] = {}
 
-    async def fetch(self, user: str, copies: Sequence[CopyNeeded], most: int, tell: Tell) -> None:
+    async def fetch(
+        self, user: str, copies: Sequence[CopyNeeded], most: int, log_line: LogLine
+    ) -> None:
         """Makes the copies for a query of the user, one after the other, of at most `most` bytes in
-        all. `tell` gets a line for each.
+        all. Each copy adds lines to the query's log.
 
         A copy that is being made for another query is waited for, and not counted. A cancelled call
         ends its copy if no other query waits for that. Raises CopyQuotaExceeded and the copier's
@@ -68,42 +73,43 @@ class Fetcher:
         """
         for copy in copies:
             what = f"{_named(copy)} from {copy.source} to {copy.target}"
-            tell(f"Copying {what}, which no cluster has together with the other inputs.")
-            sent = await self._joined(copy, tell)
+            log_line(f"Copying {what}, which no cluster has together with the other inputs.")
+            sent = await self._join(copy, log_line)
             if sent is None:
-                most -= (sent := await self._started(user, copy, most, tell))
-            tell(f"Copied {what}: {size_text(sent)} were sent.")
+                most -= (sent := await self._start(user, copy, most, log_line))
+            log_line(f"Copied {what}: {size_text(sent)} were sent.")
 
-    async def _joined(self, copy: CopyNeeded, tell: Tell) -> int | None:
-        """The bytes sent by a copy that was being made already; None where there was none or it
-        failed, which may be for a bound of the user who began it."""
+    async def _join(self, copy: CopyNeeded, log_line: LogLine) -> int | None:
+        """Waits for the copy if it is being made already, and returns the bytes sent. None if it is
+        not, or if it failed: that may be due to a limit of the user whose query began it."""
         running = self._running.get(_key(copy))
         if running is None:
             return None
         try:
-            return await self._outcome(_key(copy), running, tell)
+            return await self._outcome(_key(copy), running, log_line)
         except CausewayError:
             return None
 
-    async def _started(self, user: str, copy: CopyNeeded, most: int, tell: Tell) -> int:
+    async def _start(self, user: str, copy: CopyNeeded, most: int, log_line: LogLine) -> int:
+        """Makes the copy, and returns the bytes sent."""
         most = min(most, self._allowance.left(user, copy))
         key = _key(copy)
         running = self._running.get(key)
-        if running is None:  # another query may have begun it again
+        if running is None:  # not None: another query has begun it again since `_join`
             running = self._running[key] = _Running()
             running.task = asyncio.ensure_future(self._make(user, copy, most, running.advance))
             running.task.add_done_callback(lambda _: self._forget(key, running))
-        return await self._outcome(key, running, tell)
+        return await self._outcome(key, running, log_line)
 
-    async def _outcome(self, key: object, running: _Running, tell: Tell) -> int:
-        """The result of the copy, which ends when nobody waits for it any more."""
+    async def _outcome(self, key: object, running: _Running, log_line: LogLine) -> int:
+        """The bytes sent by the copy. Cancels the copy if no other query waits for it."""
         assert running.task is not None
-        running.told.append(tell)
+        running.logs.append(log_line)
         try:
             return await asyncio.shield(running.task)
         finally:
-            running.told.remove(tell)
-            if not running.told and not running.task.done():
+            running.logs.remove(log_line)
+            if not running.logs and not running.task.done():
                 running.task.cancel()
                 self._forget(key, running)
 
@@ -112,8 +118,8 @@ class Fetcher:
             del self._running[key]
 
     async def _make(self, user: str, copy: CopyNeeded, most: int, progress: Progress) -> int:
-        """Makes the copy, after others of the same objects that run elsewhere. Returns the bytes
-        that were sent."""
+        """Makes the copy, after those of the same objects by other processes. Returns the bytes
+        sent."""
         order = CopyOrder(
             copy.table,
             copy.partitions,

@@ -1,4 +1,4 @@
-"""The copies that are being made for statements now, for operators."""
+"""A list of the copies that are being made for statements, for operators."""
 
 import time
 from collections.abc import Callable
@@ -12,9 +12,12 @@ from proxy.statement.copies.copier import Copier, CopyOrder, CopySummary
 
 @dataclass(slots=True)
 class RunningCopy:
-    """`partitions` is how many were asked for, 0 for the whole table. `began` is Unix time, `bytes`
-    and `total` are those sent and those to send, None until they are known. `statement` is the id
-    of the statement that began it."""
+    """A copy that is being made.
+
+    `partitions` is the number of partitions ordered, 0 for the whole table. `statement` is the id
+    of the statement that began it, `began` Unix time. `bytes` are sent of `total`; None: not known
+    yet.
+    """
 
     table: str
     partitions: int
@@ -26,13 +29,13 @@ class RunningCopy:
     total: int | None = None
 
     def line(self, now: float) -> dict[str, Any]:
-        """As JSON has it, with the bytes a second since its beginning."""
+        """The copy as JSON, with its age in seconds and the bytes a second since it began."""
         seconds = max(now - self.began, 0.001)
         return asdict(self) | {"seconds": round(seconds, 3), "rate": round(self.bytes / seconds)}
 
 
 class RunningCopies:
-    """A copier that knows what it is doing."""
+    """A copier that passes orders on to another copier and lists those that run."""
 
     def __init__(self, copier: Copier, clock: Callable[[], float] = time.time) -> None:
         self._copier = copier
@@ -40,7 +43,7 @@ class RunningCopies:
         self._running: list[RunningCopy] = []
 
     async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
-        """As any `Copier`."""
+        """Makes the copy (`Copier`)."""
         began, statement = self._clock(), log_fields().get("statement", "")
         copy = RunningCopy(
             str(order.table), len(order.partitions), order.source, order.target, statement, began
@@ -57,6 +60,6 @@ class RunningCopies:
             self._running.remove(copy)
 
     def lines(self) -> list[dict[str, Any]]:
-        """What runs, the oldest first."""
+        """The running copies as JSON, the oldest first."""
         now = self._clock()
         return [each.line(now) for each in self._running]

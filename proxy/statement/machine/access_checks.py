@@ -1,4 +1,5 @@
-"""Access rules for what is not routed: commands of Causeway's own, USE and lists of names."""
+"""Access rules for statements that are not routed: Causeway's own commands, USE, and lists of
+names."""
 
 from collections.abc import Iterable
 
@@ -12,7 +13,7 @@ from router.access.user_access import Denial
 
 
 def check_command(command: ClusterCommand, state: SessionState) -> None:
-    """Raises Rejected for a command that uses what its user may not use."""
+    """Raises Rejected if the user may not use the clusters or the table of the command."""
     if (access := state.access) is None:
         return
     database = state.namespace().database
@@ -24,8 +25,8 @@ def check_command(command: ClusterCommand, state: SessionState) -> None:
             ref = TableRef((command.database or database).lower(), table)
             denials = [table_denial(access, ref, Right.SELECT)]
         case CopyTable():
-            ref, ends = command.ref(database), (command.source, command.target)
-            denials = [access.cluster(each) for each in ends if each is not None]
+            ref, clusters = command.ref(database), (command.source, command.target)
+            denials = [access.cluster(each) for each in clusters if each is not None]
             denials += [table_denial(access, ref, each) for each in (Right.SELECT, Right.ALTER)]
     for denial in denials:
         if denial is not None:
@@ -33,7 +34,7 @@ def check_command(command: ClusterCommand, state: SessionState) -> None:
 
 
 def check_database(name: str, state: SessionState) -> None:
-    """Raises Rejected for a database of which its user may see nothing."""
+    """Raises Rejected if the user may see nothing of the database."""
     access = state.access
     if access is not None and not access.sees_database(name):
         denial = Denial(f"the database {name}", None, "rules deny all of it")
@@ -41,7 +42,7 @@ def check_database(name: str, state: SessionState) -> None:
 
 
 def check_list(state: SessionState) -> None:
-    """Raises Rejected where a cluster would list names, some of which its user may not see."""
+    """Raises Rejected if a rule denies the user anything: a cluster would list denied names."""
     if state.access is not None:
         why = "the cluster alone can make it, and would list what is denied"
         denial = Denial("this list", None, why)
@@ -49,6 +50,6 @@ def check_list(state: SessionState) -> None:
 
 
 def visible(tables: Iterable[TableRef], state: SessionState) -> list[TableRef]:
-    """The tables of which the user may see that they exist."""
+    """The tables that the user may see in a list."""
     access = state.access
     return [each for each in tables if access is None or access.sees_table(each)]

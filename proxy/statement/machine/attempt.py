@@ -1,5 +1,5 @@
-"""One try to run a statement in a cluster: its claim, and what follows for marks and the session's
-journal when it ends.
+"""One attempt to run a statement in a cluster: its claim, and the commands for its mark and for the
+session's journal when it ends.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,22 +16,24 @@ from proxy.session.settings.time_zone import with_zone
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.claims import claim_overlay
 from proxy.statement.machine.commands import Command
-from proxy.statement.machine.events import Routed, WriteToken
+from proxy.statement.machine.events import MarkedWrite, Routed
 
 
 @dataclass(slots=True)
 class Attempt:
-    """`number` is its place in the journal, `token` that of its write's mark. `checked`: a guard
-    checks its claim. `at_once`: it is sent synchronously. `accepted`: the cluster has it.
-    Of a write, `is_lost`: its end may still be learnt; `lingers`: it was cancelled, and its last
-    step may still run.
+    """An attempt, from ENTERING on.
+
+    `checked`: a guard checks the claim. `number` is the place in the session's journal, `token` the
+    marked write. `at_once`: the statement is sent synchronously. `accepted`: the cluster has it.
+    `is_lost`: the cluster was lost while it ran a write, whose end may still be learnt. `lingers`:
+    a write was cancelled, and its last step may still run. `status` is the end.
     """
 
     routed: Routed
     cluster: ClusterName
     checked: bool
     number: int
-    token: WriteToken | None = None
+    token: MarkedWrite | None = None
     at_once: bool = False
     accepted: bool = False
     is_lost: bool = False
@@ -44,7 +46,7 @@ class Attempt:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a SELECT of literals, which ends at once."""
+        """Whether the statement is a SELECT of literals, which ends at once."""
         statement = self.statement
         return isinstance(statement, Known) and statement.constant and not statement.explain
 
@@ -55,51 +57,55 @@ class Attempt:
 
     @property
     def created(self) -> tuple[TableRef, ...]:
-        """The new tables. A script may have dropped one and made another of its name."""
-        again = (WriteAction.CREATE, WriteAction.DROP) if self.is_script else ()
-        made = (
-            each.table
-            for each in self.writes
-            if each.action is not WriteAction.VIEW and (not each.exists or each.action in again)
+        """The tables that the statement creates. A script may drop a table and create another one
+        of the same name, so all that it creates or drops are among them."""
+        recreating = (WriteAction.CREATE, WriteAction.DROP) if self.is_script else ()
+        tables = (
+            write.table
+            for write in self.writes
+            if write.action is not WriteAction.VIEW
+            and (not write.exists or write.action in recreating)
         )
-        return tuple(dict.fromkeys(made))
+        return tuple(dict.fromkeys(tables))
 
     @property
     def is_script(self) -> bool:
         return isinstance(self.statement, Known) and self.statement.is_script
 
     def claim(self, targets: Iterable[TableRef | PartitionRef]) -> Mapping[str, str]:
-        """Settings for the guard, in the statement's overlay; `targets` have marks of writes."""
+        """The settings in the statement's overlay with the claim for the guard; {} if no guard
+        checks it. `targets` have the write's mark."""
         if not self.checked:
             return {}
         return claim_overlay(self.routed, self.cluster, targets, self.token)
 
     @property
-    def write(self) -> WriteToken:
-        """The running write; there is one when the attempt is lost or lingers."""
+    def write(self) -> MarkedWrite:
+        """The marked write; there is one if the attempt `is_lost` or `lingers`."""
         assert self.token is not None
         return self.token
 
     def left(self) -> list[Command]:
-        """The call that is left to see to its write when the client has its answer."""
+        """The call for a write without a known end, made after the client has its answer."""
         if self.is_lost:
             return [cmd.LearnOutcome(self.write)]
         return [cmd.Linger()] if self.lingers else []
 
     def close_mark(self, status: Status) -> list[Command]:
-        """The command to remove its write's mark, if it certainly ended."""
+        """The command that removes the mark, if the status shows that the write certainly ended."""
         if self.token is None:
             return []
         self.lingers = status.state not in (OperationState.FINISHED, OperationState.ERROR)
-        return [] if self.lingers else [cmd.CloseWrite(self.token)]
+        return [] if self.lingers else [cmd.RemoveMark(self.token)]
 
     def cut_off(self, error: Exception | None) -> list[Command]:
-        """The commands when it has no known end: it did not begin if `error` is the cluster's
-        refusal, or if its session was gone."""
+        """The commands for an attempt without a known end. `error` is that of the call that sent
+        the statement: if the cluster refused it or had closed the session, nothing ran. None: the
+        statement had been accepted, or its task is cancelled."""
         marks: list[Command] = []
         if self.token is not None:
             refused = isinstance(error, Rejected | SessionGone)
-            marks = [cmd.CloseWrite(self.token) if refused else cmd.KeepMark(self.token)]
+            marks = [cmd.RemoveMark(self.token) if refused else cmd.KeepMark(self.token)]
             self.is_lost = self.accepted
             if error is not None and not refused:  # it may have been sent
                 marks.append(cmd.RecoverWrite(self.token))
@@ -107,15 +113,19 @@ class Attempt:
         return marks + self.effects(self.statement, end)
 
     def explained(self, status: Status) -> Status:
-        """The status, with an error of ours where Spark's says nothing that a user understands."""
+        """The status, in which an error of the cluster's metastore is replaced by Causeway's own
+        error (`metastore_lost`), which a user can understand."""
         failure = status.failure
         if failure is None or not is_metastore_lost(failure):
             return status
         return replace(status, failure=failure_of(metastore_lost(self.cluster, failure)))
 
     def with_zone(self, zone: str | None) -> Known:
-        """The statement, a SET or RESET, with the time zone that the server has afterwards. A RESET
-        stays as it is where the server does not say its zone; for a SET ClusterLost is raised."""
+        """The SET or RESET with the time zone that the session has after it.
+
+        `zone` is None if the server returned none: a RESET is unchanged then. Raises ClusterLost
+        for a SET.
+        """
         statement = self.statement
         assert isinstance(statement, Known)
         if zone is not None:
@@ -125,8 +135,8 @@ class Attempt:
         raise ClusterLost(f"Cluster {self.cluster} does not say which time zone it has set.")
 
     def effects(self, statement: Known | Unknown, end: Status | None) -> list[Command]:
-        """The commands for what the statement changed in metastore and session when it ended with
-        `end`, which is None if its end is not known."""
+        """The commands for the statement's changes of the metastore and the session. `end` is its
+        final status; None: not known."""
         effects: list[Command] = []
         if self.writes:
             effects.append(cmd.ForgetFacts(tuple(each.table for each in self.writes)))
@@ -143,12 +153,13 @@ class Attempt:
         if end is not None and end.state is OperationState.FINISHED:
             return effects + self.apply(statement)
         if end is None or end.state is not OperationState.ERROR:
-            return [*effects, cmd.DropSession()]  # it may or may not have happened there
+            return [*effects, cmd.DropSession()]  # the change may or may not have happened
         if (failed := after_error(changes, end.failure)) is not None:
             return effects + self.apply(replace(statement, effect=failed))
         return effects
 
     def apply(self, statement: Known | Unknown) -> list[Command]:
+        """The command that adds the statement's effect to the journal, if it has one."""
         if not isinstance(statement, Known) or statement.changes is None:
             return []
         changes, number = statement.changes, self.number

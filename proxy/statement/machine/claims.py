@@ -1,8 +1,9 @@
-"""The claim that a statement carries to its cluster, and what the guard's refusal of it means.
+"""The claim that a statement carries to its cluster, and the guard's refusals of it.
 
-A cluster without a guard gets no claim. A claim that no longer holds, because a write began after
-the decision, is no error of the user's: nothing has run, and the statement is routed again. Where
-Spark reads a partition that the analysis left out, it is routed by all partitions of its tables.
+A cluster without a guard gets no claim. The guard refuses a claim that no longer holds, because a
+write began after the decision: nothing has run, and the statement is routed again. It also refuses
+a statement for which Spark reads a partition that the analysis left out: the statement is then
+routed by all partitions of its tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from dialect.statement import Unknown
 from proxy.errors import NotIncremental, Rejected, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
-from proxy.statement.machine.events import Routed, WriteToken
+from proxy.statement.machine.events import MarkedWrite, Routed
 from router.access.statement_access import unguarded
 from router.claim import KEY, WholeUnless, claim_of, encoded
 from router.errors import CHANGED_AFTER_DECISION, PARTITION_NOT_CLAIMED, Refusal
@@ -22,9 +23,9 @@ def claim_overlay(
     routed: Routed,
     cluster: ClusterName,
     targets: Iterable[TableRef | PartitionRef],
-    token: WriteToken | None,
+    token: MarkedWrite | None,
 ) -> Mapping[str, str]:
-    """What is added to the statement's overlay. `token` is that of its running write."""
+    """The setting for the statement's overlay that has the claim. `token` is its marked write."""
     marks = () if token is None else (token.id,)
     claim = claim_of(
         routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks,
@@ -34,15 +35,17 @@ def claim_overlay(
 
 
 def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
-    """Before a statement runs in a cluster without a guard, which would read all rows of tables of
-    which the session reads only changed ones, or the user may see a part. Raises NotIncremental and
-    Rejected."""
+    """Checks a statement that will run in a cluster without a guard: no guard would filter rows.
+
+    Raises Rejected if the user may see only a part of a table, and NotIncremental if the session
+    reads only changed rows of a table.
+    """
     if restricted := routed.restricted:
         raise Rejected(refusal(unguarded(restricted, cluster)))
     is_unknown = isinstance(routed.statement, Unknown)
     changes = routed.changes.items()
-    certain = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))
-    if tables := [table for table, each in certain if each or is_unknown]:
+    ranges = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))
+    if tables := [table for table, each in ranges if each or is_unknown]:
         raise NotIncremental(
             f"The session reads only changed rows of {', '.join(tables)}, but cluster {cluster} has"
             " no guard, which does so. Use hudi_table_changes('<table>', 'latest_state',"
@@ -51,13 +54,14 @@ def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
 
 
 def is_outdated(status: Status) -> bool:
-    """Whether the guard refused a statement because a table changed after the decision (CW363)."""
+    """Whether the guard refused the statement because a table changed after the decision
+    (CW363)."""
     return _is_refused(status, CHANGED_AFTER_DECISION)
 
 
 def reads_more(status: Status) -> bool:
-    """Whether the guard refused a statement because Spark reads a partition, in files that the
-    cluster lacks, that the analysis took to be left out (CW362)."""
+    """Whether the guard refused the statement because Spark reads a partition that the analysis
+    left out, and whose files the cluster lacks (CW362)."""
     return _is_refused(status, PARTITION_NOT_CLAIMED)
 
 

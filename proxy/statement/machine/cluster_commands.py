@@ -1,4 +1,4 @@
-"""Causeway's own statements, such as SHOW CLUSTERS, answered as ordinary result sets."""
+"""Causeway's own statements, such as SHOW CLUSTERS, and the tables that answer them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -31,8 +31,8 @@ _STATEMENT = (
     *("statement", "time", "text", "state", "seconds", "cluster", "rule", "because", "code"),
     *("rows", "error"),
 )
-PARTITIONS_SHOWN = 10_000  # of one table by SHOW COPIES
-PARTITIONS_COPIED = 1_000  # clauses of one COPY
+PARTITIONS_SHOWN = 10_000  # at most, of one table by SHOW COPIES
+PARTITIONS_COPIED = 1_000  # at most, PARTITION clauses of one COPY
 
 
 def begin(
@@ -41,9 +41,9 @@ def begin(
     is_checked: Callable[[Cluster], bool | None],
     can_copy: bool,
 ) -> ResultTable | cmd.Call:
-    """The result of a command that the session alone answers; for any other, the call that does.
+    """The result of a command that is answered from the session; for any other, the call to make.
 
-    Raises UnknownCluster, and InvalidCommand for a COPY of too many partitions, or where this
+    Raises UnknownCluster. Raises InvalidCommand for a COPY of too many partitions, or if this
     proxy makes no copies.
     """
     match command:
@@ -67,7 +67,8 @@ def begin(
 
 
 def use_cluster(session: SessionState, name: str) -> ResultTable:
-    """DC-U1. Raises UnknownCluster and leaves the session as it was (DC-U3)."""
+    """USE CLUSTER: pins the session to the cluster (DC-U1). Raises UnknownCluster and leaves the
+    session as it was (DC-U3)."""
     if name not in session.topology:
         known = ", ".join(session.topology.clusters)
         raise UnknownCluster(f"There is no cluster {name!r}; there are {known}.")
@@ -76,13 +77,13 @@ def use_cluster(session: SessionState, name: str) -> ResultTable:
 
 
 def reset_cluster(session: SessionState) -> ResultTable:
-    """DC-U2."""
+    """USE CLUSTER without a name: ends the pin (DC-U2)."""
     session.pinned = None
     return NO_ROWS
 
 
 def copy(command: CopyTable) -> cmd.Call:
-    """Raises InvalidCommand for more than PARTITIONS_COPIED clauses."""
+    """The call for a COPY. Raises InvalidCommand for more than PARTITIONS_COPIED clauses."""
     count = len(command.partitions)
     if count > PARTITIONS_COPIED:
         raise InvalidCommand(
@@ -90,16 +91,16 @@ def copy(command: CopyTable) -> cmd.Call:
             " most: name fewer keys, leave PARTITION out to copy the whole table, or use several"
             " statements."
         )
-    return cmd.Copy(command)
+    return cmd.MakeCopy(command)
 
 
 def show_clusters(
     session: SessionState, is_checked: Callable[[Cluster], bool | None] = lambda _: None
 ) -> ResultTable:
-    """One row a cluster, the default one marked, the pinned one too.
+    """SHOW CLUSTERS: one row for each cluster.
 
-    `checked` says whether Spark's plans are compared with the decisions there; NULL while no
-    session was opened there.
+    `is_default` and `is_current` mark the default and the pinned cluster. `checked`: the guard
+    checks claims at all Thrift Servers of the cluster; NULL while no session was opened there.
     """
     topology = session.topology
     rows = tuple(
@@ -118,18 +119,18 @@ def show_clusters(
 
 
 def show_current_cluster(session: SessionState) -> ResultTable:
-    """The pinned cluster, NULL when Causeway chooses."""
+    """SHOW CURRENT CLUSTER: the pinned cluster; NULL if Causeway chooses."""
     return ResultTable(("cluster",), ((session.pinned,),))
 
 
 def show_statements(statements: Iterable[Mapping[str, Any]]) -> ResultTable:
-    """One row for each of the user's statements in the history."""
+    """SHOW STATEMENTS: one row for each of the user's statements in the history."""
     rows = tuple(tuple(_text(each[name]) for name in _STATEMENT) for each in statements)
     return ResultTable(_STATEMENT, rows)
 
 
 def explain(shown: Report) -> ResultTable:
-    """One row: what `causeway route` prints of the same statement."""
+    """EXPLAIN CLUSTER: one row with what `causeway route` prints for the same statement."""
     row = (
         shown.decision,
         shown.cluster,
@@ -144,23 +145,24 @@ def explain(shown: Report) -> ResultTable:
 
 
 def explain_extended(states: Iterable[TableState]) -> ResultTable:
-    """One row for each table and cluster: what the cluster has of what the statement uses."""
+    """EXPLAIN CLUSTER EXTENDED: one row for each table and cluster, with the cluster's state of the
+    data that the statement uses."""
     columns = tuple(each.name for each in fields(TableState))
     rows = tuple(tuple(_text(getattr(state, name)) for name in columns) for state in states)
     return ResultTable(columns, rows)
 
 
-def show_copies(found: Iterable[TableCopies], partitions: bool, now: float) -> ResultTable:
-    """For each table a row for each cluster that has something of it; with `partitions` then one
-    for each partition and cluster, of those partitions that have copies."""
+def show_copies(tables: Iterable[TableCopies], partitions: bool, now: float) -> ResultTable:
+    """SHOW COPIES: for each table one row for each cluster that has data of it. With `partitions`,
+    also one row for each partition that has copies, and cluster. `now` is Unix time."""
     rows = []
-    for each in found:
-        clusters = tuple(clusters_of(each.objects))
-        rows += [_copy_row(each.table, None, row, now) for row in sums(each.objects, clusters)]
-        own = each.partitions or {} if partitions else {}
-        for name, placement in islice(_copied(own), PARTITIONS_SHOWN):
+    for copies in tables:
+        clusters = tuple(clusters_of(copies.objects))
+        rows += [_copy_row(copies.table, None, row, now) for row in sums(copies.objects, clusters)]
+        placements = copies.partitions or {} if partitions else {}
+        for name, placement in islice(_copied(placements), PARTITIONS_SHOWN):
             for row in sums([placement], clusters):
-                rows.append(_copy_row(each.table, name, row, now))
+                rows.append(_copy_row(copies.table, name, row, now))
     columns = ("table", "partition", *CopySum(ClusterName("")).document(0))
     return ResultTable(columns, tuple(rows))
 

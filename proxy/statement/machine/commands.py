@@ -1,7 +1,7 @@
-"""What `StatementMachine.receive` asks for, and `StatementRunner` carries out.
+"""The commands that `StatementMachine.receive` returns and `StatementRunner` carries out.
 
-A call is answered by one event: the one after the arrow, or `Failed`. An effect is not answered and
-does not fail. A list of commands has at most one call, at its end.
+A call takes time and is answered by one event: the one after the arrow, or `CallFailed`. An effect
+is not answered and does not fail. A list of commands has at most one call, at its end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Wri
 from proxy.errors import Failure, Rejected
 from proxy.protocol.results import ResultTable
 from proxy.protocol.types import OperationState
-from proxy.statement.machine.events import WriteToken
+from proxy.statement.machine.events import MarkedWrite
 from router.cures import CopyNeeded
 
 # Calls
@@ -22,7 +22,7 @@ from router.cures import CopyNeeded
 
 @dataclass(frozen=True, slots=True)
 class ReadCommand:
-    """Read whether the text is a command of Causeway's own. -> CommandRead"""
+    """Parse the text as a command of Causeway's own, such as USE CLUSTER. -> CommandRead"""
 
     sql: str
 
@@ -40,7 +40,7 @@ class CheckDatabase:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class MakeCopy:
     """Make a secondary copy (DC-P1). -> Copied"""
 
     command: CopyTable
@@ -76,9 +76,12 @@ class ListCopies:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Load the facts and decide where the statement runs. `statement` is None where it has to be
-    analysed again, since its tables changed. `lost` is the cluster that was lost while it ran the
-    statement. `whole`: as if it read all partitions of its tables. -> Routed"""
+    """Load the facts and decide where the statement runs. -> Routed
+
+    `statement` is its analysis; None: it is analysed again, since its tables changed. `lost` is the
+    cluster that was lost while it ran the statement. With `whole` the statement is routed as if it
+    read all partitions of its tables.
+    """
 
     statement: Known | Unknown | None
     lost: ClusterName | None = None
@@ -87,23 +90,24 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class AwaitTurn:
-    """Wait until no earlier statement writes these tables; until its end the statement keeps its
-    place in the queue. -> TurnCame"""
+    """Wait until no earlier statement writes these tables. The statement keeps its place in the
+    queue until it ends. -> TurnCame"""
 
     tables: frozenset[TableRef]
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitThread:
-    """Wait until the Thrift Server that refused the statement may have a thread for it; until the
-    cluster accepts it the statement keeps its place. -> ThreadFreed"""
+    """Wait until the Thrift Server, which refused the statement with the error `refused`, may have
+    a thread for it. The statement keeps its place in the queue until the server accepts it.
+    -> ThreadFreed"""
 
     refused: Rejected
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Answer the statement from memory, as the cluster would. -> Recalled"""
+    """Answer SHOW or DESCRIBE from memory, as the cluster would. -> Recalled"""
 
     command: CatalogCommand
     cluster: ClusterName
@@ -111,7 +115,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class CheckSyntax:
-    """Ask Spark what is wrong with a statement that was not understood. -> SyntaxChecked"""
+    """Have Spark parse a statement that the analysis did not understand. -> SyntaxChecked"""
 
     statement: Unknown
 
@@ -127,15 +131,18 @@ class EnterCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenWrite:
-    """Mark the writes as running in the metastore. -> WriteOpened"""
+class MarkWrite:
+    """Mark the writes as running in the metastore. -> WriteMarked"""
 
     writes: Sequence[Write]
 
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """Send the statement with this claim in its overlay. -> Accepted; `at_once`: -> Ended"""
+    """Send the statement with this claim in its overlay. -> Accepted
+
+    With `at_once` the call is synchronous. -> ExecutionEnded
+    """
 
     claim: Mapping[str, str] = field(default_factory=dict)
     at_once: bool = False
@@ -143,12 +150,12 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class WaitForEnd:
-    """Poll until the statement ends in the cluster. -> Ended"""
+    """Poll the cluster until the statement ends there. -> ExecutionEnded"""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadZone:
-    """Read which time zone the session in the cluster has now. -> ZoneRead"""
+    """Read the time zone of the session in the cluster. -> ZoneRead"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +168,9 @@ class ClaimTables:
 
 @dataclass(frozen=True, slots=True)
 class LearnOutcome:
-    """Ask the lost cluster, for minutes, whether the write ended. -> OutcomeLearned"""
+    """Poll the lost cluster, for some minutes, until the write has ended. -> OutcomeLearned"""
 
-    token: WriteToken
+    token: MarkedWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +182,15 @@ class Linger:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The statement's result is this table, made by the proxy."""
+class SetResult:
+    """Make this table the statement's result."""
 
     table: ResultTable
 
 
 @dataclass(frozen=True, slots=True)
 class Become:
-    """The client sees this state from now on, unless it stopped the statement."""
+    """Show the client this state from now on, unless it stopped the statement."""
 
     state: OperationState
     failure: Failure | None = None
@@ -191,12 +198,12 @@ class Become:
 
 @dataclass(frozen=True, slots=True)
 class LeaveQueue:
-    """Give up the place in the queue, which ends the wait."""
+    """Give up the place in the queue of writes or of threads. The wait for it ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelCopies:
-    """End the copies that the statement waits for, unless others wait for them, too."""
+    """End the copies that the statement waits for, unless other statements wait for them, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,31 +212,34 @@ class CancelInCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class CloseWrite:
+class RemoveMark:
     """Remove the mark of a write that ended."""
 
-    token: WriteToken
+    token: MarkedWrite
 
 
 @dataclass(frozen=True, slots=True)
 class KeepMark:
-    """Log that the mark stays, and copies unread: it is not known whether the write ended."""
+    """Log that the mark stays, so that copies are not read: the write may not have ended."""
 
-    token: WriteToken
+    token: MarkedWrite
 
 
 @dataclass(frozen=True, slots=True)
 class RecoverWrite:
-    """Remove the mark when the write's session has certainly ended, however long that takes."""
+    """Remove the mark later, once the write's session has certainly ended (`running_writes`)."""
 
-    token: WriteToken
+    token: MarkedWrite
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """Write into the session's journal that the statement had `effect`: in `cluster`, or in the
-    proxy alone for None. `number` is its place there; it used the temporary objects `used`.
-    `immediate` is repeated elsewhere in the place of EXECUTE IMMEDIATE."""
+    """Add the statement's `effect` to the session's journal.
+
+    `number` is its place in the journal. `cluster` is where it ran; None: in the proxy alone.
+    `used` are the temporary objects that it used. `immediate` is the text of an EXECUTE IMMEDIATE,
+    which other clusters run instead of the statement's own text.
+    """
 
     effect: SessionEffect
     number: int
@@ -240,14 +250,14 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class FunctionChanged:
-    """A permanent function may be another one now: sessions look it up again."""
+    """Have all sessions look this permanent function up again: it may have been replaced."""
 
     function: ChangeFunction
 
 
 @dataclass(frozen=True, slots=True)
 class DropSession:
-    """Give up the session in the cluster: it is not known whether the statement changed it."""
+    """Drop the session in the cluster: the statement may or may not have changed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +269,8 @@ class ForgetFacts:
 
 @dataclass(frozen=True, slots=True)
 class ForgetFiles:
-    """Refresh these tables before the session in this cluster reads them again; with `elsewhere`,
-    the sessions in all other clusters."""
+    """Refresh these tables before the session in this cluster reads them again. With `elsewhere`:
+    before the user's sessions in all other clusters do."""
 
     tables: Sequence[TableRef]
     elsewhere: bool = False
@@ -268,7 +278,7 @@ class ForgetFiles:
 
 @dataclass(frozen=True, slots=True)
 class DiscardResult:
-    """Close the operation in the cluster: the statement is run again."""
+    """Close the operation in the cluster, because the statement is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +292,9 @@ class AskSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Count the outcome, write the audit log, and let go of the operation if it was closed."""
+class ReportOutcome:
+    """Report the outcome to metrics and the audit log. Close the operation in the cluster if the
+    client has closed it."""
 
 
 # Before a cluster is entered
@@ -291,7 +302,7 @@ Preparation = (
     ReadCommand
     | Analyse
     | CheckDatabase
-    | Copy
+    | MakeCopy
     | FetchMissing
     | Explain
     | ListStatements
@@ -300,12 +311,12 @@ Preparation = (
     | Recall
     | CheckSyntax
 )
-# In the cluster of the decision, or in the queue before it
+# In the cluster of the decision, or in a queue before it
 Execution = (
     AwaitTurn
     | AwaitThread
     | EnterCluster
-    | OpenWrite
+    | MarkWrite
     | Execute
     | WaitForEnd
     | ReadZone
@@ -315,12 +326,12 @@ Execution = (
 )
 Call = Preparation | Execution
 Effect = (
-    Answer
+    SetResult
     | Become
     | LeaveQueue
     | CancelCopies
     | CancelInCluster
-    | CloseWrite
+    | RemoveMark
     | KeepMark
     | RecoverWrite
     | Apply
@@ -331,6 +342,6 @@ Effect = (
     | DiscardResult
     | KeepRequest
     | AskSchema
-    | Report
+    | ReportOutcome
 )
 Command = Call | Effect

@@ -1,7 +1,7 @@
-"""What happens to one statement: the events that `StatementMachine.receive` takes.
+"""The events of one statement, which `StatementMachine.receive` takes.
 
-Most of them answer one command (`commands`). `Started`, `Stopped` and `Interrupted` come by
-themselves.
+Each event is the result of one call (`commands`), except `Started`, `Stopped` and `TaskCancelled`,
+which come from outside.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,9 @@ from router.decision import Decision, RunIn
 from router.request import Facts
 
 
-class WriteToken(Protocol):
-    """A write that is marked as running in the metastore; `id` is that of its mark."""
+class MarkedWrite(Protocol):
+    """A write with a mark in the metastore; `id` is the mark's. The machine needs no more of it
+    (`metastore.placement.write_marks.WriteToken`)."""
 
     @property
     def id(self) -> str: ...
@@ -38,49 +39,54 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class CommandRead:
-    """The text is this command of Causeway's own; None for any other statement."""
+    """The text was parsed as this command of Causeway's own; None: it is another statement."""
 
     command: ClusterCommand | None
 
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
+    """The statement was analysed: what it reads, writes and changes, or why that is not known."""
+
     statement: Known | Unknown
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseChecked:
+    """The database of a USE was looked up in the metastore."""
+
     exists: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy was made, or cancelled; `summary` is one line for the client."""
+    """A COPY ended, or was cancelled; `summary` is its result, one line for the client."""
 
     summary: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The copies that the query needs were made, or nobody waits for them any more."""
+    """The copies that the query needs were made, or the query was stopped while it waited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The answer to a command of Causeway's own that reads the metastore or the history."""
+    """The result of a command of Causeway's own that reads the metastore or the history."""
 
     table: ResultTable
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What the statement is, where it runs, and the facts that this was decided from.
+    """The statement's analysis, the decision, and the facts that it was made from.
 
-    `versions` has a value for each table read, which changes with anything that changes the table's
-    files anywhere. `coverage` is the setting by which the decision was made. `in_turn` are the
-    tables that it may write only while no other statement does; `changes` those of which it reads
-    only changed rows, `restricted` those of which its user may see a part. `costs` are there for a
-    query whose cluster may be chosen by cost.
+    - `versions`: for each table read a value that changes whenever its files change in any cluster;
+    - `coverage`: the setting by which the decision was made;
+    - `in_turn`: the tables that it may write only while no other statement does;
+    - `changes`: the tables of which it reads only changed rows;
+    - `restricted`: the tables of which its user may see a part;
+    - `costs`: what a query would take in each cluster; None: the cost does not decide.
     """
 
     statement: Known | Unknown
@@ -108,27 +114,28 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class TurnCame:
-    """No other statement writes the tables until this one leaves the queue. `waited`: others wrote
-    them after the decision."""
+    """No other statement writes the tables until this one leaves the queue. `waited`: it had to
+    wait for earlier writes, so the tables have changed since the decision."""
 
     waited: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadFreed:
-    """Another statement has ended in the Thrift Server, or some time has passed."""
+    """The Thrift Server may have a thread: another statement has ended there, or a second has
+    passed without an end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The statement's result from memory; None when the cluster has to be asked."""
+    """The statement's result from memory; None: the cluster has to run it."""
 
     table: ResultTable | None
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxChecked:
-    """Spark's own error; None when Spark has nothing against the statement, or was not asked."""
+    """Spark parsed the statement: its error, or None if it accepts the text or was not asked."""
 
     failure: Failure | None
 
@@ -137,8 +144,8 @@ class SyntaxChecked:
 class Entered:
     """The session in the cluster is open and has all changes of the user's session.
 
-    `checked`: a guard checks claims there. `lacks`: the statement drops an object that could not be
-    made there.
+    `checked`: a guard checks claims there. `lacks`: the statement drops a temporary object that
+    could not be made there, so there is nothing to run.
     """
 
     checked: bool
@@ -146,20 +153,21 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOpened:
-    """`targets` are marked as being written. Without targets there is no mark and no `token`."""
+class WriteMarked:
+    """`targets` have the mark of the running write `token`. Without targets there is no mark, and
+    `token` is None."""
 
     targets: Sequence[TableRef | PartitionRef]
-    token: WriteToken | None
+    token: MarkedWrite | None
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The cluster has the statement and runs it."""
+    """The cluster has accepted the statement and runs it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ExecutionEnded:
     """The statement ended in the cluster."""
 
     status: Status
@@ -167,44 +175,45 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class ZoneRead:
-    """The time zone of the session in the cluster; None when the cluster does not say it."""
+    """The time zone of the session in the cluster; None: the cluster does not return one."""
 
     zone: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class TablesClaimed:
-    """The cluster is the primary of the new tables."""
+    """The metastore has the cluster as primary of the new tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeLearned:
-    """`ended`: the statement certainly ended; otherwise its cluster did not answer for minutes."""
+    """`ended`: the write certainly ended. Otherwise its cluster did not answer for minutes."""
 
     ended: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Lingered:
-    """The time is over in which a cancelled statement may still finish its last step."""
+    """The time has passed in which a cancelled write may still run its last step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """The last call failed: Rejected is the error of a cluster, or of the statement."""
+class CallFailed:
+    """The last call failed. Rejected is an error of the cluster or of the statement, any other
+    error is Causeway's."""
 
     error: CausewayError | Rejected
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The client, the end of its session, a limit or an operator stopped the statement. The client
-    has its state."""
+    """The statement was stopped by its client, a limit, an operator or the end of its session. The
+    operation has its final state: the client sees it already."""
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupted:
-    """The server ends: no call can be carried out any more."""
+class TaskCancelled:
+    """The statement's task is cancelled, since the server ends: no call can be made any more."""
 
 
 Event = (
@@ -221,14 +230,14 @@ Event = (
     | Recalled
     | SyntaxChecked
     | Entered
-    | WriteOpened
+    | WriteMarked
     | Accepted
-    | Ended
+    | ExecutionEnded
     | ZoneRead
     | TablesClaimed
     | OutcomeLearned
     | Lingered
-    | Failed
+    | CallFailed
     | Stopped
-    | Interrupted
+    | TaskCancelled
 )

@@ -1,8 +1,8 @@
 """One statement as a state machine without I/O: `receive(event)` returns the commands to carry out.
 
-`steps` has the theory and the table of steps; the methods here have the order of that table. The
-machine decides; what takes time or a socket is a command, which `StatementRunner` carries out. The
-machine reads and changes the user's `SessionState`, which does no I/O either.
+`steps` has the theory and the table of steps, in whose order the methods stand here. The machine
+decides. Whatever takes time or does I/O is a command, which `StatementRunner` carries out. The
+machine reads and changes the user's `SessionState` itself, which does no I/O either.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from proxy.statement.machine.attempt import Attempt
 from proxy.statement.machine.claims import check_unguarded
 from proxy.statement.machine.commands import Command
 from proxy.statement.machine.events import Event, Routed
-from proxy.statement.machine.retries import Retries
+from proxy.statement.machine.retries import StatementRetries
 from proxy.statement.machine.steps import TRANSITIONS, Step, step_after
 from router import decision
 from router.access.statement_access import LISTS
@@ -40,10 +40,13 @@ _NOT_ANALYSED = Unknown("no cluster is configured")
 
 
 class StatementMachine:
-    """`sql` is run in the session `state`. `through` is where everything goes, not analysed, while
-    no cluster is configured (DC-N1). `limited`: the cluster ends the statement after some time.
-    `is_checked` says whether all guards of a cluster check claims. `lost`: it ran in this cluster,
-    which was lost with the result, and this is the client's error for that."""
+    """Runs the statement `sql` in the session `state`.
+
+    `through` is the server for all statements, not analysed, while no cluster is configured
+    (DC-N1). `limited`: the client set a time-out. `can_copy`: this proxy makes copies. `can_move`:
+    a read whose cluster is lost may run in another one. `is_checked` returns whether all guards of
+    a cluster check claims; None: not known yet. `lost`: the cluster that was lost with the result
+    of the query, and the error for the client if no other cluster can run it."""
 
     def __init__(
         self,
@@ -64,11 +67,11 @@ class StatementMachine:
         self._can_copy = can_copy
         self._is_checked = is_checked
         self._stopped = False
-        self._is_running = False  # for the client
-        self._turn: frozenset[TableRef] = frozenset()  # the tables that only it writes now
-        self._database = ""  # to use
+        self._is_running = False  # whether the client sees RUNNING
+        self._turn: frozenset[TableRef] = frozenset()  # tables for which it is in the write queue
+        self._database = ""  # the argument of a USE
         self._decided_last: Routed | None = None
-        self._retries = Retries(is_routed=through is None, can_move=can_move, lost=lost)
+        self._retries = StatementRetries(is_routed=through is None, can_move=can_move, lost=lost)
         self._has_fetched = False
         self._started: Attempt | None = None
         self._reported = False
@@ -86,14 +89,12 @@ class StatementMachine:
         return self._started
 
     def receive(self, event: Event) -> list[Command]:
-        """The commands that follow; the step is that of the call among them (`steps`).
-
-        Raises BadTransition when the event cannot come now.
-        """
+        """The commands that follow. The call among them is the next step. Raises BadTransition if
+        the event cannot come at this step."""
         if isinstance(event, ev.Stopped):
             self._stopped = True
             return self._stop()
-        if isinstance(event, ev.Interrupted):
+        if isinstance(event, ev.TaskCancelled):
             commands = self._interrupt()
             self.step = Step.OVER
             return commands
@@ -104,10 +105,10 @@ class StatementMachine:
             commands = self._commands(event)
         except (CausewayError, Rejected) as error:
             commands = self._fail(error)
-        after = step_after(commands)
-        if after not in allowed:
-            raise BadTransition(f"{self.step.name} -> {after.name}")
-        self.step = after
+        next_step = step_after(commands)
+        if next_step not in allowed:
+            raise BadTransition(f"{self.step.name} -> {next_step.name}")
+        self.step = next_step
         return commands
 
     def _commands(self, event: Event) -> list[Command]:
@@ -138,11 +139,11 @@ class StatementMachine:
                 raise Rejected(failure or refusal(self._routed.decision))
             case ev.Entered():
                 return self._entered(event)
-            case ev.WriteOpened():
+            case ev.WriteMarked():
                 return self._send(event)
             case ev.Accepted():
                 return self._accepted()
-            case ev.Ended(status):
+            case ev.ExecutionEnded(status):
                 return self._ended(status)
             case ev.ZoneRead(zone):
                 return self._zone_read(zone)
@@ -151,8 +152,8 @@ class StatementMachine:
             case ev.OutcomeLearned(ended):
                 return [cmd.Linger() if ended else cmd.RecoverWrite(self._attempt.write)]
             case ev.Lingered():
-                return [cmd.CloseWrite(self._attempt.write)]
-            case ev.Failed(error):
+                return [cmd.RemoveMark(self._attempt.write)]
+            case ev.CallFailed(error):
                 return self._failed(error)
         raise AssertionError(event)
 
@@ -166,7 +167,7 @@ class StatementMachine:
                 return [cmd.CancelInCluster()]
         return []
 
-    # Causeway's own commands, and what changes the session alone
+    # Causeway's own commands, and statements that change the session alone
 
     def _start(self) -> list[Command]:
         if self._through is None:
@@ -178,17 +179,17 @@ class StatementMachine:
         if command is None:
             return [cmd.Analyse()]
         check_command(command, self._state)
-        begun = cluster_commands.begin(command, self._state, self._is_checked, self._can_copy)
-        return self._answer(begun) if isinstance(begun, ResultTable) else [begun]
+        answer = cluster_commands.begin(command, self._state, self._is_checked, self._can_copy)
+        return self._answer(answer) if isinstance(answer, ResultTable) else [answer]
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:
-        begun = session_statements.begin(statement, self._state, self._sql)
-        if isinstance(begun, ResultTable):
-            return self._answer(begun)
-        if begun is None:
+        answer = session_statements.begin(statement, self._state, self._sql)
+        if isinstance(answer, ResultTable):
+            return self._answer(answer)
+        if answer is None:
             return [self._route(statement)]
-        self._database = begun.name
-        return [begun]
+        self._database = answer.name
+        return [answer]
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
@@ -217,14 +218,14 @@ class StatementMachine:
                 return self._answer(NO_ROWS)
 
     def _fetch(self, copies: tuple[CopyNeeded, ...]) -> list[Command]:
-        """The copies after which the query can run. Its client sees that it runs."""
+        """Makes the copies that the query needs. Its client sees RUNNING meanwhile."""
         if self._stopped:
             return self._conclude()
         self._has_fetched = True
         return [*self._runs(), cmd.FetchMissing(copies)]
 
     def _route(self, statement: Known | Unknown | None = None) -> Command:
-        """Another decision, which knows what made it necessary."""
+        """The call for a decision, with what earlier attempts have shown."""
         return cmd.Route(statement, self._retries.lost_cluster, self._retries.whole)
 
     def _queue(self, tables: frozenset[TableRef]) -> list[Command]:
@@ -237,7 +238,7 @@ class StatementMachine:
         return [cmd.AwaitTurn(tables)]
 
     def _not_recalled(self) -> list[Command]:
-        """The cluster answers, but not a list of which the user may see only a part."""
+        """Leaves the answer to the cluster, unless it lists names that the user may not see."""
         if isinstance(self._routed.catalog, LISTS):
             check_list(self._state)
         return self._enter()
@@ -260,21 +261,21 @@ class StatementMachine:
         if self._stopped:
             return self._conclude()
         if attempt.writes:
-            return [cmd.OpenWrite(attempt.writes)]
-        return self._send(ev.WriteOpened((), None))
+            return [cmd.MarkWrite(attempt.writes)]
+        return self._send(ev.WriteMarked((), None))
 
-    def _send(self, opened: ev.WriteOpened) -> list[Command]:
+    def _send(self, opened: ev.WriteMarked) -> list[Command]:
         attempt = self._attempt
         attempt.token = opened.token
         if self._stopped:
-            closed = [] if opened.token is None else [cmd.CloseWrite(opened.token)]
+            closed = [] if opened.token is None else [cmd.RemoveMark(opened.token)]
             return [*closed, *self._conclude()]
         attempt.at_once = attempt.is_constant and not self._limited
         before = self._runs() if attempt.at_once else []
         return [*before, cmd.Execute(attempt.claim(opened.targets), attempt.at_once)]
 
     def _runs(self) -> list[Command]:
-        """The client sees that it runs; once, also when it is decided again."""
+        """Shows the client RUNNING: once, also if the statement is routed again."""
         if self._stopped or self._is_running:
             return []
         self._is_running = True
@@ -310,7 +311,7 @@ class StatementMachine:
         return self._settle(statement)
 
     def _settle(self, statement: Known | Unknown) -> list[Command]:
-        """After a known end: the journal, and then another decision or the client's answer."""
+        """After a known end: applies the effects, and then routes again or answers the client."""
         attempt = self._attempt
         assert attempt.status is not None
         effects = attempt.effects(statement, attempt.status)
@@ -335,7 +336,7 @@ class StatementMachine:
     # Failures
 
     def _failed(self, error: CausewayError | Rejected) -> list[Command]:
-        """A call failed: the attempt is repeated, or the statement fails."""
+        """After a failed call: repeats the attempt, routes the statement again, or fails it."""
         if self.step is Step.RECALLING:
             return self._not_recalled()
         if self._retries.lost is not None and self.step is Step.ROUTING:
@@ -367,8 +368,7 @@ class StatementMachine:
         return [cmd.DiscardResult(), self._route(self._routed.statement)]
 
     def _send_again(self, attempt: Attempt) -> list[Command]:
-        """A statement that the cluster refused at once: a client gets the error that it has when it
-        is sent asynchronously. It writes nothing, and reads no table."""
+        """Sends a refused SELECT of literals asynchronously: its error is the usual one then."""
         attempt.at_once = False
         return [cmd.Execute(attempt.claim(()))]
 
@@ -382,19 +382,19 @@ class StatementMachine:
 
     def _answer(self, table: ResultTable, *before: Command) -> list[Command]:
         finished = cmd.Become(OperationState.FINISHED)
-        return [*before, cmd.Answer(table), finished, *self._conclude()]
+        return [*before, cmd.SetResult(table), finished, *self._conclude()]
 
     def _conclude(self) -> list[Command]:
-        """The client has its answer; a write that has no known end goes on."""
+        """Reports the outcome. The call that follows looks after a write without a known end."""
         self._reported = True
-        return [cmd.Report(), *(self._started.left() if self._started else ())]
+        return [cmd.ReportOutcome(), *(self._started.left() if self._started else ())]
 
     def _interrupt(self) -> list[Command]:
         if self.step is Step.LINGERING:
-            return [cmd.CloseWrite(self._attempt.write)]
+            return [cmd.RemoveMark(self._attempt.write)]
         if self._reported:
             return []
         running = self.step in (Step.SENDING, Step.RUNNING, Step.ZONING)
         effects = self._attempt.cut_off(None) if running else []
         self._reported = True
-        return [*effects, cmd.Become(OperationState.CANCELED), cmd.Report()]
+        return [*effects, cmd.Become(OperationState.CANCELED), cmd.ReportOutcome()]

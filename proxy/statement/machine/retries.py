@@ -1,6 +1,8 @@
-"""When a statement is tried again. After its cluster was lost: in the same cluster if it certainly
-did not start there, in another one if it is a query that changes nothing. After the guard refused
-its claim: by newer facts, or by all partitions of its tables.
+"""The rules by which a statement is tried again.
+
+After its cluster was lost: in the same cluster if it certainly did not start there, in another one
+if it is a query that changes nothing. After the guard refused its claim: routed by newer facts, or
+by all partitions of its tables.
 """
 
 from dataclasses import dataclass
@@ -29,13 +31,14 @@ _CALLS = frozenset({COMPUTED, "java_method", "reflect", "try_reflect"})
 
 
 @dataclass(slots=True)
-class Retries:
-    """The decisions and attempts of one statement, and the failures that were passed over.
+class StatementRetries:
+    """Counts the decisions and attempts of one statement, and keeps its failures.
 
-    `is_routed`: its cluster is decided. `can_move`: the settings let a read run again elsewhere.
-    `lost` is the cluster that was lost while it ran the statement, `down` the last one that opened
-    no session for it, each with the client's error for that. `attempts` counts those after the last
-    decision. `whole`: it is decided as if it read all partitions of its tables.
+    `is_routed`: the router chooses its cluster (False: no cluster is configured). `can_move`: the
+    settings let a read run again in another cluster. `lost` is the cluster that was lost while it
+    ran the statement, `down` the last one that opened no session for it, each with the error for
+    the client. `attempts` counts those since the last decision. `whole`: the statement is routed as
+    if it read all partitions of its tables.
     """
 
     is_routed: bool = True
@@ -47,7 +50,7 @@ class Retries:
     whole: bool = False
 
     def decided(self, decision: Decision) -> None:
-        """Counts the decision. Raises the client's error if it leads back to a failed cluster."""
+        """Counts the decision. Raises the error for the client if it leads to a failed cluster."""
         self.decisions += 1
         self.attempts = 0
         cluster = decision.cluster if isinstance(decision, RunIn) else None
@@ -62,20 +65,20 @@ class Retries:
 
     @property
     def may_decide(self) -> bool:
-        """Whether the statement may be decided again."""
+        """Whether the statement may be routed again."""
         return self.decisions < _DECISIONS
 
     def opened_none(self, cluster: ClusterName, error: Exception) -> bool:
-        """Whether the statement may be decided again, since this cluster, which counts as down now,
-        opened no session."""
+        """Whether the statement may be routed again after this cluster failed to open a session:
+        only if the cluster is down."""
         if not isinstance(error, ClusterDown):
             return False
         self.down = cluster, error
         return self.is_routed and self.may_decide
 
     def after_refusal(self, attempt: Attempt, status: Status) -> list[Command] | None:
-        """What to forget before a statement is decided again that the guard refused; None if it is
-        not decided again."""
+        """The commands before a statement that the guard refused is routed again: they forget the
+        facts that changed. None: it is not routed again."""
         if not attempt.checked or not self.may_decide or _may_have_written(attempt):
             return None
         if is_outdated(status):
@@ -87,8 +90,8 @@ class Retries:
         return None
 
     def waits_for_thread(self, error: Exception) -> TypeGuard[Rejected]:
-        """Whether the statement is sent again, since the server had no thread for it: it did not
-        start. What is decided after that is not one decision more."""
+        """Whether the server refused the statement because it has no thread: nothing has run, and
+        it is sent again later. The count of decisions begins anew then."""
         waits = isinstance(error, Rejected) and is_server_busy(error.failure)
         if waits:
             self.decisions = 0
@@ -112,7 +115,7 @@ class Retries:
 
 
 def _may_have_written(attempt: Attempt) -> bool:
-    """Whether a part of the refused statement may have run before and changed a table."""
+    """Whether a part of a script ran before the refusal and may have changed a table."""
     return attempt.is_script and bool(attempt.writes)
 
 
@@ -123,10 +126,10 @@ def _did_not_start(step: Step, error: ClusterLost) -> bool:
 
 
 def _may_run_twice(routed: Routed) -> bool:
-    """Whether it is a query that changes nothing, wherever it runs and how often.
+    """Whether the statement is a query that changes nothing, so that it may run twice.
 
-    Functions written by users may have effects, but Spark itself runs each task again that fails.
-    Scripts, and calls of any Java method, are not run twice by us.
+    Functions written by users may have effects, but Spark itself repeats a failed task. Scripts,
+    and queries that may call any Java method, are not run twice.
     """
     statement = routed.statement
     return (

@@ -1,4 +1,4 @@
-"""Statements that change the session alone: Causeway answers them, and no cluster runs them."""
+"""Statements that change the session alone: Causeway answers them, no cluster runs them."""
 
 from dialect.statement import Known, SetVariable, Unknown, UseDatabase
 from proxy.protocol.results import ResultTable
@@ -12,8 +12,8 @@ from proxy.statement.machine.access_checks import check_database
 def begin(
     statement: Known | Unknown, state: SessionState, sql: str
 ) -> ResultTable | cmd.CheckDatabase | None:
-    """The answer to a statement that the session alone answers; for USE the call that it needs
-    first; None for any other statement. Raises Rejected, CausewayError when it is refused."""
+    """The result of a statement that changes the session alone; for USE, the call to make first;
+    None for any other statement. Raises Rejected or a CausewayError if it is refused."""
     if not isinstance(statement, Known):
         return None
     changes = statement.changes

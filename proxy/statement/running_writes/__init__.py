@@ -1,1 +1,1 @@
-"""The writes that run: on disk while they do, and their marks when their end was not seen."""
+"""The journal of running writes, and the removal of marks of writes whose end was not seen."""

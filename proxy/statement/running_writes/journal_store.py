@@ -1,11 +1,11 @@
-"""The writes that run, in a file, for the process that comes after this one.
+"""A file of the running writes, which the next process reads if this one is killed.
 
-Theory: a write is in the file from before its mark is in the metastore until its mark is removed,
-so a process that is killed leaves the line of each mark that it leaves. Each process has a file of
-its own in one folder, and holds the file's lock while it lives. A process that starts takes over
-the files that nobody holds. A line is JSON: a write that begins, or the id of one whose mark is
-removed. The lines survive the process, not the machine: nothing waits for the disk. Where the disk
-is full writes go on, and lines are missing.
+Theory: a write is added before its mark is set in the metastore, and removed after its mark is
+removed. So a process that is killed leaves a line for each mark that it leaves. Each process has a
+file of its own in one folder, and holds the file's lock while it lives. A process that starts takes
+over the files that no process has locked. A line is JSON: a write that begins, or the id of a write
+whose mark is removed. Lines survive the process, not the machine: no write waits for the disk. If
+the disk is full, writes go on and their lines are missing.
 """
 
 import fcntl
@@ -25,13 +25,13 @@ from metastore.placement.write_marks import WriteToken
 
 _log = logging.getLogger(__name__)
 _SUFFIX = ".jsonl"
-_LARGEST = 1 << 20  # bytes of a file before it is replaced by one with the running writes alone
+_LARGEST = 1 << 20  # bytes; a larger file is replaced by one with only the running writes
 
 
 @dataclass(frozen=True, slots=True)
-class RunningWrite:
-    """A write, and the session in a cluster that runs it: `session` is its handle's guid and
-    secret, opened as `user`."""
+class JournaledWrite:
+    """A write, and the session in the cluster that runs it: opened as `user`, with the guid and the
+    secret of its handle in `session`."""
 
     token: WriteToken
     cluster: ClusterName
@@ -58,25 +58,26 @@ class RunningWrite:
 
 
 class WriteJournal:
-    """The writes of one process, by the ids of their marks; without a folder in memory alone."""
+    """The running `writes` of one process, by the ids of their marks."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Raises OSError. Only the owner may read the folder: who has a handle has its session."""
+        """Without a folder the journal is in memory only. Only the owner may read the folder: a
+        handle gives access to its session. Raises OSError."""
         self._folder = folder
         self._file: _LockedFile | None = None
-        self.writes: dict[str, RunningWrite] = {}
+        self.writes: dict[str, JournaledWrite] = {}
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = _LockedFile.new(folder)
 
-    def begin(self, write: RunningWrite) -> None:
-        """The write's mark will be put into the metastore."""
+    def begin(self, write: JournaledWrite) -> None:
+        """Adds the write, before its mark is set in the metastore."""
         self.writes[write.token.id] = write
         if self._file is not None:
             self._file.append(write.line())
 
     def end(self, mark: str) -> None:
-        """The mark is removed."""
+        """Removes the write, after its mark is removed."""
         if self.writes.pop(mark, None) is None or self._file is None:
             return
         self._file.append({"ended": mark})
@@ -84,7 +85,8 @@ class WriteJournal:
             self._file = self._renewed(self._file)
 
     def _renewed(self, old: "_LockedFile") -> "_LockedFile":
-        """A file with the running writes alone; the old one where there is no room for another."""
+        """Replaces the file by one with only the running writes. Returns the old one if a new one
+        cannot be created."""
         assert self._folder is not None
         try:
             new = _LockedFile.new(self._folder)
@@ -95,27 +97,27 @@ class WriteJournal:
         old.remove()
         return new
 
-    def take_over(self) -> list[RunningWrite]:
-        """The writes of processes that ended without removing their marks. They are this process's
-        from now on. Raises OSError."""
-        found: list[RunningWrite] = []
-        for file in _LockedFile.unheld(self._folder):
-            left = _running(file.lines())
-            for write in left:
+    def take_over(self) -> list[JournaledWrite]:
+        """Moves the writes of processes that ended without removing their marks into this journal,
+        and returns them. Raises OSError."""
+        taken: list[JournaledWrite] = []
+        for file in _LockedFile.unlocked(self._folder):
+            writes = _running(file.lines())
+            for write in writes:
                 self.begin(write)
             file.remove()
-            found += left
-        return found
+            taken += writes
+        return taken
 
     def close(self) -> None:
-        """Removes the file if no write is left in it."""
+        """Closes the file. Removes it if no write is left in it."""
         if self._file is not None:
             self._file.close() if self.writes else self._file.remove()
             self._file = None
 
 
 class _LockedFile:
-    """A file that this process holds: the lock goes with the process."""
+    """A file that this process has locked. The kernel releases the lock when the process ends."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -130,8 +132,8 @@ class _LockedFile:
         return cls(path, descriptor)
 
     @classmethod
-    def unheld(cls, folder: Path | None) -> Iterator["_LockedFile"]:
-        """The files of the folder that no process holds, held by this one."""
+    def unlocked(cls, folder: Path | None) -> Iterator["_LockedFile"]:
+        """Locks and yields the files of the folder that no other process has locked."""
         for path in sorted(folder.glob(f"*{_SUFFIX}")) if folder is not None else ():
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -139,10 +141,10 @@ class _LockedFile:
                 continue
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                is_there = path.exists()  # else another process has just taken it over
+                is_ours = path.exists()  # else another process has just taken it over
             except BlockingIOError:
-                is_there = False
-            if is_there:
+                is_ours = False
+            if is_ours:
                 yield cls(path, descriptor)
             else:
                 os.close(descriptor)
@@ -157,8 +159,8 @@ class _LockedFile:
             self.size += written
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The lines that are whole: the process may have ended, or the disk been full, as it wrote
-        another one."""
+        """The complete lines. A line is incomplete if the process was killed, or the disk was full,
+        while it was written."""
         with open(self._descriptor, "rb", closefd=False) as file:
             for line in file:
                 with suppress(ValueError):
@@ -172,12 +174,13 @@ class _LockedFile:
         os.close(self._descriptor)
 
 
-def _running(lines: Iterator[Mapping[str, Any]]) -> list[RunningWrite]:
-    running: dict[str, RunningWrite] = {}
+def _running(lines: Iterator[Mapping[str, Any]]) -> list[JournaledWrite]:
+    """The writes that began and whose marks were not removed."""
+    running: dict[str, JournaledWrite] = {}
     for line in lines:
         if "ended" in line:
             running.pop(line["ended"], None)
         else:
-            write = RunningWrite.read(line)
+            write = JournaledWrite.read(line)
             running[write.token.id] = write
     return list(running.values())

@@ -1,11 +1,11 @@
-"""Removes the marks of writes whose end nobody saw: a process was killed, or a cluster was lost.
+"""Removes the marks of writes whose end was not seen: a process was killed, or a cluster was lost.
 
 Theory: a write runs in a session of a Thrift Server, which ends with the connection that opened it.
-Closing a session ends its statements, and a server that does not know the session has ended it or
-was started anew. So the write has ended as soon as the server answers CloseSession in either way;
-the last step of a statement that was ended so may run a moment longer. A server that does not
-answer says nothing: it is asked again as long as this process lives. A session whose user goes on
-with it is left alone until then: only the connection of one call may be lost.
+CloseSession ends the session's statements. A server that answers that it has no such session has
+closed it, or was restarted. So the write has ended as soon as the server answers CloseSession in
+either way; only the last step of a cancelled statement may run a moment longer. CloseSession is
+sent again until the server answers, as long as this process lives. It is not sent while the user's
+session is alive: then only the connection of one call was lost.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ from proxy.protocol.replies import read_result, result_failure
 from proxy.protocol.status import NO_SESSION
 from proxy.record.incidents import internal_error
 from proxy.session.replay.cluster_session import ClusterSession
-from proxy.statement.running_writes.journal_store import RunningWrite, WriteJournal
+from proxy.statement.running_writes.journal_store import JournaledWrite, WriteJournal
 from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import STRING, STRUCT, Struct
 
 _log = logging.getLogger(__name__)
-PAUSES = (0.2, 1.0, 5.0, 15.0)  # seconds between attempts; the last one again and again
-_CALL = 10.0  # seconds for a call
+PAUSES = (0.2, 1.0, 5.0, 15.0)  # seconds between attempts; the last one is repeated
+_CALL = 10.0  # seconds until a call times out
 _GONE = (NO_SESSION, "Session does not exist")
 
 
 class WriteMarks(Protocol):
-    """Ends marks in the metastore (`proxy.statement.metastore_access.Loader`)."""
+    """Removes marks in the metastore (`proxy.statement.metastore_access.Loader`)."""
 
     async def close_write(self, token: Any) -> None: ...
 
@@ -53,27 +53,27 @@ class WriteRecovery:
         self._marks = marks
         self._pool = pool
         self._group = group
-        self._sessions: dict[str, ClusterSession] = {}  # of this process's writes, by their marks
+        self._sessions: dict[str, ClusterSession] = {}  # of this process's writes, by mark id
 
     def begin(self, token: WriteToken, session: ClusterSession) -> None:
-        """The write will be marked, and then sent to this session."""
+        """Adds a write to the journal, before it is marked and sent to this session."""
         handle = _handle(session.session)
-        write = RunningWrite(token, session.cluster, session.endpoint, session.user, handle)
+        write = JournaledWrite(token, session.cluster, session.endpoint, session.user, handle)
         self._journal.begin(write)
         self._sessions[token.id] = session
 
     def end(self, mark: str) -> None:
-        """The mark is removed."""
+        """Removes a write from the journal, after its mark is removed."""
         self._sessions.pop(mark, None)
         self._journal.end(mark)
 
     def recover(self, mark: str, has_ended: bool = False) -> None:
-        """Removes the mark when its write has certainly ended. `has_ended`: it has, and only its
-        mark could not be removed."""
+        """Starts a task that removes the mark once its write has certainly ended. `has_ended`: the
+        write has ended, and only the removal of the mark has failed."""
         self._begin(self._journal.writes[mark], has_ended)
 
     def take_over(self) -> None:
-        """Recovers the writes of processes that were killed. Raises OSError."""
+        """Starts the recovery of the writes of killed processes. Raises OSError."""
         for write in self._journal.take_over():
             _log.warning("recovering a write of %s, whose process ended", _tables(write))
             self._begin(write, has_ended=False)
@@ -81,16 +81,16 @@ class WriteRecovery:
     def close(self) -> None:
         self._journal.close()
 
-    def _begin(self, write: RunningWrite, has_ended: bool) -> None:
+    def _begin(self, write: JournaledWrite, has_ended: bool) -> None:
         self._group.create_task(self._run(write, has_ended))
 
-    async def _run(self, write: RunningWrite, has_ended: bool) -> None:
+    async def _run(self, write: JournaledWrite, has_ended: bool) -> None:
         try:
             await self._recover(write, has_ended)
         except Exception:
             internal_error(_log, "recovering a write")
 
-    async def _recover(self, write: RunningWrite, has_ended: bool) -> None:
+    async def _recover(self, write: JournaledWrite, has_ended: bool) -> None:
         if not has_ended:
             await _until(lambda: self._end_session(write))
             await asyncio.sleep(self._pool.limits.linger)
@@ -98,15 +98,15 @@ class WriteRecovery:
         self.end(write.token.id)
         _log.warning("the mark of a write of %s is removed: %s", _tables(write), write.token.id)
 
-    async def _end_session(self, write: RunningWrite) -> bool:
-        """Whether the write's session is certainly closed."""
+    async def _end_session(self, write: JournaledWrite) -> bool:
+        """Closes the write's session. Returns whether it is certainly closed."""
         session = self._sessions.get(write.token.id)
         if session is not None and session.alive:
             return False
         guid, secret = write.session
         handle = Struct({1: (STRING, guid), 2: (STRING, secret)})
         request = close_session_call(RemoteSession(Struct({1: (STRUCT, handle)})))
-        with suppress(CausewayError, Rejected, KeyError):  # KeyError: a cluster that is gone
+        with suppress(CausewayError, Rejected, KeyError):  # KeyError: no longer configured
             async with self._pool.borrow(write.cluster, write.endpoint, write.user) as connection:
                 reply = await connection.call("CloseSession", request, _CALL)
                 failure = result_failure(read_result(reply, "CloseSession"))
@@ -121,7 +121,7 @@ class WriteRecovery:
 
 
 async def _until(attempt: Callable[[], Awaitable[bool]]) -> None:
-    """Makes the attempt until it succeeds."""
+    """Repeats the attempt until it succeeds."""
     for pause in chain(PAUSES, repeat(PAUSES[-1])):
         if await attempt():
             return
@@ -137,5 +137,5 @@ def _handle(session: RemoteSession) -> tuple[bytes, bytes]:
     return guid, secret
 
 
-def _tables(write: RunningWrite) -> str:
+def _tables(write: JournaledWrite) -> str:
     return ", ".join(str(each.table) for each in write.token.targets)

@@ -1,1 +1,1 @@
-"""The order of statements that write the same table, in one process or in all workers."""
+"""The order of statements that write the same table, in one process or over all workers."""

@@ -1,12 +1,12 @@
 """The order in which statements write the same table: first come, first served.
 
-Spark loses rows when two INSERTs into one table run at once: both keep the files of their tasks in
-`_temporary/0` of the table's folder, also when they write different partitions, and the first one
-that commits removes that folder. So the proxy sends the next write of a table when the one before
+Spark loses rows when two INSERTs into one table run at once, also into different partitions: both
+keep the files of their tasks in `_temporary/0` of the table's folder, and the first one that
+commits removes that folder. So the proxy sends the next write of a table only when the one before
 it has ended (`router.writes = serialize`).
 
-No turns are needed by formats that have a commit protocol of their own, by Hive tables that Spark
-does not write as its own parquet or orc (each INSERT has a staging folder there), and for a new
+Turns are not needed for formats with a commit protocol of their own, for Hive tables that Spark
+does not write as its own parquet or orc (each INSERT has its own staging folder), and for a new
 table, a view, ALTER and DROP.
 """
 
@@ -18,7 +18,7 @@ from conf.names import TableRef
 from dialect.statement import Known, Unknown, WriteAction
 from proxy.errors import TableBusy
 
-WAITING = 1000  # statements that may wait for one table
+WAITING = 1000  # statements that may wait for one table, at most
 _OWN_COMMITS = frozenset({"hudi", "iceberg", "delta"})
 _CONVERTED = ("parquet", "orc")  # in the name of a Hive table's SerDe
 
@@ -28,7 +28,7 @@ def tables_in_turn(
 ) -> frozenset[TableRef]:
     """The tables that the statement may write only while no other statement does.
 
-    A table that `describe` does not know is among them.
+    A table for which `describe` returns None is among them.
     """
     if isinstance(statement, Unknown) or statement.explain:
         return frozenset()
@@ -45,50 +45,53 @@ def _is_staged_in_table(info: TableInfo | None) -> bool:
     return info.provider not in _OWN_COMMITS
 
 
-class Place(Protocol):
+class QueuedWrite(Protocol):
     """A statement that waits in the queue, or has its turn."""
 
     def on_turn(self) -> None:
-        """Nothing is ahead of it any more. Called at most once, and not by `WriteQueue.enter`."""
+        """Called when no other write is ahead any more: at most once, and not by
+        `WriteQueue.enter`."""
         ...
 
 
 class WriteQueue:
-    """A place that writes several tables is in all their queues from the same moment, so places
-    never wait for each other in a circle."""
+    """The queues of all tables. A statement that writes several tables enters all their queues at
+    the same moment, so statements never wait for each other in a circle."""
 
     def __init__(self, waiting: int = WAITING) -> None:
         self._waiting = waiting
-        self._queues: dict[str, dict[Place, None]] = {}  # by table; the first place has its turn
-        self._tables: dict[Place, frozenset[str]] = {}
+        self._queues: dict[
+            str, dict[QueuedWrite, None]
+        ] = {}  # by table; the first place has its turn
+        self._tables: dict[QueuedWrite, frozenset[str]] = {}
 
     def __len__(self) -> int:
-        """Places that wait or have their turn."""
+        """The number of writes that wait or have their turn."""
         return len(self._tables)
 
-    def enter(self, place: Place, tables: Collection[str]) -> int:
-        """Puts the place behind all others of these tables.
+    def enter(self, write: QueuedWrite, tables: Collection[str]) -> int:
+        """Puts the write behind all others of these tables.
 
-        Returns how many of them are ahead; with none ahead it has its turn. Raises TableBusy.
+        Returns how many are ahead; with 0 it has its turn. Raises TableBusy if a queue is full.
         """
         full = next((t for t in tables if len(self._queues.get(t, ())) > self._waiting), None)
         if full is not None:
             raise TableBusy(f"{self._waiting} statements wait to write {full}.")
         ahead = {other for table in tables for other in self._queues.get(table, ())}
-        self._tables[place] = frozenset(tables)
+        self._tables[write] = frozenset(tables)
         for table in tables:
-            self._queues.setdefault(table, {})[place] = None
+            self._queues.setdefault(table, {})[write] = None
         return len(ahead)
 
-    def leave(self, place: Place) -> None:
-        """Takes the place out, whether it waits, has its turn or is gone already, and calls
-        `on_turn` of the places whose turn it is now."""
-        tables = self._tables.pop(place, frozenset())
+    def leave(self, write: QueuedWrite) -> None:
+        """Removes the write, whether it waits, has its turn or has left already. Calls `on_turn` of
+        the writes that have their turn now."""
+        tables = self._tables.pop(write, frozenset())
         heads = []
         for table in tables:
             queue = self._queues[table]
-            was_first = next(iter(queue)) is place
-            del queue[place]
+            was_first = next(iter(queue)) is write
+            del queue[write]
             if not queue:
                 del self._queues[table]
             elif was_first:
@@ -97,5 +100,5 @@ class WriteQueue:
             if self._has_turn(head):
                 head.on_turn()
 
-    def _has_turn(self, place: Place) -> bool:
-        return all(next(iter(self._queues[table])) is place for table in self._tables[place])
+    def _has_turn(self, write: QueuedWrite) -> bool:
+        return all(next(iter(self._queues[table])) is write for table in self._tables[write])

@@ -1,4 +1,4 @@
-"""A statement's place in the queue of writes: that of this process, or that of all workers."""
+"""A statement's place in the queue of writes, which is in this process or in the supervisor."""
 
 import asyncio
 import json
@@ -11,28 +11,29 @@ from proxy.statement.write_queue.queue import WriteQueue
 
 
 class WritePlace(Protocol):
-    """`ahead` statements were ahead when it was taken."""
+    """A statement's place; `ahead` statements were ahead when it was taken."""
 
     ahead: int
 
     async def turn(self) -> None:
-        """Returns when its turn comes, or after `leave`. Raises WorkerFailed."""
+        """Returns when its turn comes, or after `leave`. Raises WorkerFailed if the supervisor is
+        gone."""
         ...
 
     def leave(self) -> None:
-        """Gives the place back, whether it waits or has its turn; may be called again."""
+        """Gives the place back, whether it waits or has its turn. A second call does nothing."""
         ...
 
 
 class WritePlaces(Protocol):
-    """`waiting` statements of this process wait for their turn."""
+    """Gives places; `waiting` statements of this process wait for their turn."""
 
     waiting: int
 
     async def take(self, tables: Collection[str]) -> WritePlace:
         """A place behind all statements that write one of the tables.
 
-        Raises TableBusy when too many wait, and WorkerFailed.
+        Raises TableBusy if too many wait, and WorkerFailed.
         """
         ...
 

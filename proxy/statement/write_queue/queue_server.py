@@ -1,9 +1,9 @@
 """The queue of writes that the workers of a server share, served by their supervisor.
 
-Each statement that writes has a connection of its own to a Unix socket: it sends a line of JSON
-with its tables, and gets a line with the number of statements ahead (or with the error), and
-another one when its turn comes. It leaves the queue by closing the connection, and so does a worker
-that dies.
+Each statement that writes has a connection of its own to a Unix socket. It sends a line of JSON
+with its tables, receives a line with the number of statements ahead (or with the error), and
+another line when its turn comes. It leaves the queue by closing the connection; the connections of
+a worker that dies are closed as well.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from proxy.statement.write_queue.queue import WriteQueue
 
 
 class WriteQueueServer:
-    """One per supervisor."""
+    """Serves the queue to the workers of one supervisor."""
 
     def __init__(self) -> None:
         self.queue = WriteQueue()
         self._server: asyncio.Server | None = None
 
     async def listen(self, path: Path) -> None:
-        """Raises OSError."""
+        """Serves at this socket. Raises OSError."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(lambda: _Waiter(self.queue), str(path))
 
@@ -33,7 +33,7 @@ class WriteQueueServer:
 
 
 class _Waiter(asyncio.Protocol):
-    """A statement of a worker."""
+    """The connection of one statement of a worker (a `QueuedWrite`)."""
 
     def __init__(self, queue: WriteQueue) -> None:
         self._queue = queue

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.errors import CopyFailed
-from cli.server.copier import Copier, result
+from cli.server.copier import CopierByChild, result
 from conf.names import TableRef
 from proxy.statement.copies.copier import CopyOrder
 
@@ -47,10 +47,10 @@ def test_a_child_that_died_is_an_error() -> None:
         result(-9, "", "")
 
 
-def copier(folder: Path, script: str, grace: float = 60) -> Copier:
+def copier(folder: Path, script: str, grace: float = 60) -> CopierByChild:
     """A copier whose child runs the script, in that folder."""
     command = (sys.executable, "-c", f"import os; os.chdir({str(folder)!r})\n{script}")
-    return Copier(Path("causeway.toml"), command, grace)
+    return CopierByChild(Path("causeway.toml"), command, grace)
 
 
 REPORTS = f"""

@@ -12,7 +12,7 @@ from proxy.protocol.results import ResultTable
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
-from proxy.statement.machine.events import Accepted, Ended, Entered, WriteOpened
+from proxy.statement.machine.events import Accepted, Entered, ExecutionEnded, WriteMarked
 from router.cures import CopyNeeded
 from router.decision import Refuse
 from tests.proxy.statement.playbook import (
@@ -27,16 +27,16 @@ from tests.proxy.statement.playbook import (
     decided,
 )
 
-FINISHED = Ended(Status(OperationState.FINISHED))
-CANCELED = Ended(Status(OperationState.CANCELED))
+FINISHED = ExecutionEnded(Status(OperationState.FINISHED))
+CANCELED = ExecutionEnded(Status(OperationState.CANCELED))
 DONE = cmd.Become(OperationState.FINISHED)
 WRONG = Failure("no such column", "42703")
-FAILED = Ended(Status(OperationState.ERROR, WRONG))
+FAILED = ExecutionEnded(Status(OperationState.ERROR, WRONG))
 LOST = ClusterLost("The connection to cluster east broke.")
 GONE = SessionGone("Cluster east closed the session.")
 DOWN = ClusterDown("Cluster east is down.")
 TOKEN = Token("t")
-OPENED = WriteOpened((TABLE,), TOKEN)
+OPENED = WriteMarked((TABLE,), TOKEN)
 WROTE = cmd.ForgetFacts((TABLE,))
 ENTER_READ = cmd.EnterCluster(EAST, READ, {TABLE: 1})
 ENTER_WRITE = cmd.EnterCluster(EAST, WRITE, {})
@@ -60,7 +60,7 @@ def sent(what: Known | Unknown = READ) -> Playbook:
     """A statement that was sent to east, and is not known to be there."""
     book = decided(what) >> Entered(checked=False)
     if isinstance(what, Known) and what.writes:
-        book = book << cmd.OpenWrite(what.writes) >> OPENED
+        book = book << cmd.MarkWrite(what.writes) >> OPENED
     return book << cmd.Execute()
 
 

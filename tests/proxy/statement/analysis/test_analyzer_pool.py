@@ -16,7 +16,7 @@ from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client, Usage
 from proxy.statement.analysis.analyzer_process import (
     Analyze,
     KnownTables,
-    ReadCommand,
+    ParseCommand,
     Result,
     Task,
 )
@@ -43,7 +43,7 @@ class Fakes:
         self.begun.append(task)
         await self.gate.wait()
         result: Any = Known("select")
-        if isinstance(task, ReadCommand):
+        if isinstance(task, ParseCommand):
             result = UseCluster("fake")
         elif T not in task.tables and " t" in task.sql:
             result = Needs(frozenset({T}))
@@ -251,7 +251,7 @@ def test_own_commands_are_read_where_they_fit(monkeypatch: pytest.MonkeyPatch) -
         assert not fakes.begun
         explained = "EXPLAIN CLUSTER " + LONG
         assert await pool.command(explained, True, ANN) == UseCluster("fake")
-        assert fakes.begun == [ReadCommand(explained)]
+        assert fakes.begun == [ParseCommand(explained)]
         assert isinstance(await pool.command("EXPLAIN CLUSTER SELECT 1", True, ANN), ExplainCluster)
 
     with_pool(use, monkeypatch)

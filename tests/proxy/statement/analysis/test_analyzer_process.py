@@ -15,7 +15,7 @@ from proxy.statement.analysis.analyzer_process import (
     Analyze,
     AnalyzerProcess,
     KnownTables,
-    ReadCommand,
+    ParseCommand,
     Result,
     packed,
 )
@@ -56,7 +56,7 @@ def test_it_says_what_analyze_says() -> None:
             if isinstance(there, Known) and there.writes:
                 assert there.writes[0].partitions is ALL  # the router asks so
         assert isinstance(here, Unknown)
-        command, seconds = await process.run(packed(ReadCommand(f"EXPLAIN CLUSTER {LONG}")))
+        command, seconds = await process.run(packed(ParseCommand(f"EXPLAIN CLUSTER {LONG}")))
         assert command == ExplainCluster(LONG)
         assert 0 < seconds < 60
 

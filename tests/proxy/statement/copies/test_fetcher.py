@@ -31,7 +31,7 @@ class World:
     copier: FakeCopier = field(default_factory=lambda: FakeCopier(sent=2 * MIB))
     bounds: Fetching = field(default_factory=Fetching)
     day: float = 0.0
-    told: list[str] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
     counters: LocalCounters = field(default_factory=LocalCounters)
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class World:
         self, *copies: CopyNeeded, user: str = "ann", most: int = 9 * MIB
     ) -> "asyncio.Future[None]":
         return asyncio.ensure_future(
-            self.fetcher.fetch(user, copies or (VISITS,), most, self.told.append)
+            self.fetcher.fetch(user, copies or (VISITS,), most, self.logged.append)
         )
 
 
@@ -60,7 +60,7 @@ def test_copies_are_made_one_after_the_other_within_what_the_query_may_copy() ->
         await world.ask(VISITS, USERS)
         assert world.copier.ways == ["sample.visits 2 west east", "sample.users 0 west east"]
         assert world.copier.bounds == [(9 * MIB, 60.0, MIB), (7 * MIB, 60.0, MIB)]
-        assert world.told == [
+        assert world.logged == [
             "Copying 2 partitions of sample.visits (about 3.1 MB) from west to east, which no"
             " cluster has together with the other inputs.",
             "Copied 2 partitions of sample.visits (about 3.1 MB) from west to east: 2.1 MB were"

@@ -23,7 +23,7 @@ from proxy.statement.dry_run import dry_run, explain
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.access_checks import check_command, check_database, visible
 from proxy.statement.machine.claims import check_unguarded, claim_overlay
-from proxy.statement.machine.events import CommandRead, Failed, Recalled, Started
+from proxy.statement.machine.events import CallFailed, CommandRead, Recalled, Started
 from proxy.statement.statement_router import StatementRouter
 from router.access.restrictions import UNRESTRICTED
 from router.access.user_access import Access
@@ -167,15 +167,15 @@ def _failure(book: Playbook) -> str:
     (become, report) = book.due
     assert isinstance(become, cmd.Become)
     assert become.failure is not None
-    assert report == cmd.Report()
+    assert report == cmd.ReportOutcome()
     return become.failure.message
 
 
 LIST = Known("metadata_read", catalog=ShowTables("default", None))
 
 
-@pytest.mark.parametrize("event", [Recalled(None), Failed(Rejected(Failure("x")))])
-def test_a_list_is_not_left_to_the_cluster(event: Recalled | Failed) -> None:
+@pytest.mark.parametrize("event", [Recalled(None), CallFailed(Rejected(Failure("x")))])
+def test_a_list_is_not_left_to_the_cluster(event: Recalled | CallFailed) -> None:
     book = analysed(LIST, state=denied_session(DENY_HR)) << cmd.Route(LIST) >> routed(LIST)
     book = book << cmd.Recall(ShowTables("default", None), EAST) >> event
     assert "[CW107] ann may not use this list" in _failure(book)

@@ -6,12 +6,12 @@ from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
+    CallFailed,
     Entered,
-    Failed,
     Started,
     Stopped,
     ThreadFreed,
-    WriteOpened,
+    WriteMarked,
 )
 from proxy.statement.machine.machine import StatementMachine
 from tests.proxy.fake_cluster import BUSY
@@ -35,7 +35,7 @@ AGAIN = cmd.Route(None, None, False)
 
 
 def refused() -> Playbook:
-    return decided(READ) >> Entered(checked=False) << cmd.Execute() >> Failed(REFUSED)
+    return decided(READ) >> Entered(checked=False) << cmd.Execute() >> CallFailed(REFUSED)
 
 
 def test_a_query_is_decided_and_sent_again_as_often_as_it_is_refused() -> None:
@@ -43,42 +43,44 @@ def test_a_query_is_decided_and_sent_again_as_often_as_it_is_refused() -> None:
     for _ in range(5):  # more often than tables may change during a decision
         book = book << WAITS >> ThreadFreed() << AGAIN >> routed(READ)
         book = book << cmd.EnterCluster(EAST, READ, {TABLE: 1}) >> Entered(checked=False)
-        book = book << cmd.Execute() >> Failed(REFUSED)
+        book = book << cmd.Execute() >> CallFailed(REFUSED)
     book = book << WAITS >> ThreadFreed() << AGAIN >> routed(READ)
     book = book << cmd.EnterCluster(EAST, READ, {TABLE: 1}) >> Entered(checked=False)
     assert not (book << cmd.Execute() >> Accepted() << RUNNING << cmd.WaitForEnd()).is_over
 
 
 def test_a_write_that_waits_has_no_mark() -> None:
-    book = decided(WRITE) >> Entered(checked=False) << cmd.OpenWrite(WRITE.writes)
-    book = book >> WriteOpened((TABLE,), TOKEN) << cmd.Execute() >> Failed(REFUSED)
-    book = book << cmd.CloseWrite(TOKEN) << cmd.ForgetFacts((TABLE,)) << WAITS
+    book = decided(WRITE) >> Entered(checked=False) << cmd.MarkWrite(WRITE.writes)
+    book = book >> WriteMarked((TABLE,), TOKEN) << cmd.Execute() >> CallFailed(REFUSED)
+    book = book << cmd.RemoveMark(TOKEN) << cmd.ForgetFacts((TABLE,)) << WAITS
     turn: frozenset[TableRef] = frozenset()
     book = book >> ThreadFreed() << AGAIN >> routed(WRITE, in_turn=turn)
     book = book << cmd.EnterCluster(EAST, WRITE, {}) >> Entered(checked=False)
-    assert not (book << cmd.OpenWrite(WRITE.writes)).is_over
+    assert not (book << cmd.MarkWrite(WRITE.writes)).is_over
 
 
 def test_without_clusters_it_is_sent_again_as_it_is() -> None:
     book = Playbook(StatementMachine("TEXT", session(), WEST)) >> Started()
     entered = book.due
     book.due = []
-    book = book >> Entered(checked=False) << cmd.Execute() >> Failed(REFUSED)
+    book = book >> Entered(checked=False) << cmd.Execute() >> CallFailed(REFUSED)
     book = book << WAITS >> ThreadFreed()
     assert book.due == entered
 
 
 def test_a_statement_that_is_stopped_leaves_the_queue() -> None:
     book = refused() << WAITS >> Stopped() << cmd.LeaveQueue() >> ThreadFreed()
-    assert (book << cmd.Report()).is_over
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_after_too_long_its_client_gets_the_servers_own_error() -> None:
-    book = refused() << WAITS >> Failed(REFUSED)
-    assert (book << cmd.Become(OperationState.ERROR, REFUSED.failure) << cmd.Report()).is_over
+    book = refused() << WAITS >> CallFailed(REFUSED)
+    assert (
+        book << cmd.Become(OperationState.ERROR, REFUSED.failure) << cmd.ReportOutcome()
+    ).is_over
 
 
 def test_another_refusal_is_the_clients() -> None:
     wrong = Failure("no such column", "42703")
-    book = decided(READ) >> Entered(checked=False) << cmd.Execute() >> Failed(Rejected(wrong))
-    assert (book << cmd.Become(OperationState.ERROR, wrong) << cmd.Report()).is_over
+    book = decided(READ) >> Entered(checked=False) << cmd.Execute() >> CallFailed(Rejected(wrong))
+    assert (book << cmd.Become(OperationState.ERROR, wrong) << cmd.ReportOutcome()).is_over

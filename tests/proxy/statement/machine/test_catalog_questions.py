@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dialect.catalog_commands import ShowDatabases
 from proxy.statement.machine import commands as cmd
-from proxy.statement.machine.events import Failed, Recalled
+from proxy.statement.machine.events import CallFailed, Recalled
 from proxy.statement.machine.steps import Step
 from tests.proxy.statement.outcomes import DATABASES, DONE, LOST, SHOW
 from tests.proxy.statement.playbook import EAST, analysed, routed
@@ -14,7 +14,7 @@ RECALL, ENTER_SHOW = cmd.Recall(ShowDatabases(None), EAST), cmd.EnterCluster(EAS
 
 def test_a_question_about_the_catalog_is_answered_from_memory() -> None:
     book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Recalled(DATABASES)
-    assert (book << cmd.Answer(DATABASES) << DONE << cmd.Report()).is_over
+    assert (book << cmd.SetResult(DATABASES) << DONE << cmd.ReportOutcome()).is_over
 
 
 def test_a_question_that_memory_cannot_answer_goes_to_the_cluster() -> None:
@@ -23,7 +23,7 @@ def test_a_question_that_memory_cannot_answer_goes_to_the_cluster() -> None:
 
 
 def test_a_failure_of_memory_is_not_the_statements() -> None:
-    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Failed(LOST)
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> CallFailed(LOST)
     assert (book << ENTER_SHOW).machine.step is Step.ENTERING
 
 

@@ -13,7 +13,7 @@ from dialect.grammar.cluster_statements import CopyTable
 from proxy.errors import InvalidCommand, UnknownCluster
 from proxy.session.session import SessionState
 from proxy.statement.machine import cluster_commands as commands
-from proxy.statement.machine.commands import Copy as CopyCall
+from proxy.statement.machine.commands import MakeCopy
 from router.report import Report
 from router.table_states import Presence, TableState
 
@@ -123,6 +123,6 @@ def test_a_copy_names_a_thousand_partitions_at_most() -> None:
     session = SessionState.opened("ann", 5, {}, TOPOLOGY)
     days = tuple((("ds", str(day)),) for day in range(1_001))
     most, more = (CopyTable("d", "t", some, "west", "east") for some in (days[1:], days))
-    assert commands.begin(most, session, lambda _: None, can_copy=True) == CopyCall(most)
+    assert commands.begin(most, session, lambda _: None, can_copy=True) == MakeCopy(most)
     with pytest.raises(InvalidCommand, match=r"1,001 partitions.* 1,000 at most"):
         commands.begin(more, session, lambda _: None, can_copy=True)

@@ -5,9 +5,9 @@ from proxy.errors import Failure
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
+    CallFailed,
     CommandRead,
     Entered,
-    Failed,
     Fetched,
     Started,
     Stopped,
@@ -40,31 +40,31 @@ def test_a_query_runs_when_what_it_lacks_has_been_copied() -> None:
     )
     book = book >> Entered(checked=False) << cmd.Execute() >> Accepted() << cmd.WaitForEnd()
     assert (
-        book >> FINISHED << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.Report()
+        book >> FINISHED << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.ReportOutcome()
     ).is_over
 
 
 def test_copies_are_made_once_for_a_query() -> None:
     book = fetching() >> Fetched() << cmd.Route(None) >> routed(READ, CURABLE)
     book = book << error(Failure("[CW104] No cluster has all inputs. Copy one.", "0A000", 104))
-    assert (book << cmd.Report()).is_over
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_copies_that_fail_fail_the_query() -> None:
     failure = MetastoreDown("down")
-    assert (fetching() >> Failed(failure) << error(failure) << cmd.Report()).is_over
+    assert (fetching() >> CallFailed(failure) << error(failure) << cmd.ReportOutcome()).is_over
 
 
 def test_a_query_that_is_stopped_ends_its_copies_and_runs_nowhere() -> None:
     book = fetching() >> Stopped() << cmd.CancelCopies()
-    assert (book >> Fetched() << cmd.Report()).is_over
+    assert (book >> Fetched() << cmd.ReportOutcome()).is_over
     book = analysed(READ) << cmd.Route(READ) >> Stopped()
-    assert (book >> routed(READ, CURABLE) << cmd.Report()).is_over
+    assert (book >> routed(READ, CURABLE) << cmd.ReportOutcome()).is_over
 
 
 def test_a_copy_where_none_are_made() -> None:
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(COPY)
-    assert (book.due[0], book.due[1]) == (error(failure_error(book)), cmd.Report())
+    assert (book.due[0], book.due[1]) == (error(failure_error(book)), cmd.ReportOutcome())
 
 
 def failure_error(book: Playbook) -> Failure:

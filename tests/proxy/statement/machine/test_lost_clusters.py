@@ -15,10 +15,10 @@ from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
-    Ended,
+    CallFailed,
     Entered,
     Event,
-    Failed,
+    ExecutionEnded,
     Lingered,
     OutcomeLearned,
     Stopped,
@@ -66,29 +66,29 @@ def test_a_cluster_that_is_lost_before_the_statement_is_sent_is_tried_three_time
     """And then another one, if it is a query."""
     book = analysed(READ) << cmd.Route(READ) >> routed(READ)
     for _ in range(3):
-        book = book << ENTER_READ >> Failed(lost)
+        book = book << ENTER_READ >> CallFailed(lost)
     book = book << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
-    assert (book >> routed(READ) << error(lost) << cmd.Report()).is_over
+    assert (book >> routed(READ) << error(lost) << cmd.ReportOutcome()).is_over
     shown = Known("metadata_read", READ.reads)
     book = analysed(shown) << cmd.Route(shown) >> routed(shown)
     for _ in range(3):
-        book = book << cmd.EnterCluster(EAST, shown, {TABLE: 1}) >> Failed(lost)
-    assert (book << error(lost) << cmd.Report()).is_over
+        book = book << cmd.EnterCluster(EAST, shown, {TABLE: 1}) >> CallFailed(lost)
+    assert (book << error(lost) << cmd.ReportOutcome()).is_over
 
 
 def test_a_session_that_is_gone_when_the_write_is_sent_is_opened_again_without_its_mark() -> None:
-    book = sent(WRITE) >> Failed(GONE) << cmd.CloseWrite(TOKEN) << WROTE << ENTER_WRITE
-    book = book >> Entered(checked=False) << cmd.OpenWrite(WRITE.writes) >> OPENED << cmd.Execute()
+    book = sent(WRITE) >> CallFailed(GONE) << cmd.RemoveMark(TOKEN) << WROTE << ENTER_WRITE
+    book = book >> Entered(checked=False) << cmd.MarkWrite(WRITE.writes) >> OPENED << cmd.Execute()
     assert book.machine.step is Step.SENDING
 
 
 def test_a_cluster_that_is_down_is_an_error() -> None:
-    book = decided(READ) >> Failed(DOWN) << cmd.Route(READ)
-    assert (book >> routed(READ) << error(DOWN) << cmd.Report()).is_over
+    book = decided(READ) >> CallFailed(DOWN) << cmd.Route(READ)
+    assert (book >> routed(READ) << error(DOWN) << cmd.ReportOutcome()).is_over
 
 
 def test_a_statement_runs_in_another_cluster_when_the_first_one_opens_no_session() -> None:
-    book = decided(READ) >> Failed(DOWN) << cmd.Route(READ)
+    book = decided(READ) >> CallFailed(DOWN) << cmd.Route(READ)
     book = book >> routed(READ, RunIn(WEST, "D11", "east is down"))
     book = book << cmd.EnterCluster(WEST, READ, {TABLE: 1}) >> Entered(checked=False)
     assert (book << cmd.Execute()).machine.step is Step.SENDING
@@ -97,10 +97,10 @@ def test_a_statement_runs_in_another_cluster_when_the_first_one_opens_no_session
 def test_clusters_that_open_no_session_are_tried_three_times_in_all() -> None:
     book = decided(READ)
     for cluster in (WEST, EAST):
-        book = book >> Failed(DOWN) << cmd.Route(READ)
+        book = book >> CallFailed(DOWN) << cmd.Route(READ)
         book = book >> routed(READ, RunIn(cluster, "D11", "it may be up"))
         book = book << cmd.EnterCluster(cluster, READ, {TABLE: 1})
-    assert (book >> Failed(DOWN) << error(DOWN) << cmd.Report()).is_over
+    assert (book >> CallFailed(DOWN) << error(DOWN) << cmd.ReportOutcome()).is_over
 
 
 IN_WEST = RunIn(WEST, "lost", "east was lost while it ran the statement")
@@ -110,9 +110,9 @@ STOPPED = Failure("Job 3 cancelled because SparkContext was shut down")
 @pytest.mark.parametrize(
     ("book", "event"),
     [
-        (sent(), Failed(LOST)),
-        (running(), Failed(LOST)),
-        (running(), Ended(Status(OperationState.ERROR, STOPPED))),
+        (sent(), CallFailed(LOST)),
+        (running(), CallFailed(LOST)),
+        (running(), ExecutionEnded(Status(OperationState.ERROR, STOPPED))),
     ],
 )
 def test_a_read_whose_cluster_is_lost_runs_in_another_one(book: Playbook, event: Event) -> None:
@@ -121,7 +121,7 @@ def test_a_read_whose_cluster_is_lost_runs_in_another_one(book: Playbook, event:
     book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
     book = book >> Entered(checked=False) << cmd.Execute() >> Accepted()
     book = (book if was_running else book << RUNNING) << cmd.WaitForEnd()
-    assert (book >> FINISHED << DONE << cmd.AskSchema() << cmd.Report()).is_over
+    assert (book >> FINISHED << DONE << cmd.AskSchema() << cmd.ReportOutcome()).is_over
 
 
 @pytest.mark.parametrize(
@@ -129,30 +129,30 @@ def test_a_read_whose_cluster_is_lost_runs_in_another_one(book: Playbook, event:
     [
         routed(READ, REFUSE),
         routed(READ),  # nowhere but in the cluster that was lost
-        Failed(MetastoreDown("It does not answer.")),
+        CallFailed(MetastoreDown("It does not answer.")),
     ],
 )
 def test_a_read_that_no_other_cluster_can_run_fails_for_its_own_reason(answer: Event) -> None:
-    book = running() >> Failed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
-    assert (book >> answer << error(LOST) << cmd.Report()).is_over
-    ended = Ended(Status(OperationState.ERROR, STOPPED))
+    book = running() >> CallFailed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    assert (book >> answer << error(LOST) << cmd.ReportOutcome()).is_over
+    ended = ExecutionEnded(Status(OperationState.ERROR, STOPPED))
     book = running() >> ended << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
-    assert (book >> answer << error(STOPPED) << cmd.Report()).is_over
+    assert (book >> answer << error(STOPPED) << cmd.ReportOutcome()).is_over
 
 
 def test_a_read_moves_once() -> None:
     other = ClusterLost("The connection to cluster west broke.")
-    book = running() >> Failed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    book = running() >> CallFailed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
     book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
     book = book >> Entered(checked=False) << cmd.Execute() >> Accepted() << cmd.WaitForEnd()
-    assert (book >> Failed(other) << error(other) << cmd.Report()).is_over
+    assert (book >> CallFailed(other) << error(other) << cmd.ReportOutcome()).is_over
 
 
 def test_a_read_that_moved_knows_what_was_lost_when_it_is_decided_again() -> None:
-    book = running() >> Failed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
+    book = running() >> CallFailed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
     book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
-    book = book >> Failed(DOWN) << cmd.Route(READ, lost=EAST)
-    assert (book >> routed(READ) << error(LOST) << cmd.Report()).is_over
+    book = book >> CallFailed(DOWN) << cmd.Route(READ, lost=EAST)
+    assert (book >> routed(READ) << error(LOST) << cmd.ReportOutcome()).is_over
 
 
 @pytest.mark.parametrize(
@@ -166,43 +166,47 @@ def test_a_read_that_moved_knows_what_was_lost_when_it_is_decided_again() -> Non
     ],
 )
 def test_what_may_have_effects_does_not_move(what: Known | Unknown) -> None:
-    assert (running(what) >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
+    assert (running(what) >> CallFailed(LOST) << error(LOST) << cmd.ReportOutcome()).is_over
 
 
 def test_a_pinned_read_does_not_move() -> None:
     state = session()
     state.pinned = EAST
     book = analysed(READ, state=state) << cmd.Route(READ) >> routed(READ) << ENTER_READ
-    book = book >> Entered(checked=False) << cmd.Execute() >> Failed(LOST) << error(LOST)
-    assert (book << cmd.Report()).is_over
+    book = book >> Entered(checked=False) << cmd.Execute() >> CallFailed(LOST) << error(LOST)
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_a_read_does_not_move_where_the_operator_says_so() -> None:
     book = decided(READ, can_move=False) >> Entered(checked=False) << cmd.Execute()
-    assert (book >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
+    assert (book >> CallFailed(LOST) << error(LOST) << cmd.ReportOutcome()).is_over
 
 
 def test_a_read_that_its_client_stopped_does_not_move() -> None:
     book = running() >> Stopped() << cmd.CancelInCluster()
-    assert (book >> Failed(LOST) << error(LOST) << cmd.Report()).is_over
+    assert (book >> CallFailed(LOST) << error(LOST) << cmd.ReportOutcome()).is_over
 
 
 def test_a_write_that_may_have_been_sent_keeps_its_mark() -> None:
-    book = sent(WRITE) >> Failed(LOST) << cmd.KeepMark(TOKEN) << cmd.RecoverWrite(TOKEN) << WROTE
-    assert (book << error(LOST) << cmd.Report()).is_over
+    book = (
+        sent(WRITE) >> CallFailed(LOST) << cmd.KeepMark(TOKEN) << cmd.RecoverWrite(TOKEN) << WROTE
+    )
+    assert (book << error(LOST) << cmd.ReportOutcome()).is_over
 
 
 def test_a_write_that_the_cluster_refuses_loses_its_mark() -> None:
-    book = sent(WRITE) >> Failed(Rejected(WRONG)) << cmd.CloseWrite(TOKEN) << WROTE << error(WRONG)
-    assert (book << cmd.Report()).is_over
+    book = (
+        sent(WRITE) >> CallFailed(Rejected(WRONG)) << cmd.RemoveMark(TOKEN) << WROTE << error(WRONG)
+    )
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_the_end_of_a_write_is_learnt_after_its_client_got_the_error(ended: bool) -> None:
-    book = running(WRITE) >> Failed(LOST) << cmd.KeepMark(TOKEN) << WROTE << error(LOST)
-    book = book << cmd.Report() << cmd.LearnOutcome(TOKEN) >> OutcomeLearned(ended)
+    book = running(WRITE) >> CallFailed(LOST) << cmd.KeepMark(TOKEN) << WROTE << error(LOST)
+    book = book << cmd.ReportOutcome() << cmd.LearnOutcome(TOKEN) >> OutcomeLearned(ended)
     if ended:
-        assert (book << cmd.Linger() >> Lingered() << cmd.CloseWrite(TOKEN)).is_over
+        assert (book << cmd.Linger() >> Lingered() << cmd.RemoveMark(TOKEN)).is_over
     else:
         assert (book << cmd.RecoverWrite(TOKEN)).is_over
 
@@ -224,7 +228,7 @@ def test_the_end_of_a_write_is_learnt_after_its_client_got_the_error(ended: bool
     ],
 )
 def test_a_cluster_that_cannot_reach_the_metastore_is_named(text: str) -> None:
-    lost = Ended(Status(OperationState.ERROR, Failure(f"Error running query: {text}")))
+    lost = ExecutionEnded(Status(OperationState.ERROR, Failure(f"Error running query: {text}")))
     book = running() >> lost
     (become, _) = book.due
     assert isinstance(become, cmd.Become)
@@ -237,7 +241,7 @@ def test_a_cluster_that_cannot_reach_the_metastore_is_named(text: str) -> None:
 @pytest.mark.parametrize("reason", ["Invalid method name: 'get_table_req'", "java.io.IOException"])
 def test_another_error_about_a_table_is_sparks(reason: str) -> None:
     text = f"org.apache.hadoop.hive.ql.metadata.HiveException: Unable to fetch table t. {reason}"
-    book = running() >> Ended(Status(OperationState.ERROR, Failure(text)))
+    book = running() >> ExecutionEnded(Status(OperationState.ERROR, Failure(text)))
     (become, _) = book.due
     assert isinstance(become, cmd.Become)
     assert become.failure == Failure(text)
@@ -245,12 +249,14 @@ def test_another_error_about_a_table_is_sparks(reason: str) -> None:
 
 def test_a_metastore_that_cannot_mark_a_write_keeps_it_from_the_cluster() -> None:
     down = MetastoreDown("It does not answer.")
-    book = decided(WRITE) >> Entered(checked=False) << cmd.OpenWrite(WRITE.writes) >> Failed(down)
-    assert (book << error(down) << cmd.Report()).is_over
+    book = (
+        decided(WRITE) >> Entered(checked=False) << cmd.MarkWrite(WRITE.writes) >> CallFailed(down)
+    )
+    assert (book << error(down) << cmd.ReportOutcome()).is_over
 
 
 def test_a_new_table_that_cannot_be_claimed_is_an_error() -> None:
     down = MetastoreDown("It does not answer.")
-    book = running(CREATE) >> FINISHED << cmd.CloseWrite(TOKEN) << WROTE
-    book = book << cmd.ClaimTables((TABLE,), EAST) >> Failed(down) << error(down)
-    assert (book << cmd.Report()).is_over
+    book = running(CREATE) >> FINISHED << cmd.RemoveMark(TOKEN) << WROTE
+    book = book << cmd.ClaimTables((TABLE,), EAST) >> CallFailed(down) << error(down)
+    assert (book << cmd.ReportOutcome()).is_over

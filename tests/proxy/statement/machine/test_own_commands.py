@@ -22,24 +22,24 @@ from tests.proxy.statement.playbook import WEST, session, statement
 def test_own_commands_are_answered(command: ClusterCommand) -> None:
     state = session()
     book = statement(state=state) >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
-    assert isinstance(book.due.pop(0), cmd.Answer)
-    assert (book << DONE << cmd.Report()).is_over
+    assert isinstance(book.due.pop(0), cmd.SetResult)
+    assert (book << DONE << cmd.ReportOutcome()).is_over
     assert state.pinned == (WEST if isinstance(command, UseCluster) else None)
 
 
 def test_copies_are_listed_from_the_metastore() -> None:
     command = ShowCopies("sales")
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
-    book = book << cmd.ListCopies(command) >> Listed(DATABASES) << cmd.Answer(DATABASES)
-    assert (book << DONE << cmd.Report()).is_over
+    book = book << cmd.ListCopies(command) >> Listed(DATABASES) << cmd.SetResult(DATABASES)
+    assert (book << DONE << cmd.ReportOutcome()).is_over
 
 
 def test_an_explained_statement_is_decided_and_not_run() -> None:
     command = ExplainCluster("USE CLUSTER west")
     state = session()
     book = statement(state=state) >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
-    book = book << cmd.Explain(command) >> Listed(DATABASES) << cmd.Answer(DATABASES)
-    assert (book << DONE << cmd.Report()).is_over
+    book = book << cmd.Explain(command) >> Listed(DATABASES) << cmd.SetResult(DATABASES)
+    assert (book << DONE << cmd.ReportOutcome()).is_over
     assert state.pinned is None
 
 
@@ -52,20 +52,20 @@ def test_a_pin_to_a_cluster_that_does_not_exist_is_an_error() -> None:
 
 def test_a_copy() -> None:
     book = statement(can_copy=True) >> Started() << cmd.ReadCommand("TEXT")
-    book = book >> CommandRead(COPY) << cmd.Copy(COPY) >> Copied("made")
-    answer = cmd.Answer(ResultTable(("result",), (("made",),)))
-    assert (book << answer << DONE << cmd.Report()).is_over
+    book = book >> CommandRead(COPY) << cmd.MakeCopy(COPY) >> Copied("made")
+    answer = cmd.SetResult(ResultTable(("result",), (("made",),)))
+    assert (book << answer << DONE << cmd.ReportOutcome()).is_over
 
 
 def test_a_copy_that_is_cancelled_ends() -> None:
     book = statement(can_copy=True) >> Started() << cmd.ReadCommand("TEXT")
-    book = book >> CommandRead(COPY) << cmd.Copy(COPY) >> Stopped() << cmd.CancelCopies()
+    book = book >> CommandRead(COPY) << cmd.MakeCopy(COPY) >> Stopped() << cmd.CancelCopies()
     book = book >> Copied("cancelled")
-    assert isinstance(book.due.pop(0), cmd.Answer)
-    assert (book << DONE << cmd.Report()).is_over
+    assert isinstance(book.due.pop(0), cmd.SetResult)
+    assert (book << DONE << cmd.ReportOutcome()).is_over
 
 
 def test_ones_own_statements() -> None:
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(ShowStatements(7))
-    book = book << cmd.ListStatements(7) >> Listed(DATABASES) << cmd.Answer(DATABASES)
-    assert (book << DONE << cmd.Report()).is_over
+    book = book << cmd.ListStatements(7) >> Listed(DATABASES) << cmd.SetResult(DATABASES)
+    assert (book << DONE << cmd.ReportOutcome()).is_over

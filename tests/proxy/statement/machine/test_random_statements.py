@@ -20,15 +20,14 @@ from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
     Analysed,
+    CallFailed,
     CommandRead,
     Copied,
     DatabaseChecked,
-    Ended,
     Entered,
     Event,
-    Failed,
+    ExecutionEnded,
     Fetched,
-    Interrupted,
     Lingered,
     Listed,
     OutcomeLearned,
@@ -38,9 +37,10 @@ from proxy.statement.machine.events import (
     Stopped,
     SyntaxChecked,
     TablesClaimed,
+    TaskCancelled,
     ThreadFreed,
     TurnCame,
-    WriteOpened,
+    WriteMarked,
     ZoneRead,
 )
 from proxy.statement.machine.machine import StatementMachine
@@ -106,13 +106,13 @@ def an_event(
     dice: random.Random, machine: StatementMachine, what: Known | Unknown, done: list[cmd.Command]
 ) -> Event:
     """One that may come at the machine's step."""
-    kinds = [each for each in TRANSITIONS[machine.step] if each is not Failed]
+    kinds = [each for each in TRANSITIONS[machine.step] if each is not CallFailed]
     if machine.step is Step.SENDING:
-        kinds = [Ended if getattr(done[-1], "at_once", False) else Accepted]
-    may_fail = Failed in TRANSITIONS[machine.step]
+        kinds = [ExecutionEnded if getattr(done[-1], "at_once", False) else Accepted]
+    may_fail = CallFailed in TRANSITIONS[machine.step]
     late = machine.step is Step.QUEUEING or machine.step.value > Step.MARKING.value
     fails = may_fail and dice.random() < (0.3 if late else 0.05)
-    kind = Failed if fails else dice.choice(kinds)
+    kind = CallFailed if fails else dice.choice(kinds)
     stale = Status(OperationState.ERROR, Failure("[CW363] Table t was written."))
     ends = (*(each.status for each in (FINISHED, FAILED, CANCELED)), stale)
     events: dict[type[Event], list[Event]] = {
@@ -132,17 +132,22 @@ def an_event(
         Recalled: [Recalled(DATABASES), Recalled(None)],
         SyntaxChecked: [SyntaxChecked(None)],
         Entered: [Entered(True), Entered(False), Entered(False, lacks=True)],
-        WriteOpened: [WriteOpened((TABLE,), TOKEN), WriteOpened((), None)],
+        WriteMarked: [WriteMarked((TABLE,), TOKEN), WriteMarked((), None)],
         Accepted: [Accepted()],
-        Ended: [FINISHED] if machine.step is Step.SENDING else [Ended(each) for each in ends],
+        ExecutionEnded: [FINISHED]
+        if machine.step is Step.SENDING
+        else [ExecutionEnded(each) for each in ends],
         ZoneRead: [ZoneRead("UTC"), ZoneRead(None)],
         TablesClaimed: [TablesClaimed()],
         OutcomeLearned: [OutcomeLearned(True), OutcomeLearned(False)],
         Lingered: [Lingered()],
         Started: [Started()],
-        Failed: [
-            *(Failed(each) for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))),
-            Failed(Rejected(Failure(BUSY))),
+        CallFailed: [
+            *(
+                CallFailed(each)
+                for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))
+            ),
+            CallFailed(Rejected(Failure(BUSY))),
         ],
     }
     return dice.choice(events[kind])
@@ -160,7 +165,7 @@ def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> No
             if machine.step is Step.OVER:
                 break
             if dice.random() < (0.3 if machine.step is Step.QUEUEING else 0.06):
-                done += machine.receive(Stopped() if dice.random() < 0.7 else Interrupted())
+                done += machine.receive(Stopped() if dice.random() < 0.7 else TaskCancelled())
                 continue
             step, event = machine.step, an_event(dice, machine, what, done)
             commands = machine.receive(event)
@@ -182,7 +187,7 @@ def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> No
 def check(done: list[cmd.Command], seed: int) -> None:
     """One report, the client's state before it and nothing of it after; a mark for each write that
     is sent, and each mark closed or kept."""
-    at = [i for i, each in enumerate(done) if isinstance(each, cmd.Report)]
+    at = [i for i, each in enumerate(done) if isinstance(each, cmd.ReportOutcome)]
     assert len(at) == 1, seed
     states = [i for i, each in enumerate(done) if isinstance(each, cmd.Become)]
     assert all(each < at[0] for each in states), seed
@@ -190,7 +195,7 @@ def check(done: list[cmd.Command], seed: int) -> None:
     assert len(ends) <= 1, seed  # none of a statement that was stopped before it was sent
     assert sum(each == RUNNING for each in done) <= 1, seed
     assert sum(isinstance(each, cmd.Apply) for each in done) <= 1, seed
-    opened = sum(isinstance(each, cmd.OpenWrite) for each in done)
-    closed = sum(isinstance(each, cmd.CloseWrite | cmd.KeepMark) for each in done)
+    opened = sum(isinstance(each, cmd.MarkWrite) for each in done)
+    closed = sum(isinstance(each, cmd.RemoveMark | cmd.KeepMark) for each in done)
     learnt = sum(isinstance(each, cmd.LearnOutcome) for each in done)
     assert closed <= opened + learnt, seed

@@ -11,9 +11,9 @@ from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import (
     Accepted,
     Analysed,
+    CallFailed,
     CommandRead,
     Entered,
-    Failed,
     Started,
     Stopped,
     TablesClaimed,
@@ -61,31 +61,31 @@ def test_a_read() -> None:
     book = book >> Analysed(READ) << cmd.Route(READ) >> routed(READ) << ENTER_READ
     book = book >> Entered(checked=False) << cmd.Execute()
     book = book >> Accepted() << RUNNING << cmd.WaitForEnd()
-    book = book >> FINISHED << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.Report()
+    book = book >> FINISHED << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.ReportOutcome()
     assert book.is_over
 
 
 def test_a_read_that_fails() -> None:
-    assert (running() >> FAILED << error(WRONG) << cmd.Report()).is_over
+    assert (running() >> FAILED << error(WRONG) << cmd.ReportOutcome()).is_over
 
 
 def test_a_write_is_marked_before_it_is_sent_and_closed_after_its_end() -> None:
     book = analysed(WRITE) << cmd.Route(WRITE) >> routed(WRITE) << ENTER_WRITE
-    book = book >> Entered(checked=False) << cmd.OpenWrite(WRITE.writes) >> OPENED << cmd.Execute()
+    book = book >> Entered(checked=False) << cmd.MarkWrite(WRITE.writes) >> OPENED << cmd.Execute()
     book = book >> Accepted() << RUNNING << cmd.WaitForEnd()
-    book = book >> FINISHED << cmd.CloseWrite(TOKEN) << WROTE << DONE << cmd.AskSchema()
-    assert (book << cmd.Report()).is_over
+    book = book >> FINISHED << cmd.RemoveMark(TOKEN) << WROTE << DONE << cmd.AskSchema()
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_a_write_that_fails_is_closed_too() -> None:
-    book = running(WRITE) >> FAILED << cmd.CloseWrite(TOKEN) << WROTE << error(WRONG)
-    assert (book << cmd.Report()).is_over
+    book = running(WRITE) >> FAILED << cmd.RemoveMark(TOKEN) << WROTE << error(WRONG)
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_a_new_table_has_its_primary_before_the_client_gets_the_reply() -> None:
-    book = running(CREATE) >> FINISHED << cmd.CloseWrite(TOKEN) << WROTE
+    book = running(CREATE) >> FINISHED << cmd.RemoveMark(TOKEN) << WROTE
     book = book << cmd.ClaimTables((TABLE,), EAST) >> TablesClaimed()
-    assert (book << DONE << cmd.AskSchema() << cmd.Report()).is_over
+    assert (book << DONE << cmd.AskSchema() << cmd.ReportOutcome()).is_over
 
 
 def test_an_explained_write_is_not_marked() -> None:
@@ -94,7 +94,7 @@ def test_an_explained_write_is_not_marked() -> None:
 
 
 def test_a_claim_goes_along_where_a_guard_checks_it_and_names_the_mark() -> None:
-    book = decided(WRITE) >> Entered(checked=True) << cmd.OpenWrite(WRITE.writes) >> OPENED
+    book = decided(WRITE) >> Entered(checked=True) << cmd.MarkWrite(WRITE.writes) >> OPENED
     (execute,) = book.due
     assert isinstance(execute, cmd.Execute)
     assert '"mark"' in execute.claim[KEY]
@@ -107,14 +107,16 @@ def test_a_select_of_literals_is_sent_to_its_end(limited: bool) -> None:
         assert book.due == [cmd.Execute()]
         return
     book = book << RUNNING << cmd.Execute(at_once=True) >> FINISHED
-    assert (book << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.Report()).is_over
+    assert (book << DONE << cmd.KeepRequest() << cmd.AskSchema() << cmd.ReportOutcome()).is_over
 
 
 def test_a_select_of_literals_that_is_refused_is_sent_again_for_its_error() -> None:
     book = decided(Known("select", constant=True)) >> Entered(checked=False)
-    book = book << RUNNING << cmd.Execute(at_once=True) >> Failed(Rejected(WRONG)) << cmd.Execute()
+    book = (
+        book << RUNNING << cmd.Execute(at_once=True) >> CallFailed(Rejected(WRONG)) << cmd.Execute()
+    )
     book = book >> Accepted() << cmd.WaitForEnd() >> FAILED << error(WRONG)
-    assert (book << cmd.Report()).is_over
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_without_clusters_everything_goes_through() -> None:
@@ -123,8 +125,8 @@ def test_without_clusters_everything_goes_through() -> None:
     assert isinstance(enter, cmd.EnterCluster)
     assert enter.cluster == WEST
     book.due = []
-    book = book >> Entered(checked=False) << cmd.Execute() >> Failed(GONE) << error(GONE)
-    assert (book << cmd.Report()).is_over
+    book = book >> Entered(checked=False) << cmd.Execute() >> CallFailed(GONE) << error(GONE)
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def queued() -> Playbook:
@@ -134,13 +136,13 @@ def queued() -> Playbook:
 
 def test_a_write_that_has_its_turn_at_once_is_sent_by_its_decision() -> None:
     book = queued() >> TurnCame(waited=False) << ENTER_WRITE >> Entered(checked=False)
-    book = book << cmd.OpenWrite(WRITE.writes) >> OPENED << cmd.Execute() >> Accepted()
+    book = book << cmd.MarkWrite(WRITE.writes) >> OPENED << cmd.Execute() >> Accepted()
     assert (book << RUNNING << cmd.WaitForEnd()).machine.step is Step.RUNNING
 
 
 def test_a_write_that_waited_is_decided_again_and_keeps_its_turn() -> None:
     book = queued() >> TurnCame(waited=True) << cmd.Route(None)
-    book = book >> routed(WRITE, in_turn=TURN) << ENTER_WRITE >> Failed(LOST) << ENTER_WRITE
+    book = book >> routed(WRITE, in_turn=TURN) << ENTER_WRITE >> CallFailed(LOST) << ENTER_WRITE
     assert book.machine.step is Step.ENTERING
 
 
@@ -150,14 +152,14 @@ def test_a_write_whose_tables_are_others_after_the_wait_waits_for_these() -> Non
     book = book >> routed(WRITE, in_turn=other) << cmd.AwaitTurn(other)
     book = book >> TurnCame(waited=True) << cmd.Route(None) >> routed(WRITE, in_turn=TURN)
     changing = AnalysisUnstable("The tables of the statement keep changing.")
-    assert (book << error(changing) << cmd.Report()).is_over
+    assert (book << error(changing) << cmd.ReportOutcome()).is_over
 
 
 def test_a_write_that_is_stopped_leaves_the_queue() -> None:
-    book = queued() >> Stopped() << cmd.LeaveQueue() >> TurnCame(waited=True) << cmd.Report()
+    book = queued() >> Stopped() << cmd.LeaveQueue() >> TurnCame(waited=True) << cmd.ReportOutcome()
     assert book.is_over
 
 
 def test_a_write_that_cannot_wait_fails() -> None:
     busy = TableBusy("1000 statements wait to write default.t.")
-    assert (queued() >> Failed(busy) << error(busy) << cmd.Report()).is_over
+    assert (queued() >> CallFailed(busy) << error(busy) << cmd.ReportOutcome()).is_over

@@ -9,12 +9,12 @@ from proxy.statement.machine.events import (
     Accepted,
     Analysed,
     CommandRead,
-    Ended,
     Entered,
-    Interrupted,
+    ExecutionEnded,
     Lingered,
     Started,
     Stopped,
+    TaskCancelled,
 )
 from proxy.statement.machine.machine import StatementMachine
 from proxy.statement.machine.steps import Step
@@ -23,26 +23,26 @@ from tests.proxy.statement.playbook import WRITE, analysed, decided, routed, ses
 
 
 def test_a_statement_stopped_before_it_is_sent_goes_nowhere() -> None:
-    assert (decided(WRITE) >> Stopped() >> Entered(checked=False) << cmd.Report()).is_over
+    assert (decided(WRITE) >> Stopped() >> Entered(checked=False) << cmd.ReportOutcome()).is_over
     book = analysed(WRITE) << cmd.Route(WRITE) >> Stopped() >> routed(WRITE)
-    assert (book << cmd.Report()).is_over
+    assert (book << cmd.ReportOutcome()).is_over
 
 
 def test_a_statement_stopped_while_it_is_sent_is_cancelled_when_it_is_there() -> None:
     book = sent() >> Stopped() >> Accepted() << cmd.CancelInCluster() << cmd.WaitForEnd()
-    book = book >> CANCELED << cmd.Become(OperationState.CANCELED) << cmd.Report()
+    book = book >> CANCELED << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome()
     assert book.is_over
 
 
 def test_a_running_statement_is_cancelled_at_once() -> None:
     book = running() >> Stopped() << cmd.CancelInCluster() >> CANCELED
-    assert (book << cmd.Become(OperationState.CANCELED) << cmd.Report()).is_over
+    assert (book << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome()).is_over
 
 
 def test_a_cancelled_write_keeps_its_mark_a_little_longer() -> None:
     book = running(WRITE) >> Stopped() << cmd.CancelInCluster() >> CANCELED << WROTE
-    book = book << cmd.Become(OperationState.CANCELED) << cmd.Report() << cmd.Linger()
-    assert (book >> Lingered() << cmd.CloseWrite(TOKEN)).is_over
+    book = book << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome() << cmd.Linger()
+    assert (book >> Lingered() << cmd.RemoveMark(TOKEN)).is_over
 
 
 @pytest.mark.parametrize(
@@ -68,30 +68,32 @@ def test_a_stop_at_each_step_of_a_write(
             done += machine.receive(event)
     assert machine.step is Step.OVER
     count = [type(each) for each in done].count
-    assert count(cmd.OpenWrite) == count(cmd.CloseWrite) == marked
+    assert count(cmd.MarkWrite) == count(cmd.RemoveMark) == marked
     assert count(cmd.Execute) == executed
     assert count(cmd.CancelInCluster) == cancelled
-    assert count(cmd.Report) == 1
+    assert count(cmd.ReportOutcome) == 1
 
 
 def test_a_statement_that_timed_out_in_its_cluster_says_so() -> None:
     timed_out = Status(OperationState.TIMEDOUT)
-    book = running(WRITE) >> Ended(timed_out) << WROTE << cmd.Become(OperationState.TIMEDOUT)
-    book = book << cmd.Report() << cmd.Linger() >> Lingered() << cmd.CloseWrite(TOKEN)
+    book = (
+        running(WRITE) >> ExecutionEnded(timed_out) << WROTE << cmd.Become(OperationState.TIMEDOUT)
+    )
+    book = book << cmd.ReportOutcome() << cmd.Linger() >> Lingered() << cmd.RemoveMark(TOKEN)
     assert book.is_over
 
 
 def test_an_interrupted_write_keeps_its_mark() -> None:
-    book = running(WRITE) >> Interrupted() << cmd.KeepMark(TOKEN) << WROTE
-    assert (book << cmd.Become(OperationState.CANCELED) << cmd.Report()).is_over
+    book = running(WRITE) >> TaskCancelled() << cmd.KeepMark(TOKEN) << WROTE
+    assert (book << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome()).is_over
 
 
 def test_an_interrupted_wait_for_the_last_step_closes_the_write() -> None:
     book = running(WRITE) >> CANCELED << WROTE << cmd.Become(OperationState.CANCELED)
-    book = book << cmd.Report() << cmd.Linger() >> Interrupted() << cmd.CloseWrite(TOKEN)
+    book = book << cmd.ReportOutcome() << cmd.Linger() >> TaskCancelled() << cmd.RemoveMark(TOKEN)
     assert book.is_over
 
 
 def test_an_interrupted_change_gives_up_its_session() -> None:
-    book = running(SET) >> Interrupted() << cmd.DropSession()
-    assert (book << cmd.Become(OperationState.CANCELED) << cmd.Report()).is_over
+    book = running(SET) >> TaskCancelled() << cmd.DropSession()
+    assert (book << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome()).is_over

@@ -10,19 +10,19 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.placement.write_marks import WriteTarget, WriteToken
 from proxy.statement.running_writes import journal_store
-from proxy.statement.running_writes.journal_store import RunningWrite, WriteJournal
+from proxy.statement.running_writes.journal_store import JournaledWrite, WriteJournal
 
 T, P = TableRef("sales", "t"), TableRef("sales", "parted")
 
 
-def write(mark: str) -> RunningWrite:
+def write(mark: str) -> JournaledWrite:
     targets = WriteTarget(T), WriteTarget(P, frozenset({"ds=1", "ds=2"}))
     handle = bytes(range(16)), bytes(range(16, 32))
     token = WriteToken(mark, targets)
-    return RunningWrite(token, ClusterName("east"), Endpoint("h", 1), "ann", handle)
+    return JournaledWrite(token, ClusterName("east"), Endpoint("h", 1), "ann", handle)
 
 
-def killed(folder: Path, *writes: RunningWrite, ended: tuple[str, ...] = ()) -> None:
+def killed(folder: Path, *writes: JournaledWrite, ended: tuple[str, ...] = ()) -> None:
     """A process that began these writes, saw the end of some, and is gone."""
     journal = WriteJournal(folder)
     for each in writes:
