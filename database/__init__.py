@@ -1,5 +1,5 @@
-"""The databases that Causeway keeps its own data in: SQLite and PostgreSQL, and their migrations.
+"""Access to the databases of Causeway's own data, SQLite or PostgreSQL, and their migrations.
 
-A `Database` is opened by its URL; each user of it has tables, migrations and a version table of its
-own, so that several can share one database.
+`open_database` opens a `Database` by its URL. The lifecycle's store and the history have tables,
+migrations and a revision table of their own, so they can share one database.
 """

@@ -1,8 +1,8 @@
-"""SQLite and PostgreSQL, both through SQLAlchemy.
+"""Opens SQLite and PostgreSQL through SQLAlchemy.
 
-Statements are SQLAlchemy Core; only what the two databases do differently is here:
-how they are opened, how writers wait for each other, and what their time is. Connections are kept
-for the next transaction; a kept connection whose server has restarted is replaced before its use.
+Statements are SQLAlchemy Core. This module has the differences between the two databases: how they
+are opened, how writers wait for each other, and how their time is read. Connections are kept for
+the next transaction; a connection to a server that has restarted is replaced before its use.
 """
 
 import os
@@ -25,12 +25,12 @@ from database.migration import Migrations
 
 _BUSY_SECONDS = 30.0  # how long a SQLite writer waits for another one
 _CONNECT_SECONDS = 10
-_NO_LIMIT = -1  # of connections at once: workers need one each, and the service two
+_NO_LIMIT = -1  # on the number of connections: each worker needs one, and the server two
 _MIGRATION_LOCK = 7237461  # any number that only this program uses
 
 
 class database_seconds(FunctionElement[float]):
-    """The database's own time, in seconds: servers that share it need no common clock."""
+    """The database's time in Unix seconds, so that servers that share it need no common clock."""
 
     type = Double()
     inherit_cache = True
@@ -47,9 +47,8 @@ def _postgresql_seconds(*_: Any, **__: Any) -> str:
 
 
 class Database:
-    """One database. `insert` builds INSERT statements that know this database's ON CONFLICT.
-
-    `name` is for messages: it has no password.
+    """One database. `insert` builds INSERT statements with this database's ON CONFLICT. `name` is
+    for messages: it has no password.
     """
 
     def __init__(self, engine: Engine, name: str) -> None:
@@ -61,8 +60,8 @@ class Database:
 
     @contextmanager
     def transaction(self, reading: bool = False) -> Iterator[Connection]:
-        """Commits at the end; an exception rolls back. `reading`: it writes nothing, so that it
-        waits for no writer. Raises StoreUnavailable."""
+        """A transaction, which commits at the end; an exception rolls back. With `reading` it
+        writes nothing and does not wait for writers. Raises StoreUnavailable."""
         engine = self._engine.execution_options(reading=True) if reading else self._engine
         try:
             with engine.begin() as connection:
@@ -73,10 +72,10 @@ class Database:
             raise StoreUnavailable(f"{self.name}: {error}") from error
 
     def migrate(self, migrations: Migrations) -> None:
-        """Creates the tables or brings them to the newest revision, one process after the other.
+        """Creates the tables, or brings them to the newest revision, one process at a time.
 
-        SQLite needs no lock: each of its transactions excludes other writers. Raises
-        StoreUnavailable.
+        SQLite needs no lock for that, because each of its transactions excludes other writers.
+        Raises StoreUnavailable.
         """
         with self.transaction() as connection:
             if self._engine.dialect.name == "postgresql":
@@ -84,7 +83,7 @@ class Database:
             migrations.run(connection, self.name)
 
     def revision(self, migrations: Migrations) -> str | None:
-        """The revision of the tables, None where there are none. Nothing is changed. Raises
+        """The revision of the tables; None if there are no tables. Changes nothing. Raises
         StoreUnavailable."""
         with self.transaction(reading=True) as connection:
             return migrations.revision(connection)
@@ -96,17 +95,17 @@ def open_database(url: str) -> Database:
         return _postgresql(url)
     scheme, separator, path = url.partition("://")
     if separator and scheme != "sqlite":
-        raise StoreUnavailable(f"{scheme}:// is not a database known here: sqlite, postgresql")
+        raise StoreUnavailable(f"{scheme}:// is not supported, only sqlite:// and postgresql://")
     return _sqlite(Path(path[1:] if separator else url))
 
 
 def _sqlite(path: Path) -> Database:
-    """A file in WAL mode. `BEGIN IMMEDIATE` makes writers wait for each other. A file that is
-    created can be read by its owner alone; SQLite gives its other files the same mode.
+    """A file in WAL mode. `BEGIN IMMEDIATE` makes writers wait for each other. Only its owner can
+    read a file that is created here; SQLite gives its other files the same mode.
 
-    A file that is there is opened by SQLite alone: to close it, by whatever descriptor, ends the
-    locks of all connections of this process, and the next process that closes the file would take
-    itself for the last one and delete the log of what is not in the file yet.
+    A file that exists is opened by SQLite only. If this process closed another descriptor of it,
+    POSIX would release the locks of all its connections; the next process that closes the file
+    would then find no other user, and delete the log with changes that are not in the file yet.
     """
 
     def connect() -> sqlite3.Connection:
@@ -137,7 +136,7 @@ def _sqlite(path: Path) -> Database:
 
 
 def _postgresql(url: str) -> Database:
-    """A server. psycopg reads the URL itself, so that every form that libpq knows is accepted."""
+    """A PostgreSQL server. psycopg parses the URL, so every form that libpq accepts is possible."""
     try:
         import psycopg
     except ImportError as error:

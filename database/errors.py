@@ -11,7 +11,7 @@ class StoreUnavailable(CausewayError):
 
 
 class BadSearch(CausewayError):
-    """A search of the history that cannot be read."""
+    """The parameters of a search of the history cannot be read."""
 
     code = "CW228"
     sqlstate = "22023"

@@ -1,4 +1,4 @@
-"""The schema of a set of tables from one release to the next, by alembic.
+"""Migrates the schema of a set of tables from one release to the next, with alembic.
 
 Each set of tables has a package with an `env.py`, a folder `versions` with a file for each
 revision, and a `Migrations` that describes it. To change a schema: change its tables, add a
@@ -13,16 +13,16 @@ from sqlalchemy import Connection, inspect, text
 
 from database.errors import StoreUnavailable
 
-_alembic = threading.Lock()  # it keeps its running migration in a global variable
+_alembic = threading.Lock()  # alembic has the running migration in a global variable
 
 
 @dataclass(frozen=True, slots=True)
 class Migrations:
     """`location` is the package with the revisions, such as `pipeline.scheduler.store:migrations`;
-    `table` keeps the revision of a database, `head` is the newest one.
+    `table` has the revision of a database, `head` is the newest one.
 
-    `adopt` looks at a database without a revision: the result is the one that its tables have
-    already, None for an empty database.
+    `adopt` returns the revision that the tables of a database without `table` have; None for an
+    empty database. Its second argument is the database's name, for messages.
     """
 
     location: str
@@ -33,8 +33,8 @@ class Migrations:
     def run(self, connection: Connection, name: str) -> None:
         """Creates the tables, or brings them to `head`, in the connection's transaction.
 
-        Raises StoreUnavailable for tables that this release does not know; `name` is that of the
-        database, for messages.
+        Raises StoreUnavailable for tables of a later release. `name` is that of the database, for
+        messages.
         """
         revision = self.revision(connection)
         if revision == self.head:
@@ -54,7 +54,7 @@ class Migrations:
 def _upgrade(
     migrations: Migrations, connection: Connection, name: str, adopted: str | None
 ) -> None:
-    """alembic is imported here, as a database that needs no migration opens without it."""
+    """Runs the revisions. A database at `head` is opened without this import of alembic."""
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
@@ -71,7 +71,7 @@ def _upgrade(
 
 
 def run_revisions() -> None:
-    """The whole of an `env.py`: runs the revisions in the caller's transaction."""
+    """The content of an `env.py`: runs the revisions in the caller's transaction."""
     from alembic import context
 
     context.configure(**context.config.attributes, transactional_ddl=True)

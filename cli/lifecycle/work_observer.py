@@ -65,7 +65,7 @@ class WorkObserver:
     def history(self) -> Ask | None:
         """Answers questions to the history (`HistoryStore.answer`); None if there is none."""
         thread = self._history
-        return None if thread is None else lambda *asked: thread.opened().answer(*asked)
+        return None if thread is None else lambda *asked: thread.history_store().answer(*asked)
 
     def record(self, record: WorkRecord) -> None:
         """Queues a copy or an instance that ended."""

@@ -1,4 +1,4 @@
-"""The history's database: rows in, answers out, old rows away."""
+"""The history's database: adds rows, answers questions, and deletes old rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -26,14 +26,14 @@ from database.history.work import Row
 
 CHUNK = 1_000  # rows that one transaction deletes
 DAY = 86_400  # seconds
-_MAX_EDGES = 1_000  # of a statement in the lineage
+_MAX_EDGES = 1_000  # pairs of a read and a written table that one statement adds to the lineage
 _CHANGING = (*PHASES, "rows", "bytes", "closed")
 _COMPLETE = (
     update(statements)
     .where(statements.c.statement == bindparam("of_statement"))
     .values({name: bindparam(f"new_{name}") for name in _CHANGING})
 )
-# What is deleted: the id and the time of each kind of row, and the tables that have its id.
+# Kinds of rows that are deleted when they are old: id, time, and the tables that have the id.
 _KEPT = (
     (statements.c.statement, statements.c.began, (statements, tables, obstacles)),
     (copies.c.copy, copies.c.ended, (copies,)),
@@ -71,16 +71,16 @@ class HistoryStore:
                 "partitions": _larger(refused.c.partitions, more.excluded.partitions),
             },
         )
-        seen = insert(refused_users)
-        self._see_users = seen.on_conflict_do_update(
+        users = insert(refused_users)
+        self._update_users = users.on_conflict_do_update(
             index_elements=["table_name", "cluster", "kind", "user_name"],
-            set_={"last": _larger(refused_users.c.last, seen.excluded.last)},
+            set_={"last": _larger(refused_users.c.last, users.excluded.last)},
         )
         self._database.migrate(MIGRATIONS)
 
     def put(self, ended: Sequence[Row], completed: Mapping[str, Row]) -> None:
-        """Adds the rows of statements that ended, and completes the rows of others by their id.
-        Repeating it changes nothing."""
+        """Adds the rows `ended`, and completes the rows of other statements by their id. A
+        repetition changes nothing."""
         with self._database.transaction() as connection:
             new = _missing(connection, ended)
             self._insert(connection, statements, new)
@@ -91,14 +91,14 @@ class HistoryStore:
             if completed:
                 connection.execute(_COMPLETE, [_change(*each) for each in completed.items()])
 
-    def _put_obstacles(self, connection: Connection, found: Sequence[Row]) -> None:
-        if found:
-            connection.execute(self._add[obstacles], found)
-            connection.execute(self._count_refused, day_counts(found))
-            connection.execute(self._see_users, last_times(found))
+    def _put_obstacles(self, connection: Connection, rows: Sequence[Row]) -> None:
+        if rows:
+            connection.execute(self._add[obstacles], rows)
+            connection.execute(self._count_refused, day_counts(rows))
+            connection.execute(self._update_users, last_times(rows))
 
     def put_work(self, copied: Sequence[Row], ended: Sequence[Row]) -> None:
-        """Adds the rows of copies and of instances. Repeating it changes nothing."""
+        """Adds the rows of copies and of instances. A repetition changes nothing."""
         with self._database.transaction() as connection:
             self._insert(connection, copies, copied)
             self._insert(connection, instances, ended)
@@ -108,7 +108,7 @@ class HistoryStore:
             connection.execute(self._add[table], rows)
 
     def answers(self) -> bool:
-        """True. Raises StoreUnavailable if the database cannot be used at all."""
+        """Returns True if the database answers a trivial query. Raises StoreUnavailable."""
         with self._database.transaction(reading=True) as connection:
             return bool(connection.execute(text("SELECT 1")).scalar_one())
 
@@ -118,21 +118,21 @@ class HistoryStore:
             return statement_page(connection, search)
 
     def answer(self, question: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """The answer to one of QUESTIONS, as JSON has it. Raises BadSearch."""
+        """The answer to one of QUESTIONS, as JSON values. Raises BadSearch."""
         with self._database.transaction(reading=True) as connection:
             return answer(connection, question, parameters)
 
     def size(self) -> int:
-        """Bytes of all rows, about."""
+        """The approximate size of all rows in bytes."""
         with self._database.transaction(reading=True) as connection:
             weights = (each.table.c.weight for each, _, _ in _KEPT)
             sums = (select(func.coalesce(func.sum(each), 0)) for each in weights)
             return sum(int(connection.execute(each).scalar_one()) for each in sums)
 
     def forget(self, before: float, excess: int) -> tuple[int, int]:
-        """Deletes a chunk of the oldest rows: those `before` this time, or that go before the row
-        with which `excess` bytes are freed. The number of rows and bytes that were deleted. What
-        is counted by day loses the days before the oldest statement that is left."""
+        """Deletes the oldest rows, at most CHUNK: those from before the Unix time `before`, and
+        further ones until `excess` bytes are freed. Returns the number of deleted rows and their
+        bytes. Counts by day are deleted for days before the oldest statement that is left."""
         with self._database.transaction() as connection:
             oldest = sorted(
                 each for kind in range(len(_KEPT)) for each in _oldest(connection, kind)
@@ -158,7 +158,7 @@ class HistoryStore:
 
 
 def _larger(known: Any, new: Any) -> Any:
-    """The larger of two values in SQL, of which one may be null."""
+    """The larger of two values in SQL. If one is null, it is the other."""
     return case((new > known, new), else_=func.coalesce(known, new))
 
 
@@ -169,13 +169,15 @@ def _oldest(connection: Connection, kind: int) -> Iterable[tuple[float, int, str
         select(when, key, key.table.c.weight)
         .order_by(when, key)
         .limit(CHUNK)
-        .with_for_update(skip_locked=True)  # of another process, which deletes them already
+        .with_for_update(skip_locked=True)  # without rows that another process is deleting
     )
     return ((time, kind, row, weight) for time, row, weight in connection.execute(query))
 
 
 def _missing(connection: Connection, rows: Sequence[Row]) -> list[Row]:
-    """The rows that the database lacks: a batch that failed may have been written."""
+    """The rows that the database does not have yet. A batch may be repeated although it was
+    written, if the answer of its commit was lost.
+    """
     ids = [row["statement"] for row in rows]
     if not ids:
         return []
@@ -197,7 +199,7 @@ def _tables(row: Row) -> Iterable[Row]:
 
 
 def _obstacles(row: Row) -> Iterable[Row]:
-    """What kept a refused statement from each cluster; each obstacle once."""
+    """The rows of a refused statement's obstacles in all clusters, each obstacle once."""
     found = {}
     for considered in row["considered"] if row["refused"] else ():
         for each in considered["obstacles"]:
@@ -217,8 +219,8 @@ def _obstacles(row: Row) -> Iterable[Row]:
 
 
 def _lineage(rows: Sequence[Row]) -> list[Row]:
-    """How many of the statements that finished read and wrote what. In one order, so that processes
-    that write at the same time wait for each other."""
+    """The numbers of finished statements by day, table read and table written. They are sorted, so
+    that processes that write at the same time do not deadlock."""
     counts: dict[tuple[int, str, str], Row] = {}
     for row in rows:
         if row["state"] != "FINISHED":

@@ -1,4 +1,4 @@
-"""The thread that writes a history, so that nothing waits for its database."""
+"""The thread that writes the history, so that its callers do not wait for the database."""
 
 import logging
 import time
@@ -12,10 +12,10 @@ from database.history.history_store import HistoryStore
 from database.history.work import CopyRecord, WorkRecord
 
 _log = logging.getLogger(__name__)
-_DELAY = 0.5  # seconds in which entries gather
-_RETRY = 1.0  # seconds between tries to use a database that does not answer
-_TIDY = 300.0  # seconds between looks for rows that are too old
-_CHUNKS = 20  # of old rows that are deleted before new ones are written again
+_DELAY = 0.5  # seconds for which entries are collected into a batch
+_RETRY = 1.0  # seconds between attempts while the database does not answer
+_TIDY = 300.0  # seconds between deletions of old rows
+_CHUNKS = 20  # chunks of old rows that are deleted before new rows are written again
 
 
 class Batch(Protocol):
@@ -24,7 +24,7 @@ class Batch(Protocol):
     def __len__(self) -> int: ...
 
     def write(self, store: HistoryStore) -> None:
-        """Raises StoreUnavailable. Repeating it changes nothing."""
+        """Writes the rows. A repetition changes nothing. Raises StoreUnavailable."""
         ...
 
     def parts(self) -> Iterator["Batch"]:
@@ -34,7 +34,7 @@ class Batch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkBatch:
-    """Copies and instances."""
+    """A batch of copies and instances."""
 
     records: Sequence[WorkRecord]
 
@@ -52,8 +52,8 @@ class WorkBatch:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Rows older than `age` seconds are deleted, and the oldest of what is more than `size` bytes;
-    0: none."""
+    """Rows older than `age` seconds are deleted, and the oldest rows while all together have more
+    than `size` bytes; 0: no limit."""
 
     age: float = 0.0
     size: int = 0
@@ -64,10 +64,10 @@ E = TypeVar("E", bound=Entry)
 
 class HistoryThread(BatchThread[E]):
     """Writes the batches that `batch_of` makes of entries to the database at `url`. With
-    `retention` it deletes old rows, too, which one process of a server does.
+    `retention` it also deletes old rows; only one process of a server has one.
 
-    The database is opened by the thread, and opened again until it answers: a server starts without
-    it. A history that is only read needs no `start`.
+    The thread opens the database, and repeats that until it answers, so that a server starts
+    without it. To read the history, `start` is not needed.
     """
 
     def __init__(
@@ -84,17 +84,17 @@ class HistoryThread(BatchThread[E]):
         self._failing = False
         self._tidied = -_TIDY
 
-    def opened(self) -> HistoryStore:
-        """The database. Raises StoreUnavailable."""
+    def history_store(self) -> HistoryStore:
+        """The database, opened at the first call. Raises StoreUnavailable."""
         if self._store is None:
             self._store = HistoryStore(self._url)
         return self._store
 
-    # The thread's side
+    # Called by the thread
 
     def write_batch(self, entries: list[E]) -> int:
-        """Waits for a database that does not answer: new entries gather meanwhile, up to the bound
-        of the queue."""
+        """Writes a batch; returns the number of entries that were lost. While the database does not
+        answer, it waits, and new entries are queued up to the queue's limit."""
         batch = self._batch_of(entries)
         lost = 0
         while len(batch):
@@ -113,16 +113,16 @@ class HistoryThread(BatchThread[E]):
 
     def _is_written(self, batch: Batch) -> bool:
         try:
-            batch.write(self.opened())
+            batch.write(self.history_store())
         except CausewayError as error:
             self._failed(error)
             return False
         return True
 
     def _answers(self) -> bool:
-        """Whether the database can be used, so that a row alone may be at fault."""
+        """Whether the database can be used, so that a single row may have caused the error."""
         try:
-            return self.opened().answers()
+            return self.history_store().answers()
         except CausewayError:
             return False
 
@@ -132,15 +132,15 @@ class HistoryThread(BatchThread[E]):
             _log.warning("the history cannot be written: %s", error)
 
     def _tidy(self) -> None:
-        """Deletes what is too old or too much, now and then. After an error it is tried again."""
-        keep, now = self._retention, time.monotonic()
-        if keep is None or now - self._tidied < _TIDY:
+        """Deletes rows by the retention, at most once in _TIDY seconds while none are left over."""
+        retention, now = self._retention, time.monotonic()
+        if retention is None or now - self._tidied < _TIDY:
             return
         self._tidied = now
         try:
-            store = self.opened()
-            before = time.time() - keep.age if keep.age else 0.0
-            excess = store.size() - keep.size if keep.size else 0
+            store = self.history_store()
+            before = time.time() - retention.age if retention.age else 0.0
+            excess = store.size() - retention.size if retention.size else 0
             for _ in range(_CHUNKS):
                 deleted, freed = store.forget(before, excess)
                 excess -= freed
@@ -149,4 +149,4 @@ class HistoryThread(BatchThread[E]):
         except CausewayError as error:
             self._failed(error)
             return
-        self._tidied = -_TIDY  # more is left
+        self._tidied = -_TIDY  # more rows are to be deleted after the next batch

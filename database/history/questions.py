@@ -1,4 +1,4 @@
-"""What operators ask the history, by name: the pages of the REST API and of `causeway history`."""
+"""The questions to the history, by name: the pages of the REST API and of `causeway history`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The names of the parameters, and the function that answers."""
+    """The names of a question's parameters, and the function that answers it."""
 
     parameters: tuple[str, ...]
     function: Callable[[Connection, Parameters], Answer]
@@ -62,11 +62,11 @@ QUESTIONS = {
 
 
 def answer(connection: Connection, question: str, parameters: Parameters) -> Answer:
-    """The answer to one of QUESTIONS as JSON has it. `parameters` are texts by their names. Raises
+    """The answer to one of QUESTIONS, as JSON values. `parameters` are texts by name. Raises
     BadSearch."""
-    asked = QUESTIONS[question]
-    check_names(parameters, asked.parameters)
+    definition = QUESTIONS[question]
+    check_names(parameters, definition.parameters)
     try:
-        return asked.function(connection, parameters)
+        return definition.function(connection, parameters)
     except ValueError as error:
         raise unreadable(error) from None

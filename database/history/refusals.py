@@ -1,7 +1,7 @@
-"""What refused statements lack: counted by day when they are written, and summed up when asked.
+"""The obstacles of refused statements: counted by day when they are written, summed up by searches.
 
-The counts of a day answer for days that are asked as a whole. Of the first day some statements may
-be deleted, or were before the time that is asked: that day is counted from its obstacles.
+A search adds up the counts of whole days. Its first day is counted again from the rows of
+obstacles, because some statements of that day may be deleted or earlier than the search's start.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +25,8 @@ Group: TypeAlias = tuple[str, str, str]
 
 
 def day_counts(found: Iterable[Row]) -> list[Row]:
-    """Obstacles, counted by day. In one order, so that processes that write at the same time wait
-    for each other."""
+    """The counts of obstacles by day. They are sorted, so that processes that write at the same
+    time do not deadlock."""
     counts: dict[tuple[Any, ...], Row] = {}
     for each in found:
         key = {name: each[name] for name in (*_KEY, "day")}
@@ -41,7 +41,7 @@ def day_counts(found: Iterable[Row]) -> list[Row]:
 
 
 def last_times(found: Iterable[Row]) -> list[Row]:
-    """When each user had each of the obstacles for the last time, in one order."""
+    """The last time of each user and obstacle, sorted like `day_counts`."""
     times: dict[tuple[Any, ...], float] = {}
     for each in found:
         key = tuple(each[name] for name in (*_KEY, "user_name"))
@@ -53,13 +53,14 @@ def last_times(found: Iterable[Row]) -> list[Row]:
 def refusals(
     connection: Connection, since: float = 0.0, user: str | None = None, limit: int = 100
 ) -> list[dict[str, Any]]:
-    """What refused statements since this Unix time, what refused most of them first.
+    """The obstacles of statements refused since this Unix time, those of most statements first.
 
-    An obstacle is a table (null: none is lacking), the cluster and why (`absent`, `stale` ..).
-    `statements` and `users` are counts; `freed` are the statements for which it is the only
-    obstacle in the cluster, so that they run without it. `partitions` is the largest number that a
-    statement lacked, null of a whole table. `bytes` are those of the last whole copy of the table,
-    null if there was none. `days` has the statements by day (UTC), `examples` ids of the last.
+    An obstacle is a table (null: no table is lacking), a cluster and a kind (`absent`, `stale` ..).
+    `statements` and `users` are counts. `freed` counts the statements for which it is the only
+    obstacle in the cluster, which would run there without it. `partitions` is the largest number of
+    partitions that a statement lacked, null for a whole table. `bytes` is the size of the table's
+    last whole copy, null if there is none. `days` has the number of statements by day (UTC),
+    `examples` the ids of the last ones.
     """
     conditions = [obstacles.c.began >= since]
     found: dict[Group, _Found] = {}
@@ -97,7 +98,7 @@ def refusals(
 
 @dataclass(slots=True)
 class _Found:
-    """An obstacle, summed up. `days` are days with their statements, the first day first."""
+    """The sums of an obstacle. `days` has pairs of a day and its number of statements, in order."""
 
     statements: int = 0
     freed: int = 0
@@ -117,13 +118,13 @@ def _most(found: Mapping[Group, _Found], limit: int) -> list[Group]:
 
 
 def _first_day(connection: Connection, since: float) -> int:
-    """The first day that is asked and not deleted."""
+    """The first day of the search that still has statements."""
     oldest = connection.execute(select(func.min(statements.c.began))).scalar_one()
     return int(max(since, oldest or 0.0) // _DAY)
 
 
 def _one_by_one(conditions: Sequence[Any]) -> Select[Any]:
-    """The obstacles by day, counted one by one."""
+    """The query that counts rows of obstacles by day."""
     return (
         select(*_GROUP, obstacles.c.day)
         .add_columns(func.count(), func.sum(cast(obstacles.c.alone, Integer)))
@@ -135,12 +136,12 @@ def _one_by_one(conditions: Sequence[Any]) -> Select[Any]:
 
 
 def _first_days(connection: Connection, day: int, conditions: Sequence[Any]) -> Result[Any]:
-    """The obstacles of one day. SQLite reads what has a limit first: these are the groups of the
-    day, by which it finds the obstacles in their index; otherwise it reads all obstacles."""
-    there = select(*_REFUSED).where(refused.c.day == day).limit(_ALL).subquery()
-    same = (there.c[name] == obstacles.c[name] for name in _KEY)
+    """The counts of obstacles of one day. The limit makes SQLite read the day's groups first, and
+    find their obstacles by the index; without it, SQLite reads all obstacles."""
+    day_groups = select(*_REFUSED).where(refused.c.day == day).limit(_ALL).subquery()
+    same = (day_groups.c[name] == obstacles.c[name] for name in _KEY)
     query = _one_by_one([obstacles.c.day == day, *conditions])
-    return connection.execute(query.join(there, and_(*same)))
+    return connection.execute(query.join(day_groups, and_(*same)))
 
 
 def _count(found: dict[Group, _Found], rows: Iterable[Sequence[Any]]) -> None:
@@ -151,7 +152,7 @@ def _count(found: dict[Group, _Found], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _add_sums(found: dict[Group, _Found], connection: Connection, first: int) -> None:
-    """The counts of all days after the first."""
+    """Adds the counts of all days after the first."""
     query = (
         select(*_REFUSED, func.sum(refused.c.statements), func.sum(refused.c.freed))
         .add_columns(func.max(refused.c.partitions))
@@ -163,7 +164,7 @@ def _add_sums(found: dict[Group, _Found], connection: Connection, first: int) ->
 
 
 def _add_days(found: _Found, connection: Connection, first: int, group: Group) -> None:
-    """The days after the first, of this obstacle."""
+    """Adds the days of one obstacle after the first day."""
     same = (column == value for column, value in zip(_REFUSED, group, strict=True))
     query = (
         select(refused.c.day, refused.c.statements)
@@ -178,7 +179,7 @@ def _group(row: Sequence[Any]) -> Group:
 
 
 def _users(connection: Connection, groups: Sequence[Group], since: float) -> dict[Group, int]:
-    """How many users had each obstacle since this time."""
+    """The number of users with each obstacle since this time."""
     key = [refused_users.c[name] for name in _KEY]
     query = (
         select(*key, func.count())
@@ -201,7 +202,7 @@ def _examples(connection: Connection, group: Group, conditions: Sequence[Any]) -
 
 
 def _sizes(connection: Connection, tables: set[str]) -> dict[str, int]:
-    """The bytes of the last copy of each whole table."""
+    """The size of the last successful whole copy of each table."""
     whole = (
         select(copies.c.table_name, func.max(copies.c.ended).label("ended"))
         .where(copies.c.table_name.in_(tables), copies.c.partitions.is_(None))

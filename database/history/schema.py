@@ -16,7 +16,7 @@ from sqlalchemy import (
 TABLES = MetaData()
 PHASES = ("analyse", "decide", "copy", "queue", "connect", "execute", "first_row", "fetch")
 
-# `began` is Unix time; the phases are seconds. `weight` is about the bytes of the row.
+# `began` is Unix time; the phases are seconds. `weight` is about the size of the row in bytes.
 statements = Table(
     "history_statement",
     TABLES,
@@ -50,7 +50,7 @@ statements = Table(
     Column("error", Text, nullable=False),
     Column("blame", Text, nullable=False),
     Column("weight", Integer, nullable=False),
-    # Every search by these columns reads the index alone.
+    # Searches by these columns read only the index.
     Index(
         "history_statement_search",
         *(
@@ -75,9 +75,9 @@ tables = Table(
     Index("history_table_search", "table_name", "began", "statement"),
 )
 
-# What kept a refused statement from each cluster. `alone`: this obstacle was the only one there, so
-# that the statement runs when it is gone. `table_name` is empty where no table is lacking. `day`
-# counts days in UTC since 1970.
+# Why a refused statement could not run in each cluster. `alone`: it was the only obstacle there, so
+# the statement would run without it. `table_name` is empty if no table is lacking. `day` counts
+# days in UTC since 1970.
 obstacles = Table(
     "history_obstacle",
     TABLES,
@@ -97,8 +97,8 @@ obstacles = Table(
     ),
 )
 
-# The obstacles of a day, counted: so many statements had it, and it was the only one for `freed` of
-# them. `partitions` is the largest number that one lacked.
+# Counts of an obstacle by day: `statements` had it, for `freed` of them it was the only one in the
+# cluster. `partitions` is the largest number of partitions that one of them lacked.
 refused = Table(
     "history_refused",
     TABLES,
@@ -109,10 +109,10 @@ refused = Table(
     Column("statements", BigInteger, nullable=False),
     Column("freed", BigInteger, nullable=False),
     Column("partitions", BigInteger),
-    sqlite_with_rowid=False,  # the days of an obstacle lie side by side
+    sqlite_with_rowid=False,  # stores the days of an obstacle side by side
 )
 
-# When a user had an obstacle for the last time.
+# The last time at which a user had an obstacle.
 refused_users = Table(
     "history_refused_user",
     TABLES,
@@ -123,8 +123,8 @@ refused_users = Table(
     Column("last", Double, nullable=False),
 )
 
-# How many statements that finished on a day read `source` and wrote `target`. With an empty target
-# it is the number that read the table, with an empty source the number that wrote it.
+# The number of finished statements of a day that read `source` and wrote `target`; with an empty
+# target, of all that read `source`; with an empty source, of all that wrote `target`.
 lineage = Table(
     "history_lineage",
     TABLES,
@@ -136,8 +136,8 @@ lineage = Table(
     Column("statement", Text, nullable=False),
 )
 
-# A run of the copy engine. `source` and `target` are clusters; `objects` are the first partitions
-# and the write versions that were copied; `sent` are the bytes that went over the network.
+# A run of the copy engine. `source` and `target` are clusters; `objects` has the first copied
+# partitions and their write versions; `sent` counts bytes sent over the network.
 copies = Table(
     "history_copy",
     TABLES,
@@ -171,7 +171,7 @@ copies = Table(
     Index("history_copy_table", "table_name", "ended", "copy"),
 )
 
-# An attempt of a lifecycle's instance that ended. `nominal` is Unix time like the other times.
+# An ended attempt of an instance of the lifecycle. All times are Unix times.
 instances = Table(
     "history_instance",
     TABLES,

@@ -1,4 +1,4 @@
-"""Searches of the statements that ended: a `Search`, its SQL, and how the query of a URL has it."""
+"""Searches of ended statements: a `Search`, its SQL, and its form as the parameters of a URL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ PARAMETERS = (
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Statements that fit all that is given, the newest first. `slower_than` is in seconds, `since`
-    Unix time. `before` is the last statement of the page before: when it began, and its id."""
+    """Statements that fit all given conditions, the newest first. `slower_than` is in seconds,
+    `since` is Unix time. `before` has the start and id of the last statement of the page before."""
 
     statement_id: str | None = None
     user: str | None = None
@@ -39,7 +39,7 @@ class Search:
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> "Search":
-        """The search that texts by the names of PARAMETERS describe. Raises BadSearch."""
+        """The search for texts by the names of PARAMETERS. Raises BadSearch."""
         check_names(parameters, PARAMETERS)
         try:
             return cls(
@@ -60,8 +60,8 @@ class Search:
             raise unreadable(error) from None
 
     def statement(self) -> Select[Any]:
-        """The columns of the statements that fit. The inner query reads one index; only the rows
-        that are returned are read whole."""
+        """The query of the statements that fit. Its inner query reads only an index; the outer one
+        reads the rows of the page."""
         fits = self._of_table() if self.table is not None else self._of_all()
         found = fits.limit(self.limit).subquery()
         return (
@@ -81,12 +81,12 @@ class Search:
         return self._page(fits, tables)
 
     def _page(self, fits: Select[Any], of: Any) -> Select[Any]:
-        """Those after `before`, in order; both tables have the columns for it."""
+        """The query with the order and limits of the page. `of` is the table with its columns."""
         if self.since is not None:
             fits = fits.where(of.c.began >= self.since)
         if self.before is not None:
             began, statement = self.before
-            fits = fits.where(of.c.began <= began)  # for databases that read no index by a tuple
+            fits = fits.where(of.c.began <= began)  # not all databases use an index for a tuple
             fits = fits.where(tuple_(of.c.began, of.c.statement) < (began, statement))
         return fits.order_by(of.c.began.desc(), of.c.statement.desc())
 
@@ -108,8 +108,8 @@ class Search:
 
 
 def statement_page(connection: Connection, search: Search) -> dict[str, Any]:
-    """`statements`, the newest first, and `next`: the `before` of the next page, None after the
-    last one."""
+    """A page: `statements`, the newest first, and `next`, the `before` of the next page; None after
+    the last page."""
     rows = [dict(row) for row in connection.execute(search.statement()).mappings()]
     more = len(rows) == search.limit
     return {
@@ -130,7 +130,7 @@ def statement_document(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_names(parameters: Mapping[str, str], known: Sequence[str]) -> None:
-    """Raises BadSearch for a parameter that is not known."""
+    """Raises BadSearch for an unknown parameter."""
     unknown = sorted(parameters.keys() - set(known))
     if unknown:
         names = ", ".join(known)
@@ -138,7 +138,7 @@ def check_names(parameters: Mapping[str, str], known: Sequence[str]) -> None:
 
 
 def unreadable(error: ValueError) -> BadSearch:
-    """The error for a parameter's value."""
+    """The error for a parameter's value that cannot be read."""
     return BadSearch(f"The search of the history cannot be read: {error}.")
 
 
@@ -158,7 +158,7 @@ def place_of(parameters: Mapping[str, str]) -> tuple[float, str] | None:
 
 
 def limit_of(parameters: Mapping[str, str]) -> int:
-    """Raises ValueError."""
+    """The number of rows of a page. Raises ValueError."""
     limit = int(parameters.get("limit", DEFAULT_LIMIT))
     if not 1 <= limit <= MAX_LIMIT:
         raise ValueError(f"a limit is from 1 to {MAX_LIMIT}, not {limit}")

@@ -1,7 +1,4 @@
-"""Summaries of the history: which tables make which, and what was copied between clusters.
-
-Each is one function of a connection, with a limit on what it returns.
-"""
+"""Summaries of the history: the lineage of tables, and the traffic between clusters."""
 
 from typing import Any
 
@@ -16,9 +13,9 @@ _DAY = 86_400
 def table_lineage(connection: Connection, since: float = 0.0, limit: int = 1_000) -> dict[str, Any]:
     """The tables that statements read and wrote since the day of this Unix time.
 
-    `tables` has how many statements that finished read and wrote each table, `edges` how many read
-    `source` and wrote `target`, with one of these statements and the time of the last. Of both
-    those with the most statements, at most `limit`; `more` says whether there are others.
+    `tables` has the number of finished statements that read and wrote each table. `edges` has the
+    number that read `source` and wrote `target`, the id of one of them and the time of the last.
+    Both have at most `limit` rows, those with the most statements; `more`: there are others.
     """
     count = func.sum(lineage.c.statements)
     query = (
@@ -56,8 +53,8 @@ def table_lineage(connection: Connection, since: float = 0.0, limit: int = 1_000
 
 
 def traffic(connection: Connection, since: float = 0.0) -> list[dict[str, Any]]:
-    """What was copied between clusters since this Unix time: runs, of them those that failed, and
-    the bytes that went over the network; the most bytes first."""
+    """The copies between clusters since this Unix time: the number of runs and of failed ones, and
+    the bytes sent over the network; the most bytes first."""
     failed = func.sum(cast(copies.c.state != "SUCCEEDED", Integer))
     sent = func.sum(copies.c.sent)
     query = (

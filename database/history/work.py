@@ -1,4 +1,4 @@
-"""Copies and instances that ended, as records, as rows of the history, and as JSON types."""
+"""Ended copies and instances: as records, as rows of the history, and as JSON values."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """What one run of the copy engine copied from one cluster to another.
+    """One run of the copy engine from one cluster to another.
 
-    `id` are 32 hexadecimal digits, and so is `trace`: the id of its trace, which is that of the
-    statement or instance that made it, or else its own; the descriptions of its Spark jobs begin
-    with it. `run` names the run in its events and directories. `statement`, `instance` and `entity`
-    are empty unless a statement or an instance made it. `source` and
-    `target` are clusters; of a copy of directories `table` and `target_table` are URIs. `location`
-    is the directory below which the copy was made. `partitions` is None for a table as a whole,
-    `objects` are the first partitions that were copied and the write versions of their source.
-    `files` and `bytes` are what the copies hold, None where that is unknown; `sent` are bytes that
-    went over the network. `failed` counts objects. Times are Unix times.
+    `id` and `trace` have 32 hexadecimal digits. `trace` is the id of the statement or instance that
+    started the copy, or else the copy's own; the descriptions of its Spark jobs begin with it.
+    `run` names the run in its events and directories. `statement`, `instance` and `entity` are
+    empty unless a statement or an instance started it. `source` and `target` are clusters; for a
+    copy of directories `table` and `target_table` are URIs. `location` is the directory of the
+    copies. `partitions` is None for a whole table; `objects` has the first copied partitions and
+    the write versions of their source. `files` and `bytes` are the size of the copies, None if
+    unknown; `sent` counts bytes sent over the network. `copied` and `failed` count objects. Times
+    are Unix times.
     """
 
     id: str
@@ -55,7 +55,7 @@ class CopyRecord:
 
     @property
     def kept(self) -> int:
-        """Characters in memory, about."""
+        """The approximate size in memory."""
         return _OVERHEAD + len(self.error) + 100 * len(self.objects)
 
     @property
@@ -79,11 +79,11 @@ class CopyRecord:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRecord:
-    """An attempt of an instance that ended, or an instance that ended without one.
+    """An ended attempt of an instance, or an instance that ended without an attempt.
 
-    `id` are 32 hexadecimal digits (`instance_id`). `state` is that of the instance, or RETRIED if
-    another attempt follows. `detail` says what was done or why it failed. `inputs` and `outputs`
-    are tables, `database.table`, or URIs. Times are Unix times.
+    `id` has 32 hexadecimal digits (`instance_id`). `state` is that of the instance, or RETRIED if
+    another attempt follows. `detail` is the result of the work or the reason of its failure.
+    `inputs` and `outputs` are tables (`database.table`) or URIs. Times are Unix times.
     """
 
     id: str
@@ -106,12 +106,12 @@ class InstanceRecord:
 
     @property
     def kept(self) -> int:
-        """Characters in memory, about."""
+        """The approximate size in memory."""
         return _OVERHEAD + len(self.detail)
 
     @property
     def error(self) -> str:
-        """Why it did not succeed; empty if it did."""
+        """The reason of a failure; empty after a success."""
         return "" if self.state in ("SUCCEEDED", "SKIPPED") else self.detail[:MAX_TEXT]
 
     def row(self) -> Row:
@@ -126,12 +126,14 @@ WorkRecord = CopyRecord | InstanceRecord
 
 
 def instance_id(key: str, fence: int) -> str:
-    """The id of an attempt: `key` names the instance, `fence` is that of its state."""
+    """The id of an attempt of the instance `key`, whose fence was `fence` during the attempt."""
     return sha256(f"{key} {fence}".encode()).hexdigest()[:32]
 
 
 def weighed(row: Row) -> Row:
-    """The row with texts that both databases take, and its `weight`: its bytes, about."""
+    """The row with its `weight`, its approximate size in bytes, and with texts that both databases
+    can store.
+    """
     row = {name: storable(value) for name, value in row.items()}
     texts = sum(len(value) for value in row.values() if isinstance(value, str))
     lists = sum(len(json.dumps(value)) for value in row.values() if isinstance(value, list))
@@ -139,7 +141,7 @@ def weighed(row: Row) -> Row:
 
 
 def storable(value: Any) -> Any:
-    """A text without NUL and halves of surrogate pairs."""
+    """A text without NUL and lone surrogates, which the databases cannot store."""
     if isinstance(value, str) and not value.isprintable():
         return value.replace("\0", "�").encode(errors="replace").decode()
     return value

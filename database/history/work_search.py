@@ -1,4 +1,4 @@
-"""Searches of the copies and of the instances that ended, page by page."""
+"""Searches of ended copies and instances, page by page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _OF_PAGE = ("since", "limit", "before")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A kind of work: what its rows are called in an answer, their id, and the columns that equal
-    the parameters of a search by their names."""
+    """A kind of work: the name of its rows in an answer, the column of their id, the columns by the
+    names of a search's parameters, and the function that makes a JSON object of a row."""
 
     name: str
     id: Column[str]
@@ -55,8 +55,8 @@ INSTANCES = Listing(
 def work_page(
     connection: Connection, listing: Listing, parameters: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What fits all parameters, by the listing's name and the last to end first, and `next`: the
-    `before` of the next page, None after the last one. Raises ValueError."""
+    """A page of the rows that fit all parameters, the last to end first, by the listing's name, and
+    `next`, the `before` of the next page; None after the last page. Raises ValueError."""
     ended, id = listing.id.table.c.ended, listing.id
     limit, before = limit_of(parameters), place_of(parameters)
     query = select(listing.id.table).order_by(ended.desc(), id.desc()).limit(limit)
@@ -67,7 +67,7 @@ def work_page(
     if "since" in parameters:
         query = query.where(ended >= moment(parameters["since"]))
     if before is not None:
-        query = query.where(ended <= before[0])  # for databases that read no index by a tuple
+        query = query.where(ended <= before[0])  # not all databases use an index for a tuple
         query = query.where(tuple_(ended, id) < before)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     more = len(rows) == limit

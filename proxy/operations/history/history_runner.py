@@ -84,7 +84,7 @@ class HistoryRunner(HistoryThread[StatementEnded | StatementCompleted]):
         """The result of `HistoryStore.answer`. Raises BadSearch, StoreUnavailable."""
 
         def answer() -> dict[str, Any]:
-            return self.opened().answer(question, parameters)
+            return self.history_store().answer(question, parameters)
 
         try:
             async with asyncio.timeout(_TIMEOUT):

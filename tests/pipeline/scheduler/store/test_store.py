@@ -181,7 +181,7 @@ def test_a_database_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreUnavailable):
         Store(str(tmp_path / "file" / "lifecycle.db"))
-    with pytest.raises(StoreUnavailable, match="not a database known here"):
+    with pytest.raises(StoreUnavailable, match="mysql:// is not supported"):
         Store("mysql://host/db")
     (tmp_path / "text.db").write_text("this is no database, it is text" * 40)
     with pytest.raises(StoreUnavailable):
