@@ -43,8 +43,8 @@ OF_LIBRARIES = frozenset(
 LOOKED_AT = {
     "cli/advice/test_metastore_stock.py: _run",
     "console/sources/test_sql_client.py: _endpoint",
-    "e2e/operations/test_clusters_lost.py: _read",
-    "e2e/operations/test_clusters_lost.py: _socket",
+    "e2e/operations/lost_clients.py: _read",
+    "e2e/operations/lost_clients.py: _socket",
     "e2e/operations/test_faults.py: _socket",
     "metastore/view/inbound/test_hive4_compat.py: _newer",
     "pipeline/hudi/test_s3.py: _timeline_folder",

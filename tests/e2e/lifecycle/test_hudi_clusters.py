@@ -3,8 +3,7 @@ them are replicated commit by commit."""
 
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -15,69 +14,48 @@ import pytest
 from pyhive import hive
 from pyhive.exc import OperationalError
 
-from bench.copies.lifecycle_demo import EXAMPLES
-from cli.main import main
-from cli.server.up import with_hudi
-from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, free_ports
-from conf.names import ClusterName, TableRef
-from conf.placement import Copy
-from metastore.client.changes.view_sync import ViewSync
+from cli.stack.stack import Stack
 from metastore.client.metastore_client import HmsClient
-from metastore.client.types import Database
 from metastore.errors import NoSuchObject
-from metastore.placement.placement_store import PlacementStore
-from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.plan import plan
-from pipeline.hudi.read import changed_rows
 from pipeline.hudi.table.storage import LocalStorage
-from pipeline.hudi.table.table import HudiTable, open_for_changes
-from pipeline.spark.jar import guard_jar
-from tests.e2e.conftest import rows, run_sql, server
+from pipeline.hudi.table.table import open_for_changes
+from tests.e2e.conftest import C1, C2, rows, run_sql, server
 from tests.e2e.console.conftest import browsing
 from tests.e2e.support.fronts import serving
-from tests.e2e.support.hudi_spark import BUNDLES
-from tests.e2e.support.interpreted import INTERPRETED
-from tests.e2e.support.metastores import MetastoreAlone
+from tests.e2e.support.hudi_clusters import (
+    DIRECT,
+    METADATA,
+    check_hive_reader,
+    consume_settings,
+    make_copied,
+    make_with_commits,
+    open_table,
+    pulled_rows,
+    running_hudi_stack,
+    sync_to_hive,
+)
+from tests.e2e.support.hudi_feeds import AGED, HITS, Feeds, running_feeds
 from tests.e2e.support.spark_job import SparkJob
 
 pytestmark = pytest.mark.e2e
 
-# What Hudi's writers do beside their commits costs more than these. Tables with `METADATA` have it.
-BRIEF = """\
-hoodie.metadata.enable false
-hoodie.embed.timeline.server false
-hoodie.write.markers.type DIRECT
-hoodie.upsert.shuffle.parallelism 1
-hoodie.insert.shuffle.parallelism 1
-hoodie.bulkinsert.shuffle.parallelism 1
-hoodie.delete.shuffle.parallelism 1
-"""
-METADATA = "'hoodie.metadata.enable' = 'true'"
-
 
 @pytest.fixture(scope="module")
 def hudi_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    proxy, console = free_ports(2)
-    clusters = ClusterName("c1"), ClusterName("c2")
-    spec = StackSpec(clusters, proxy, console, guard=guard_jar(), spark=INTERPRETED)
-    try:
-        spec = with_hudi(spec, BUNDLES.parent)
-    except StorageFault as fault:
-        pytest.skip(f"no Hudi bundle: {fault}")
-    folder = tmp_path_factory.mktemp("hudi")
-    (folder / "hudi-defaults.conf").write_text(BRIEF)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HUDI_CONF_DIR", str(folder))
-        with Stack(spec, folder / "stack") as running:
-            yield running
+    with running_hudi_stack(tmp_path_factory.mktemp("hudi")) as running:
+        yield running
 
 
-def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
-    proxy = hudi_stack.spec.proxy
-    assert proxy is not None
-    connection = hive.connect(proxy.host, proxy.port)
-    cursor = connection.cursor()
+@pytest.fixture
+def cursor(hudi_stack: Stack) -> Iterator[hive.Cursor]:
+    """One session through the proxy for the whole test."""
+    endpoint = server(hudi_stack, None)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        yield connection.cursor()
+
+
+def test_create_merge_select_and_changes(cursor: hive.Cursor) -> None:
     rows(
         cursor,
         "CREATE DATABASE lake",
@@ -97,57 +75,13 @@ def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
     assert changes == [(2,)]
     rows(cursor, "DELETE FROM lake.trips WHERE id = 1")
     assert rows(cursor, "SELECT id, v FROM lake.trips") == [(2, "new")]
-    connection.close()
-
-
-COMMITS = (
-    "INSERT INTO {0} VALUES (1, 'a', 1, 'x'), (2, 'a', 1, 'x'), (3, 'a', 1, 'y'), (4, 'a', 1, 'y')",
-    "UPDATE {0} SET v = 'b', ts = 2 WHERE id < 4",
-    "MERGE INTO {0} t USING (SELECT 1 id, 'c' v, 3L ts, 'x' p UNION ALL SELECT 5, 'c', 3L, 'z') s"
-    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
-    "INSERT INTO {0} VALUES (6, 'd', 4, 'x')",
-)
-
-
-def _with_commits(stack: Stack, kind: str, version: str) -> HudiTable:
-    """A table `inc.<kind>` with the commits, as pulls open it."""
-    run_sql(
-        stack,
-        "CREATE DATABASE IF NOT EXISTS inc",
-        f"CREATE TABLE inc.{kind} (id INT, v STRING, ts BIGINT, p STRING) USING hudi"
-        f" PARTITIONED BY (p) TBLPROPERTIES (type = '{kind}', primaryKey = 'id',"
-        f" preCombineField = 'ts', 'hoodie.write.table.version' = '{version}',"
-        " 'hoodie.write.auto.upgrade' = 'false')",
-        *(each.format(f"inc.{kind}") for each in COMMITS),
-    )
-    table = _opened(stack, kind)
-    assert table.version == int(version)
-    return table
-
-
-def _opened(stack: Stack, kind: str) -> HudiTable:
-    with HmsClient((stack.ports.metastore,)) as client:
-        location = client.get_table(TableRef("inc", kind)).location
-    return open_for_changes(unquote(urlsplit(location).path), LocalStorage())
-
-
-def _pulled(table: HudiTable, since: str, until: str | None) -> list[tuple[Any, ...]]:
-    """Commit time, key and value of each row that a pull of the range has."""
-    found = changed_rows(plan(table, since, until))
-    picked = found.select(["_hoodie_commit_time", "id", "v"]).to_pylist()
-    return sorted(tuple(row.values()) for row in picked)
-
-
-def _consume(name: str, **values: str) -> list[str]:
-    keys = {key: key.replace("_", ".") for key in values}
-    return [f"SET hoodie.{name}.consume.{keys[key]}={values[key]}" for key in values]
 
 
 @pytest.mark.parametrize(
     ("kind", "version"), [pytest.param("cow", "6", marks=pytest.mark.long), ("mor", "9")]
 )
 def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, version: str) -> None:
-    table = _with_commits(hudi_stack, kind, version)
+    table = make_with_commits(hudi_stack, kind, version)
     commits = table.timeline.commits
     keys = [table.timeline.key(each) for each in commits]
     ranges = [("000", keys[0], "1"), ("000", keys[1], "2"), ("000", keys[-1], "-1")]
@@ -162,20 +96,22 @@ def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, versio
             cursor.execute(select)
         wrong = {}
         for start, last, most in ranges:
-            asked = _consume(kind, start_timestamp=start, max_commits=most)
+            asked = consume_settings(kind, start_timestamp=start, max_commits=most)
             found = sorted(rows(cursor, *asked, select))
-            if found != (expected := _pulled(table, start, last)):
+            if found != (expected := pulled_rows(table, start, last)):
                 wrong[start, most] = found, expected
         assert not wrong
-        ended = _consume(kind, start_timestamp="earliest", end_timestamp=keys[1], max_commits="-1")
-        assert sorted(rows(cursor, *ended, select)) == _pulled(table, "000", keys[1])
+        ended = consume_settings(
+            kind, start_timestamp="earliest", end_timestamp=keys[1], max_commits="-1"
+        )
+        assert sorted(rows(cursor, *ended, select)) == pulled_rows(table, "000", keys[1])
 
         rows(
             cursor,
             f"RESET hoodie.{kind}.consume.end.timestamp",
-            *_consume(kind, start_timestamp=keys[1]),
+            *consume_settings(kind, start_timestamp=keys[1]),
         )
-        changed = sorted(row[1:] for row in _pulled(table, keys[1], None))
+        changed = sorted(row[1:] for row in pulled_rows(table, keys[1], None))
         assert changed == [(1, "c"), (5, "c"), (6, "d")]
         join = (
             f"SELECT t.id, o.v FROM inc.{kind} t JOIN inc.other{kind} o ON t.id = o.id ORDER BY 1"
@@ -203,44 +139,14 @@ def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, versio
             (1, "c"), (2, "b"), (3, "b"), (4, "e"), (5, "c"), (6, "d")
         ]  # fmt: skip
     if kind == "cow":
-        check_hive_reader(hudi_stack, _opened(hudi_stack, kind))
-
-
-def check_hive_reader(stack: Stack, table: HudiTable) -> None:
-    """Spark's reader of Hive tables has the rows of a pull by the jar's input format."""
-    columns = "_hoodie_commit_time STRING, id INT, v STRING, ts BIGINT"
-    made = (
-        f"CREATE EXTERNAL TABLE inc.files ({columns}) PARTITIONED BY (p STRING)"
-        " ROW FORMAT SERDE 'causeway.hudi.HudiSerDe'"
-        " STORED AS INPUTFORMAT 'causeway.hudi.HudiParquetInputFormat'"
-        " OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'"
-        f" LOCATION '{table.base}'"
-    )
-    keys = [table.timeline.key(each) for each in table.timeline.commits]
-    select = "SELECT _hoodie_commit_time, id, v FROM inc.files"
-    with closing(hive.connect(stack.ports.hs2[C1].host, stack.ports.hs2[C1].port)) as connection:
-        cursor = connection.cursor()
-        rows(cursor, made, "MSCK REPAIR TABLE inc.files")
-        assert sorted(rows(cursor, select)) == _pulled(table, "0", None)
-        rows(cursor, *_consume("cow", mode="INCREMENTAL", max_commits="-1"))
-        with pytest.raises(hive.OperationalError, match=r"CW805.*start\.timestamp is not set"):
-            cursor.execute(select)
-        for number, start in enumerate(keys):
-            ended = keys[-1] if number else keys[1]
-            asked = _consume("cow", start_timestamp=start, end_timestamp=ended)
-            changed = _pulled(table, start, ended)
-            assert sorted(rows(cursor, *asked, select)) == changed, (start, ended)
-            assert rows(cursor, "SELECT count(*) FROM inc.files") == [(len(changed),)]
-    assert run_sql(stack, "SELECT count(*) FROM inc.files") == [(6,)]
-    with pytest.raises(hive.OperationalError, match=r"CW227.*cow for Hudi"):
-        run_sql(stack, *_consume("cow", mode="INCREMENTAL", start_timestamp="0"), select)
+        check_hive_reader(hudi_stack, open_table(hudi_stack, kind))
 
 
 def test_the_console_shows_the_timeline_and_what_a_pull_would_read(hudi_stack: Stack) -> None:
     try:
-        table = _opened(hudi_stack, "mor")
+        table = open_table(hudi_stack, "mor")
     except NoSuchObject:  # the test above was left out
-        table = _with_commits(hudi_stack, "mor", "9")
+        table = make_with_commits(hudi_stack, "mor", "9")
     since = table.timeline.key(table.timeline.commits[1])
     expected = plan(table, since, None)
     with browsing(f"http://{hudi_stack.spec.console}") as watched:
@@ -270,42 +176,18 @@ def test_the_console_shows_the_timeline_and_what_a_pull_would_read(hudi_stack: S
 def test_changed_rows_are_read_from_a_fresh_copy(hudi_stack: Stack) -> None:
     if hudi_stack.spec.guard is None:
         pytest.skip("no guard")
-    source, _ = _copied(hudi_stack, "read")
+    source, _ = make_copied(hudi_stack, "read")
     table = open_for_changes(str(source), LocalStorage())
     (key,) = [table.timeline.key(each) for each in table.timeline.commits]
     where = "SELECT id, input_file_name() FROM past.read"
-    before = _consume("past.read", mode="INCREMENTAL", start_timestamp="000")
+    before = consume_settings("past.read", mode="INCREMENTAL", start_timestamp="000")
     found = run_sql(hudi_stack, *before, "USE CLUSTER c2", where)
     assert sorted(row[0] for row in found) == [1, 2]
     assert all("/copies/read/" in row[1] for row in found), found
     (explained,) = run_sql(hudi_stack, *before, "USE CLUSTER c2", f"EXPLAIN CLUSTER {where}")
     assert "past.read: 1 commit, 1 of 1 files, " in explained[3]
-    after = _consume("past.read", mode="INCREMENTAL", start_timestamp=key)
+    after = consume_settings("past.read", mode="INCREMENTAL", start_timestamp=key)
     assert run_sql(hudi_stack, *after, "USE CLUSTER c2", where) == []
-
-
-def _synced(stack: Stack, job: SparkJob, name: str, as_source: bool) -> list[int]:
-    """Registers a merge-on-read table by HiveSync; the keys of its second commit."""
-    options = {
-        "hoodie.table.name": name,
-        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.precombine.field": "ts",
-        "hoodie.datasource.write.partitionpath.field": "",
-        "hoodie.datasource.write.keygenerator.class":
-            "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-        "hoodie.datasource.hive_sync.enable": "true",
-        "hoodie.datasource.hive_sync.mode": "hms",
-        "hoodie.datasource.hive_sync.database": "inc",
-        "hoodie.datasource.hive_sync.table": name,
-        "hoodie.datasource.hive_sync.sync_as_datasource": str(as_source).lower(),
-        "hoodie.datasource.hive_sync.partition_extractor_class":
-            "org.apache.hudi.hive.NonPartitionedExtractor",
-    }  # fmt: skip
-    path = (stack.layout.warehouse(C1) / "synced" / name).as_uri()
-    job("save_hudi", path=path, options=options, row=[1, "a", 1])
-    job("save_hudi", path=path, options=options, row=[2, "b", 1])
-    return [2]
 
 
 def test_tables_of_hivesync_are_read_incrementally_or_refused(
@@ -315,13 +197,13 @@ def test_tables_of_hivesync_are_read_incrementally_or_refused(
         pytest.skip("no guard")
     run_sql(hudi_stack, "CREATE DATABASE IF NOT EXISTS inc")
     with closing(SparkJob(hudi_stack, C1, tmp_path)) as job:
-        changed = _synced(hudi_stack, job, "mine", as_source=True)
-        _synced(hudi_stack, job, "hives", as_source=False)
+        changed = sync_to_hive(hudi_stack, job, "mine", as_source=True)
+        sync_to_hive(hudi_stack, job, "hives", as_source=False)
     found, refused = {}, {}
 
     def changes(table: str, name: str, first: str) -> list[tuple[Any, ...]]:
         """By settings for this name; the range begins after the first commit."""
-        asked = _consume(name, mode="INCREMENTAL", start_timestamp=first, max_commits="-1")
+        asked = consume_settings(name, mode="INCREMENTAL", start_timestamp=first, max_commits="-1")
         return run_sql(hudi_stack, *asked, f"SELECT id FROM inc.{table}")
 
     time = "SELECT min(_hoodie_commit_time) FROM inc.{}"
@@ -341,50 +223,13 @@ def test_tables_of_hivesync_are_read_incrementally_or_refused(
             if why not in str(error) or "CW227" not in str(error):
                 refused[table, name] = error
     assert (found, refused) == (dict.fromkeys(found, changed), {})
-    whole = _consume("mine", mode="INCREMENTAL") + _consume("mine_rt", mode="SNAPSHOT")
+    whole = consume_settings("mine", mode="INCREMENTAL") + consume_settings(
+        "mine_rt", mode="SNAPSHOT"
+    )
     assert len(run_sql(hudi_stack, *whole, "SELECT id FROM inc.mine_rt")) == 2
 
 
-DIRECT = {
-    "INSERT": "INSERT INTO {0} VALUES (3, 'c', 1)",
-    "UPDATE": "UPDATE {0} SET v = 'new' WHERE id = 1",
-    "DELETE": "DELETE FROM {0} WHERE id = 1",
-    "MERGE": "MERGE INTO {0} t USING (SELECT 2 id, 'new' v, 2L ts) s ON t.id = s.id "
-    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
-    "OVERWRITE": "INSERT OVERWRITE {0} VALUES (4, 'd', 1)",
-    "TRUNCATE": "TRUNCATE TABLE {0}",
-}
 ROWS, ALL = ("INSERT", "MERGE", "OVERWRITE"), tuple(DIRECT)  # UPDATE and DELETE write as MERGE does
-KEYED = "TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')"
-
-
-def _copied(stack: Stack, name: str, partitioned: str = "") -> tuple[Path, Callable[[], bool]]:
-    """A Hudi table in c1 that c2 has a fresh copy of; its folder, and whether the copy is fresh."""
-    columns = "id INT, v STRING, ts BIGINT" + (", ds STRING" if partitioned else "")
-    row = "'a', 1" + (", 'x'" if partitioned else "")
-    run_sql(
-        stack,
-        "CREATE DATABASE IF NOT EXISTS past",
-        f"CREATE TABLE past.{name} ({columns}) USING hudi {partitioned} {KEYED}",
-        f"INSERT INTO past.{name} VALUES (1, {row}), (2, {row})",
-        cluster=C1,
-    )
-    ref = TableRef("past", name)
-    with HmsClient((stack.ports.metastore,)) as client, ViewSync(
-        stack.ports.views.values(), 20.0
-    ) as sync:  # fmt: skip
-        source = Path(unquote(urlsplit(client.get_table(ref).location).path))
-        target = stack.layout.warehouse(C2) / "copies" / name
-        shutil.copytree(source, target)
-        facts = PlacementStore(client, C1, sync)
-        facts.change_table(ref, lambda old: old.with_copy(Copy(C2, target.as_uri(), old.version)))
-
-    def fresh() -> bool:
-        with HmsClient((stack.ports.metastore,)) as client:
-            return C2 in PlacementStore(client, C1).table(ref)[1].replicas().fresh
-
-    assert fresh()
-    return source, fresh
 
 
 @pytest.mark.parametrize(("partitioned", "kinds"), [("", ALL), ("PARTITIONED BY (ds)", ROWS)])
@@ -397,7 +242,7 @@ def test_direct_writes_of_hudi_tables_end_their_copies(
     for number, what in enumerate(kinds):
         statement = DIRECT[what]
         name = f"h{number}{'p' if partitioned else ''}"
-        _, fresh = _copied(hudi_stack, name, partitioned)
+        _, fresh = make_copied(hudi_stack, name, partitioned)
         text = statement.format(f"past.{name}")
         if partitioned:
             text = text.replace(", 1)", ", 1, 'x')").replace("2L ts)", "2L ts, 'x' ds)")
@@ -409,7 +254,7 @@ def test_direct_writes_of_hudi_tables_end_their_copies(
 def test_hudis_dataframe_writer_ends_the_copies(hudi_stack: Stack, tmp_path: Path) -> None:
     if hudi_stack.spec.guard is None:
         pytest.skip("no guard")
-    folder, fresh = _copied(hudi_stack, "frame")
+    folder, fresh = make_copied(hudi_stack, "frame")
     options = {
         "hoodie.table.name": "frame",
         "hoodie.datasource.write.recordkey.field": "id",
@@ -423,92 +268,14 @@ def test_hudis_dataframe_writer_ends_the_copies(hudi_stack: Stack, tmp_path: Pat
     assert not fresh()
 
 
-C1, C2 = ClusterName("c1"), ClusterName("c2")
-HITS = TableRef("feeds", "hits")
-FEED = """<?xml version="1.0"?>
-<feed name="hits" xmlns="uri:falcon:feed:0.1">
-  <frequency>hours(1)</frequency>
-  <clusters>
-    <cluster name="c1" type="source">
-      <validity start="2024-01-01T00:00Z" end="2024-01-01T12:00Z"/>
-      <retention limit="days(9999)" action="delete"/>
-    </cluster>
-    {targets}
-  </clusters>
-  <table uri="catalog:feeds:hits#ds=${{YEAR}}-${{MONTH}}-${{DAY}}-${{HOUR}}"/>
-  <ACL owner="x"/>
-  <schema location="" provider="hcatalog"/>
-</feed>
-"""
-TARGET = """<cluster name="{name}" type="target">
-      <validity start="2024-01-01T00:00Z" end="2024-01-01T12:00Z"/>
-      <retention limit="days(9999)" action="delete"/>
-    </cluster>"""
-
-
-class Feeds:
-    """The lifecycle with a feed of `feeds.hits` from c1 to c2, and to c3 in a metastore of its
-    own."""
-
-    def __init__(self, stack: Stack, other: MetastoreAlone, folder: Path) -> None:
-        self.stack, self.other, self.folder = stack, other, folder
-        self.store = ["--store", str(folder / "l.db")]
-        metastores = {
-            "c1": stack.ports.metastore, "c2": stack.ports.metastore, "c3": other.ports.metastore,
-        }  # fmt: skip
-        for name, metastore in metastores.items():
-            local = other if name == "c3" else stack
-            values = {
-                "name": name,
-                "colo": name,
-                "filesystem": local.layout.filesystem(ClusterName(name)),
-                "hiveserver": str(stack.ports.hs2.get(ClusterName(name), "none:1")),
-                "metastore": f"thrift://{metastore}",
-            }
-            sets = [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
-            self.run("entity", "submit", str(EXAMPLES / "cluster.xml"), *sets)
-        targets = "".join(TARGET.format(name=name) for name in ("c2", "c3"))
-        (folder / "feed.xml").write_text(FEED.format(targets=targets))
-        self.run("entity", "submit", str(folder / "feed.xml"))
-        self.run("entity", "schedule", "feed", "hits", "--at", "2024-01-01T00:00Z")
-
-    def run(self, *words: str) -> None:
-        assert main([*words, *self.store]) == 0
-
-    def serve(self, hour: int) -> None:
-        words = ["--once", "--default-cluster", "c1", "--master", "local[2]"]
-        words += ["--conf", str(self.stack.layout.settings)]  # the proxy hears of it at once
-        self.run("lifecycle", "serve", *words, "--at", f"2024-01-01T{hour:02}:00Z")
-
-
 @pytest.fixture(scope="module")
 def feeds(hudi_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feeds]:
-    folder = tmp_path_factory.mktemp("feeds")
-    run_sql(
-        hudi_stack,
-        "CREATE DATABASE feeds",
-        "USE CLUSTER c1",
-        "CREATE TABLE feeds.hits (id INT, v STRING, ts BIGINT, ds STRING) USING hudi "
-        "PARTITIONED BY (ds)"
-        f" TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts', {METADATA})",
-        "INSERT INTO feeds.hits VALUES (1, 'a', 1, '2024-01-01-00'), (2, 'b', 1, '2024-01-01-01')",
-    )
-    with MetastoreAlone(folder / "other") as other:
-        with other.client() as client:
-            client.create_database(Database.make("feeds", f"file://{folder}/other/feeds.db"))
-        yield Feeds(hudi_stack, other, folder)
-
-
-@pytest.fixture
-def long_lived(hudi_stack: Stack) -> Iterator[hive.Cursor]:
-    """One session through the proxy for the whole test."""
-    endpoint = server(hudi_stack, None)
-    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
-        yield connection.cursor()
+    with running_feeds(hudi_stack, tmp_path_factory.mktemp("feeds")) as running:
+        yield running
 
 
 def test_a_hudi_feed_is_replicated_commit_by_commit(
-    feeds: Feeds, long_lived: hive.Cursor, capfd: pytest.CaptureFixture[str]
+    feeds: Feeds, cursor: hive.Cursor, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stack = feeds.stack
     select = "SELECT id, v, ds FROM feeds.hits ORDER BY id"
@@ -516,7 +283,7 @@ def test_a_hudi_feed_is_replicated_commit_by_commit(
 
     feeds.serve(0)
     rows_now = [(1, "a", "2024-01-01-00"), (2, "b", "2024-01-01-01")]
-    assert rows(long_lived, "USE CLUSTER c2", select) == rows_now
+    assert rows(cursor, "USE CLUSTER c2", select) == rows_now
     found = run_sql(stack, "USE CLUSTER c2", where)
     assert found
     assert all("causeway-copies/feeds.db/hits" in row[0] for row in found), found
@@ -539,15 +306,12 @@ def test_a_hudi_feed_is_replicated_commit_by_commit(
     messages = [e["message"] for e in events if e["event"] == "succeeded" and "commits" in str(e)]
     assert all(": 1 commits, 4 files" in line for line in messages), events
     assert len(messages) == 2, "to c2 and to c3"
-    assert rows(long_lived, select) == changed, "what the session knew of the files is forgotten"
+    assert rows(cursor, select) == changed, "what the session knew of the files is forgotten"
     assert all("causeway-copies" in row[0] for row in run_sql(stack, "USE CLUSTER c2", where))
     with feeds.other.client() as client:
         location = client.get_table(HITS).location
     by_path = f"CREATE TABLE feeds.replica USING hudi LOCATION '{location}'"
     assert run_sql(stack, by_path, select.replace("hits", "replica"), cluster=C1) == changed
-
-
-AGED = FEED.replace('name="hits"', 'name="aged"').replace("days(9999)", "hours(1)")
 
 
 def test_retention_drops_partitions_of_a_hudi_table_by_a_commit(feeds: Feeds) -> None:

@@ -6,18 +6,13 @@ The tests are in an order in which each server is started again once.
 
 import json
 import os
-import re
 import secrets
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
 from itertools import count
-from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -25,40 +20,38 @@ from pyhive import hive
 from pyhive.exc import Error
 from thrift.transport.TTransport import TTransportException
 
-from bench.proxy import RawClient, fetch
-from cli.stack.plan import METASTORE, VIEW, Service, StackSpec
+from cli.stack.plan import METASTORE, VIEW, StackSpec
 from cli.stack.stack import free_ports
-from conf.names import ClusterName, TableRef
-from conf.placement import Placement, read_placement
-from metastore.client.metastore_client import HmsClient
+from conf.names import ClusterName
 from pipeline.spark.jar import guard_jar
-from proxy.protocol.types import Orientation
 from tests.e2e.conftest import C1, C2, Tables, rows, run_sql
+from tests.e2e.operations.lost_clients import (
+    BOUND,
+    Fetching,
+    has_ended,
+    kill_proxy,
+    stop_process,
+    vanished_client,
+)
 from tests.e2e.operations.proxy_site import SLOW, Running, Site, until
+from tests.e2e.operations.site_facts import (
+    cursor_with_state,
+    has_state,
+    is_up,
+    last_audited,
+    open_marks,
+    placement_of,
+    spark_sessions,
+    users,
+    works_in_c2,
+)
+from tests.e2e.support.time_zones import DEFAULT, LOCAL, TwoTimeZones
 from tests.e2e.support.two_views import SECOND, Load, TwoViews
 
 pytestmark = pytest.mark.e2e
-_LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold
-_BOUND = 90.0  # seconds until a client that waits for a server that hangs gets an error
-_LOCAL = {C1: "Europe/Lisbon", C2: "Asia/Tokyo"}  # of the Java
-_DEFAULT = {C1: "Europe/Lisbon", C2: "America/New_York"}  # of Spark's sessions
 _JDBC = {"use:database": "default"}  # of hive-jdbc's OpenSession
 _GONE = (Error, OSError, EOFError, TTransportException)
 _WRITE = "INSERT INTO {} SELECT id FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
-
-
-class TwoTimeZones(TwoViews):
-    """The Java of each cluster is in a time zone of its own, and c2's Spark has a third one."""
-
-    def _plan(self) -> list[Service]:
-        return [_in_zone(each) if each.name in _LOCAL else each for each in super()._plan()]
-
-
-def _in_zone(server: Service) -> Service:
-    cluster, at = ClusterName(server.name), server.argv.index("--class")
-    default = ("--conf", f"spark.sql.session.timeZone={_DEFAULT[cluster]}")
-    argv = (*server.argv[:at], *default, *server.argv[at:])
-    return replace(server, argv=(argv[0], f"-Duser.timezone={_LOCAL[cluster]}", *argv[1:]))
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +82,13 @@ def site(mortal: TwoViews, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield there
 
 
+@pytest.fixture(scope="module")
+def vanished(site: Site) -> Iterator[None]:
+    with vanished_client(site):
+        assert "vanished" in users(site)
+        yield
+
+
 @pytest.fixture
 def table(site: Site) -> str:
     """One with the row 1, made in c1, with a copy in c2."""
@@ -98,119 +98,6 @@ def table(site: Site) -> str:
     Tables(site.stack).copy(name, C2)
     assert rows(cursor, f"USE CLUSTER {C2}", f"SELECT * FROM {name}") == [(1,)]
     return name
-
-
-@pytest.fixture(scope="module")
-def vanished(site: Site) -> Iterator[None]:
-    """A client with a session, in a network of its own in which nothing leads to us any more."""
-    name, net = f"cw{os.getpid()}", f"10.213.{os.getpid() % 256}"
-    with ExitStack() as exits:
-        for words in (
-            f"ip netns add {name}",
-            f"ip link add {name} type veth peer name far netns {name}",
-            f"ip addr add {net}.1/24 dev {name}",
-            f"ip link set {name} up",
-            f"ip -n {name} addr add {net}.2/24 dev far",
-            f"ip -n {name} link set far up",
-        ):
-            done = subprocess.run(words.split(), capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                pytest.skip(f"networks of our own are not to be had here: {done.stderr}")
-            if words.endswith(name) and "netns add" in words:
-                exits.callback(subprocess.run, f"ip netns del {name}".split(), check=False)
-        client = site.run(
-            *("-c", _CLIENT, f"{net}.1", str(site.listen.port)),
-            before=("ip", "netns", "exec", name),
-        )
-        assert client.stdout is not None
-        assert client.stdout.readline() == "ready\n"
-        away = f"ip -n {name} route add blackhole {net}.1/32"
-        subprocess.run(away.split(), check=True)
-        assert "vanished" in _users(site)
-        yield
-
-
-_CLIENT = """
-import sys, time
-from pyhive import hive
-cursor = hive.connect(sys.argv[1], int(sys.argv[2]), username="vanished").cursor()
-cursor.execute("SELECT id FROM range(3)")
-time.sleep(0.5)  # nothing is on its way any more
-print("ready", flush=True)
-time.sleep(600)
-"""
-
-
-class Fetching:
-    """A client that has read the beginning of a large reply, and reads the rest on demand."""
-
-    def __init__(self, site: Site, exits: ExitStack) -> None:
-        self._client = exits.enter_context(RawClient(site.listen))
-        operation = self._client.execute(self._client.open(), _LARGE)
-        request = fetch(operation, Orientation.FIRST, 60_000)
-        self._socket = self._client._socket
-        self._socket.sendall(len(request).to_bytes(4, "big") + request)
-        self.length = int.from_bytes(self._client._read(4), "big")
-        assert self.length > 10_000_000
-        self._client._read(1000)
-        self._socket.settimeout(_BOUND)
-
-    def rest(self) -> int:
-        """Bytes that still come before the connection ends."""
-        read = 1000
-        with suppress(ConnectionError):
-            while read < self.length and (got := self._socket.recv(1 << 20)):
-                read += len(got)
-        return read
-
-
-def _stop(pid: int) -> None:
-    """Stops all threads of a process. The signal arrives at one of them, when that is next
-    scheduled; until then the others go on, and may send the rest of a reply that is being read."""
-    os.kill(pid, signal.SIGSTOP)
-
-    def states() -> set[str]:
-        threads = Path(f"/proc/{pid}/task").glob("*/stat")
-        return {each.read_text().rpartition(")")[2].split()[0] for each in threads}
-
-    until(lambda: states() == {"T"})
-
-
-def _users(site: Site) -> set[str]:
-    """Who has a session."""
-    return {each["user"] for each in site.shown("sessions")}
-
-
-def _elsewhere(site: Site) -> bool:
-    """Whether a client that works in c2 goes on."""
-    with closing(site.connect()) as connection:
-        return rows(connection.cursor(), f"USE CLUSTER {C2}", "SELECT id FROM range(2)") == [
-            (0,),
-            (1,),
-        ]
-
-
-def _with_state(site: Site) -> Any:
-    """A cursor with a session that has run a statement."""
-    cursor = site.connect().cursor()
-    rows(cursor, f"USE CLUSTER {C1}", "SET my.own=7")
-    rows(cursor, "CREATE TEMPORARY VIEW mine AS SELECT ${my.own} AS a")
-    return cursor
-
-
-def _has_state(cursor: Any) -> bool:
-    return rows(cursor, "SET my.own") == [("my.own", "7")] and rows(
-        cursor, "SELECT a FROM mine"
-    ) == [(7,)]
-
-
-def _is_up(site: Site) -> bool:
-    return site.state()[str(site.endpoints[0])]["up"] is True
-
-
-def _marks(site: Site, table: str) -> list[str]:
-    """The writes of the table that are not known to have ended."""
-    return [mark.id for mark in _placement(site, table).open]
 
 
 @pytest.mark.parametrize(("first", "other"), [(C1, C2), (C2, C1)])
@@ -229,14 +116,14 @@ def test_a_session_that_moves_between_time_zones_has_one(
         assert rows_of[0] == rows_of[1] == rows_of[2], "the zone, and a timestamp in it"
         return {str(each[0][0]) for each in rows_of}
 
-    assert seen() == {_DEFAULT[first]}
+    assert seen() == {DEFAULT[first]}
     for cluster in (other, first):
         for statement, zone in (
-            ("SET TIME ZONE LOCAL", _LOCAL[cluster]),
+            ("SET TIME ZONE LOCAL", LOCAL[cluster]),
             ("SET TIME ZONE 'Asia/Kolkata'", "Asia/Kolkata"),
-            ("RESET spark.sql.session.timeZone", _DEFAULT[cluster]),
+            ("RESET spark.sql.session.timeZone", DEFAULT[cluster]),
             ("SET spark.sql.session.timeZone = Australia/Perth", "Australia/Perth"),
-            ("RESET", _DEFAULT[cluster]),
+            ("RESET", DEFAULT[cluster]),
         ):
             rows(cursor, f"USE CLUSTER {cluster}", statement)
             assert seen() == {zone}, (statement, cluster)
@@ -271,30 +158,30 @@ def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:
 
 def test_a_thrift_server_that_stops_is_reported_and_heals(site: Site, vanished: None) -> None:
     del vanished  # it is about to be found out, tests later
-    idle, asking = _with_state(site), _with_state(site)
+    idle, asking = cursor_with_state(site), cursor_with_state(site)
     with ExitStack() as exits:
         pool = exits.enter_context(ThreadPoolExecutor(1))
         fetching = Fetching(site, exits)
         querying = Running(site.connect().cursor(), SLOW)
         site.statement()
-        _stop(site.stack.pid(C1))
+        stop_process(site.stack.pid(C1))
         began = time.monotonic()
         rest = pool.submit(fetching.rest)
         try:
-            assert _elsewhere(site)
+            assert works_in_c2(site)
             with pytest.raises(Error, match=r"CW20[12]"):
                 asking.execute("SELECT 1")
             assert querying.join().rows == [(0,)], "in another cluster"
             assert rest.result() < fetching.length
-            assert time.monotonic() - began < _BOUND
-            assert _elsewhere(site)
+            assert time.monotonic() - began < BOUND
+            assert works_in_c2(site)
             with pytest.raises(Error, match=f"CW201.*{C1} is down"):
                 rows(site.connect().cursor(), f"USE CLUSTER {C1}", "SELECT 1")
         finally:
             os.kill(site.stack.pid(C1), signal.SIGCONT)
-    until(lambda: _is_up(site))
-    assert _has_state(idle)
-    assert _has_state(asking)
+    until(lambda: is_up(site))
+    assert has_state(idle)
+    assert has_state(asking)
 
 
 def test_views_are_killed_one_after_the_other_under_load(site: Site, table: str) -> None:
@@ -356,7 +243,7 @@ def test_views_are_killed_one_after_the_other_under_load(site: Site, table: str)
     print("reads of the copy", len(load.times["read_copy"]), "refused", refused[0])
     assert load.wrong == []
     assert rows(reading, f"SELECT count(*) FROM {table}") == [(written[0],)]
-    assert _marks(site, table) == []
+    assert open_marks(site, table) == []
 
 
 def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> None:
@@ -390,7 +277,7 @@ def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> No
 
 def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> None:
     """What was under way fails with that reason and is not run twice; sessions go on."""
-    idle, writing = _with_state(site), _with_state(site)
+    idle, writing = cursor_with_state(site), cursor_with_state(site)
     with ExitStack() as exits:
         fetching = Fetching(site, exits)
         reading = site.connect().cursor()
@@ -398,24 +285,24 @@ def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> 
         delivered = [reading.fetchone() for _ in range(5500)]
         write = Running(writing, _WRITE.format(table))
         site.statement()
-        assert len(_marks(site, table)) == 1
+        assert len(open_marks(site, table)) == 1
         os.kill(site.stack.pid(C1), signal.SIGKILL)
         assert "CW202" in str(write.join().error)
         assert fetching.rest() < fetching.length
         with pytest.raises(Error, match="CW202"):
             delivered.extend(iter(reading.fetchone, None))
         assert delivered == [(number,) for number in range(len(delivered))]
-    assert _elsewhere(site)
+    assert works_in_c2(site)
     with pytest.raises(Error, match=f"CW201.*{C1} is down"):
         idle.execute("SELECT 1")
-    assert len(_marks(site, table)) == 1
+    assert len(open_marks(site, table)) == 1
     with pytest.raises(Error, match=r"CW1\d\d"):
         rows(site.connect().cursor(), f"USE CLUSTER {C2}", f"SELECT * FROM {table}")
     site.stack.restart(C1)
-    until(lambda: _is_up(site))
-    assert _has_state(idle)
-    assert _has_state(writing)
-    until(lambda: _marks(site, table) == [])
+    until(lambda: is_up(site))
+    assert has_state(idle)
+    assert has_state(writing)
+    until(lambda: open_marks(site, table) == [])
     assert rows(writing, f"SELECT * FROM {table}") == [(1,)]
     with pytest.raises(Error, match=r"CW1\d\d"):
         rows(site.connect().cursor(), f"USE CLUSTER {C2}", f"SELECT * FROM {table}")
@@ -441,46 +328,31 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
     assert ended.description == [("id", "BIGINT_TYPE", None, None, None, None, True)]
     server = site.stack.pid(C1)
     os.kill(server, how)
-    until(lambda: _has_ended(server))  # which may give the rows, and not say that these are all
+    until(lambda: has_ended(server))  # which may give the rows, and not say that these are all
     assert ended.fetchall() == [(1,)]
     assert reading.join().error is None
     assert reading.rows == [(1, 40_000_000)]
     cursor.close()
-    until(lambda: _last(site, text).get("state") == "FINISHED")
-    line = _last(site, text)
+    until(lambda: last_audited(site, text).get("state") == "FINISHED")
+    line = last_audited(site, text)
     assert (line["cluster"], line["rule"]) == (C2, "lost")
     assert line["because"].startswith(f"{C1} was lost while it ran the statement")
     begun_later, cursor = f"SELECT id + 1 FROM {table}", site.connect().cursor()
     assert rows(cursor, begun_later) == [(2,)]
     cursor.close()
-    until(lambda: _last(site, begun_later).get("state") == "FINISHED")
-    assert _last(site, begun_later)["because"] == f"{C1} is down, and {C2} has all inputs"
+    until(lambda: last_audited(site, begun_later).get("state") == "FINISHED")
+    assert last_audited(site, begun_later)["because"] == f"{C1} is down, and {C2} has all inputs"
     site.stack.restart(C1)
-    until(lambda: _is_up(site))
-
-
-def _has_ended(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return True
-    return state == "Z"
+    until(lambda: is_up(site))
 
 
 _SLOWLY = "WHERE sqrt(r.id + rand()) >= 0"
 
 
-def _last(site: Site, beginning: str) -> dict[str, Any]:
-    """The last line of the audit log about a statement that begins so."""
-    lines = [json.loads(line) for line in site.audit.read_text().splitlines()]
-    found = [each for each in lines if str(each.get("text")).startswith(beginning)]
-    return found[-1] if found else {}
-
-
 def test_who_vanished_is_found_out(site: Site, vanished: None) -> None:
     """Nothing reports its end; after a minute no call waits for it."""
     del vanished
-    until(lambda: "vanished" not in _users(site), patience=75.0)
+    until(lambda: "vanished" not in users(site), patience=75.0)
 
 
 def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int) -> None:
@@ -488,12 +360,12 @@ def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int
     assert rows(cursor, "SELECT id FROM range(2)") == [(0,), (1,)]
     running = Running(site.connect().cursor(), SLOW)
     site.statement()
-    assert _sessions(ui) >= 2
-    _kill_proxy(site)
+    assert spark_sessions(ui) >= 2
+    kill_proxy(site)
     with pytest.raises(_GONE):
         cursor.execute("SELECT 1")
     assert isinstance(running.join().error, _GONE)
-    until(lambda: _sessions(ui) == 0)
+    until(lambda: spark_sessions(ui) == 0)
 
 
 def test_the_next_proxy_removes_the_marks_of_one_that_was_killed(site: Site, ui: int) -> None:
@@ -504,38 +376,13 @@ def test_the_next_proxy_removes_the_marks_of_one_that_was_killed(site: Site, ui:
     Tables(site.stack).copy(name, C2)
     writing = Running(site.connect().cursor(), _WRITE.format(name))
     site.statement()
-    assert len(_marks(site, name)) == 1
-    _kill_proxy(site)
+    assert len(open_marks(site, name)) == 1
+    kill_proxy(site)
     assert isinstance(writing.join().error, _GONE)
-    assert len(_marks(site, name)) == 1
+    assert len(open_marks(site, name)) == 1
     site.start()
-    until(lambda: not _marks(site, name))
-    placed = _placement(site, name)
+    until(lambda: not open_marks(site, name))
+    placed = placement_of(site, name)
     assert not any(map(placed.is_fresh, placed.copies))
-    assert _sessions(ui) == 0
+    assert spark_sessions(ui) == 0
     assert rows(site.connect().cursor(), f"SELECT * FROM {name}") == [(1,)]
-
-
-def _placement(site: Site, table: str) -> Placement:
-    with HmsClient((site.stack.ports.metastore,)) as client:
-        return read_placement(client.get_table(TableRef.parse(table)).parameters, C1)
-
-
-def _kill_proxy(site: Site) -> None:
-    """All of its processes at once."""
-    supervisor = site.proxy
-    assert supervisor is not None
-    children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children").read_text().split()
-    for each in (supervisor.pid, *map(int, children)):
-        os.kill(each, signal.SIGKILL)
-
-
-def _sessions(ui: int) -> int:
-    """Those that the Thrift Servers themselves say are there. The second one to start takes the
-    next port, or one of those behind that are free."""
-    counts = []
-    for port in range(ui, ui + 5):
-        with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/sqlserver/", timeout=10) as page:
-            counts += re.findall(r"(\d+)\s*session\(s\)\s*are online", page.read().decode())
-    assert len(counts) == 2
-    return sum(map(int, counts))

@@ -16,7 +16,6 @@ import pytest
 from pyhive import hive
 from pyhive.exc import OperationalError
 
-from cli.main import main
 from cli.server.admin import call
 from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, free_ports
@@ -24,6 +23,7 @@ from conf.names import ClusterName
 from conf.settings.load import load
 from pipeline.spark.jar import SPARK_MAJOR, guard_jar
 from tests.e2e.conftest import C1, C2, C3, rows, run_sql, server
+from tests.e2e.support.claims import run_claimed
 from tests.e2e.support.interpreted import INTERPRETED
 from tests.e2e.support.jars import fetch_jar
 from tests.e2e.support.lake import (
@@ -33,10 +33,10 @@ from tests.e2e.support.lake import (
     OWN,
     PYICEBERG,
     WRITES,
+    assign_primary,
     copied,
     files_of,
     is_marked,
-    run_claimed,
     run_sql_in,
     size_of,
 )
@@ -77,11 +77,6 @@ def table(lake: Stack, request: pytest.FixtureRequest) -> str:
 
 def _cluster(table: str) -> ClusterName:
     return FORMATS[table.removeprefix("lake.")]
-
-
-def _assign(lake: Stack, table: str, primary: ClusterName) -> None:
-    endpoints = str(lake.layout.endpoints)
-    assert main(["table", "assign", "--endpoints", endpoints, table, "--primary", primary]) == 0
 
 
 def _location(lake: Stack, table: str) -> Path:
@@ -159,7 +154,7 @@ def test_another_cluster_writes_nothing(lake: Stack, table: str) -> None:
     here = _cluster(table)
     other = C2 if here == C1 else C1
     format = table.removeprefix("lake.")
-    _assign(lake, table, other)
+    assign_primary(lake, table, other)
     before = sorted(each for each in _location(lake, table).rglob("*") if each.is_file())
     endpoint = server(lake, here)
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
@@ -168,7 +163,7 @@ def test_another_cluster_writes_nothing(lake: Stack, table: str) -> None:
             with pytest.raises(OperationalError, match="CW350"):
                 cursor.execute(statement.format(table, format))
     after = sorted(each for each in _location(lake, table).rglob("*") if each.is_file())
-    _assign(lake, table, here)
+    assign_primary(lake, table, here)
     assert after == before
 
 
@@ -188,10 +183,10 @@ def test_claims_are_compared(lake: Stack, table: str) -> None:
         for statement in (f"INSERT INTO {table} SELECT * FROM {table}", f"DELETE FROM {table}"):
             with pytest.raises(OperationalError, match=f"CW364.*{table}"):
                 claimed(statement, reads=reads)
-        _assign(lake, table, C2 if here == C1 else C1)
+        assign_primary(lake, table, C2 if here == C1 else C1)
         with pytest.raises(OperationalError, match=f"CW363.*{table}"):
             claimed(query, reads=reads)
-        _assign(lake, table, here)
+        assign_primary(lake, table, here)
 
 
 def test_a_copy_of_a_delta_table_is_read_from_its_own_files(lake: Stack) -> None:
@@ -398,7 +393,7 @@ def test_pyiceberg_commits_in_the_primary_alone(lake: Stack) -> None:
     with pytest.raises(OperationalError, match=r"CW105.*lake.python is stale"):
         run_sql(lake, there, f"SELECT * FROM {name}")
     assert run_sql(lake, copy, there, f"SELECT * FROM {name}") == [(9, "p"), (9, "p")]
-    _assign(lake, name, C2)
+    assign_primary(lake, name, C2)
     assert append() == "refused True"
-    _assign(lake, name, C1)
+    assign_primary(lake, name, C1)
     assert run_sql(lake, f"SELECT count(*) FROM {name}") == [(2,)]

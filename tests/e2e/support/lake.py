@@ -1,19 +1,16 @@
 """Clusters with Iceberg or Delta in the place of the session catalog, and files of their tables."""
 
-import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from pyhive import hive
-from TCLIService import ttypes
 
+from cli.main import main
 from cli.stack.plan import GUARD
 from cli.stack.stack import Stack
 from conf.names import ClusterName, TableRef
 from conf.placement import read_placement
 from metastore.client.metastore_client import HmsClient
-from router.claim import KEY
 from tests.e2e.conftest import C1, C2, C3, rows, server
 
 ARTIFACTS = (
@@ -55,7 +52,7 @@ def size_of(files: Files) -> int:
 
 
 def copied(before: Files, after: Files) -> list[tuple[str]]:
-    """The answer of a copy that sends only what is new."""
+    """The result of a COPY that sends only the new files."""
     new = after - before
     assert 0 < len(new) < len(after)
     return [(f"1 copied, 0 fresh, {size_of(new)} bytes in {len(new)} files",)]
@@ -67,26 +64,16 @@ def is_marked(lake: Stack, table: str) -> bool:
     return bool(read_placement(parameters, C1).open)
 
 
+def assign_primary(lake: Stack, table: str, primary: ClusterName) -> None:
+    endpoints = str(lake.layout.endpoints)
+    assert main(["table", "assign", "--endpoints", endpoints, table, "--primary", primary]) == 0
+
+
 def run_sql_in(lake: Stack, cluster: ClusterName, statement: str) -> None:
-    """Past the proxy."""
+    """Runs a statement in the cluster's Thrift Server, without the proxy."""
     endpoint = server(lake, cluster)
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
         rows(connection.cursor(), statement)
-
-
-def run_claimed(connection: hive.Connection, statement: str, **claim: Any) -> list[tuple[Any, ...]]:
-    """The rows of a statement that comes with this decision of a proxy."""
-    overlay = {KEY: json.dumps({"v": 1, **claim})}
-    request = ttypes.TExecuteStatementReq(
-        connection.sessionHandle, statement, overlay, runAsync=False
-    )
-    response = connection.client.ExecuteStatement(request)
-    hive._check_status(response)
-    cursor = connection.cursor()
-    cursor._reset_state()
-    cursor._state = cursor._STATE_RUNNING
-    cursor._operationHandle = response.operationHandle
-    return rows(cursor)
 
 
 PYICEBERG = """\
