@@ -11,7 +11,7 @@ from tests.metastore.writable import WritableMetastore, views
 
 @pytest.fixture
 def jar() -> Path:
-    """causeway-guard.jar. The quick tests run without Maven too: then they skip."""
+    """The jar for Spark 3.5. Where no jar was built, tests that use it are skipped."""
     try:
         return guard_jar()
     except JarMissing as error:
@@ -20,7 +20,7 @@ def jar() -> Path:
 
 @pytest.fixture(autouse=True, scope="module")
 def _verified(verified_java: None) -> None:
-    """The guard changes classes, which have to be right."""
+    """Has each JVM verify classes: the guard changes their bytes."""
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
-"""Writes files by Hadoop's file system, in a JVM with the agent, as its input says.
+"""Executes commands that write files by Hadoop's file system, in a JVM with the agent.
 
     file_writes.py URIS FOLDER
 
 A line of the input is `create PATH`, `many FOLDER COUNT`, `frame PATH` (a DataFrame), `save URI
-SETTING=VALUE ..` (an RDD, by the committer that the settings choose) or `pid`. The answer begins
-with `:` and has the process id or the error, if there is one.
+SETTING=VALUE ..` (an RDD, by the committer that the settings choose) or `pid`. The reply is a line
+that begins with `:`. The process id follows, or the error, or nothing.
 """
 
 import sys
@@ -66,9 +66,9 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 }
 print(":", flush=True)
 for line in sys.stdin:
-    words = line.split()
+    command = line.split()
     try:
-        result = COMMANDS[words[0]](*words[1:])
+        result = COMMANDS[command[0]](*command[1:])
         print(":" if result is None else f":{result}", flush=True)
     except Exception as error:
         print(":" + str(error).replace("\n", " "), flush=True)

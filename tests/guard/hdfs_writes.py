@@ -1,9 +1,10 @@
-"""Tries to change files of an HDFS that is another cluster's, by every name that it has.
+"""Tries to change files in an HDFS of another cluster, by each name that the HDFS has.
 
     hdfs_writes.py FOLDER PORT HTTP_PORT
 
-The last line of the output is a JSON object: each attempt and its error, which is empty where
-there was none. Attempts whose names begin with "read" change nothing.
+The last line of the output is a JSON object: `left`, the number of files in the HDFS at the end,
+and `results`, the error of each attempt, empty without one. Attempts whose names begin with "read"
+change nothing there.
 """
 
 import json
@@ -67,7 +68,7 @@ def create_in_context(root: str) -> None:
 
 for name, root in NAMES.items():
     attempt(f"create: {name}", lambda root=root: create(root))
-    if name != "web":  # Spark asks what is there, and the HDFS of the test does not answer HTTP
+    if name != "web":  # Spark lists the folder first, and the HDFS of the test does not answer HTTP
         attempt(f"frame: {name}", lambda root=root: frame.write.csv(f"{root}/new"))
 for name in ("name", "service"):
     attempt(f"context: {name}", lambda name=name: create_in_context(NAMES[name]))

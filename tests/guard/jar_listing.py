@@ -1,4 +1,4 @@
-"""The jar's input format for Hudi tables, in a Java of its own."""
+"""Calls the jar's input format for Hudi tables, in a JVM of its own."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,8 @@ _ERRORS: tuple[type[IncrementalError], ...] = (
 
 
 class JarListing:
-    """Called as `list_status` is. `listed` and `opened` are the paths of the last call's calls."""
+    """Has the parameters of `list_status`. `listed` and `opened` are the paths that the last call
+    listed and opened."""
 
     def __init__(self, jar: Path) -> None:
         argv = command(jar, "ListingCases")
@@ -46,7 +47,7 @@ class JarListing:
 
 
 def _error(text: str) -> Exception:
-    """What `list_status` raises for it."""
+    """Returns the exception that `list_status` raises for the jar's error."""
     for kind in _ERRORS:
         if text.startswith(f"[{kind.code}] "):
             return kind(text.partition("] ")[2])

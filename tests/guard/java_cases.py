@@ -1,5 +1,5 @@
-"""Java programs beside the tests, which call the jar's classes. Janino, which Spark brings,
-compiles and runs them."""
+"""Runs Java programs of the tests, which call the jar's classes. Janino, one of Spark's jars,
+compiles them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).parent / "java"
 
 
 def command(jar: Path, program: str) -> list[str]:
-    """The command that runs the program of that name with the jar and Spark's."""
+    """Returns the command that runs the program of that name with the jar and Spark's jars."""
     path = class_path(jar)
     java = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8"]
     source = str(_FOLDER / f"{program}.java")

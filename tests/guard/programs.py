@@ -1,4 +1,4 @@
-"""A JVM with the agent, which writes files as a test says."""
+"""A JVM with the agent that executes a test's commands (`file_writes.py`)."""
 
 import os
 import subprocess
@@ -20,12 +20,12 @@ class Program:
         self._process = process
 
     def __call__(self, *words: Any) -> str:
-        """The answer of a command: its error, empty if none."""
+        """Executes a command. Returns its error, empty without one, or its result."""
         assert self._process.stdin is not None
         print(*words, file=self._process.stdin, flush=True)
-        return self.answer()
+        return self.reply()
 
-    def answer(self) -> str:
+    def reply(self) -> str:
         assert self._process.stdout is not None
         return next(line for line in self._process.stdout if line.startswith(":"))[1:].strip()
 
@@ -59,5 +59,5 @@ def program(
         ) as process,
     ):  # fmt: skip
         running = Program(process)
-        assert running.answer() == ""
+        assert running.reply() == ""
         yield running

@@ -1,4 +1,4 @@
-"""Jobs whose committer makes files visible by calls of its own, not by a Hadoop file system's.
+"""Jobs of committers that make files visible without a call of a Hadoop file system.
 
 No copy is fresh from before the job until after its commit (D10), also when the driver dies.
 """
@@ -26,14 +26,14 @@ from tests.pipeline.spark.s3a import s3a_jars
 
 pytestmark = pytest.mark.slow
 JAVA = Path(__file__).parent / "java"
-IDLE = 15.0  # seconds after which the mark of files that nothing changes is certainly gone
+IDLE = 15.0  # seconds after which the mark of an unused lease would certainly be gone
 S3A = "org.apache.hadoop.fs.s3a.commit"
 Views = Mapping[str, Endpoint]
 
 
 @pytest.fixture(scope="module")
 def committer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the class of UploadCommitter."""
+    """A folder with the compiled UploadCommitter."""
     javac = shutil.which("javac")
     if javac is None:
         pytest.skip("no JDK to compile a committer with")
@@ -45,7 +45,7 @@ def committer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def uploads(folder: Path, then: str = "") -> list[str]:
-    """The settings of a job with an UploadCommitter."""
+    """The settings of a job with an UploadCommitter, which does `then` at the end of the commit."""
     return [
         "mapreduce.outputcommitter.factory.class=UploadCommitter$Factory",
         f"upload.folder=file:{folder}/uploads",
@@ -54,17 +54,17 @@ def uploads(folder: Path, then: str = "") -> list[str]:
 
 
 def add_copied(hms: WritableMetastore, location: str) -> None:
-    """Adds a table, or replaces it, with a fresh copy."""
+    """Adds a table with a fresh copy, or replaces it."""
     table = Table.make(REF, [("a", "int")], location=location)
     table.parameters = placed(Copy(C2, AWAY, "0"))
     hms.add(table)
     assert fresh(hms)
 
 
-def ends(hms: WritableMetastore, seconds: float = 60.0) -> bool:
-    """Whether the write's mark goes in that time."""
-    limit = monotonic() + seconds
-    while now(hms).writing and monotonic() < limit:
+def wait_for_end(hms: WritableMetastore, seconds: float = 60.0) -> bool:
+    """Waits for the end of the table's mark. Returns whether it ended in time."""
+    deadline = monotonic() + seconds
+    while now(hms).writing and monotonic() < deadline:
         sleep(0.1)
     return not now(hms).writing
 
@@ -81,7 +81,7 @@ def test_a_driver_that_dies_in_a_commit_leaves_its_mark(
     assert now(hms).writing
 
 
-def test_the_mark_goes_with_the_end_of_the_job(
+def test_the_mark_ends_with_the_job(
     hms: WritableMetastore, view: Views, jar: Path, committer: Path, tmp_path: Path
 ) -> None:
     foreign = f"spark.causeway.filesystem.{C2}=file:{tmp_path}/other"
@@ -91,7 +91,7 @@ def test_the_mark_goes_with_the_end_of_the_job(
         assert not fresh(hms)
         error = run("save", f"file:{tmp_path}/t/aborted", *uploads(tmp_path, "fail"))
         assert "the commit failed" in error
-        assert ends(hms)
+        assert wait_for_end(hms)
         assert not fresh(hms)
         assert "CW350" in run("save", f"file:{tmp_path}/other/t", *uploads(tmp_path))
         assert not (tmp_path / "other").exists()
@@ -122,10 +122,10 @@ def test_a_driver_that_dies_after_an_upload_of_s3a_leaves_its_mark(
         jvm = int(run("pid"))
 
         def copy(request: Request) -> None:
-            """Publishes a copy before the upload completes, as a job takes longer than a lease."""
+            """Publishes a copy before the upload completes, when an unused lease would be over."""
             begun_and_completed = 2
             if request.kind == "POST" and s3.requests.count(request) == begun_and_completed:
-                ends(hms, IDLE)
+                wait_for_end(hms, IDLE)
                 with other_process(hms, view) as facts:
                     facts.change_table(REF, published)
 

@@ -1,4 +1,4 @@
-"""The agent before a real HDFS: its names, its other schemes, FileContext."""
+"""The agent protects a real HDFS by all its names and schemes, and from FileContext."""
 
 import json
 import os
@@ -20,18 +20,18 @@ PROGRAM = Path(__file__).with_name("hdfs_writes.py")
 def test_hdfs_of_another_cluster_is_not_written_by_any_name(tmp_path: Path, jar: Path) -> None:
     (tmp_path / "hdfs").mkdir()
     with running_hdfs(tmp_path / "hdfs") as ports:
-        answer = attempts(tmp_path, jar, ports)
-    assert answer["left"] == 0
-    results = answer["results"]
+        output = run_attempts(tmp_path, jar, ports)
+    assert output["left"] == 0
+    results = output["results"]
     assert len(results) > 15
     reads = {name for name in results if name.startswith("read")}
     assert {name: results[name] for name in reads if results[name]} == {}
-    passed = {n: text for n, text in results.items() if n not in reads and "CW350" not in text}
-    assert not passed, passed
+    not_refused = {n: text for n, text in results.items() if n not in reads and "CW350" not in text}
+    assert not not_refused, not_refused
 
 
-def attempts(folder: Path, jar: Path, ports: dict[str, str]) -> dict[str, object]:
-    """What the program says."""
+def run_attempts(folder: Path, jar: Path, ports: dict[str, str]) -> dict[str, object]:
+    """Runs `hdfs_writes.py` and returns its output."""
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
         f"spark.driver.extraClassPath {class_path(jar)}\n"
@@ -48,5 +48,5 @@ def attempts(folder: Path, jar: Path, ports: dict[str, str]) -> dict[str, object
         argv, env=environment, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    output: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return output

@@ -1,5 +1,5 @@
-"""What the jar's input format for Hudi tables refuses. tests/pipeline/hudi/test_listing.py has the
-cases that it lists as `list_status` does."""
+"""Jobs that the jar's input format for Hudi tables refuses, and some that it lists.
+tests/pipeline/hudi/test_listing.py compares it with `list_status`."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -32,6 +32,7 @@ def new_table(tmp_path: Path) -> Callable[..., FakeTable]:
 
 
 def after(start: str, most: str = "-1", **more: str) -> dict[str, str]:
+    """The settings that read the changed rows of the table `trips` after an instant."""
     prefix = "hoodie.trips.consume"
     conf = {f"{prefix}.mode": "INCREMENTAL", f"{prefix}.start.timestamp": start}
     conf[f"{prefix}.max.commits"] = most
@@ -168,7 +169,7 @@ def test_a_damaged_commit_is_refused(
             listing([table.partition(DAY)], after("0"))
 
 
-def test_settings_that_are_not_clear_are_refused(
+def test_ambiguous_settings_are_refused(
     listing: JarListing, new_table: Callable[..., FakeTable]
 ) -> None:
     table = new_table()
@@ -203,7 +204,7 @@ def test_other_base_files_than_parquet_are_refused(
         listing([table.partition(DAY)], {})
 
 
-def test_one_reading_of_a_table_and_the_other_paths_as_ever(
+def test_a_job_opens_each_table_once_and_lists_other_paths_too(
     listing: JarListing, new_table: Callable[..., FakeTable], tmp_path: Path
 ) -> None:
     table, second = new_table(version=9), FakeTable(tmp_path / "trips_v2", version=6)

@@ -1,4 +1,4 @@
-"""The guard selects the commits of a range as a pull does: the same timelines, and named cases."""
+"""The guard selects the commits of a range as a pull does: named cases and random timelines."""
 
 import json
 import os
@@ -55,8 +55,8 @@ CASES = [
 ]
 
 
-def invented(numbers: random.Random) -> tuple[dict[str, Any], str]:
-    """A timeline of either layout and a range of it; the answer by the timeline of pulls."""
+def random_case(numbers: random.Random) -> tuple[dict[str, Any], str]:
+    """A random timeline of either layout and a range, and the result by the timeline of pulls."""
     by_completion = numbers.random() < 0.5
     instants = numbers.sample(range(100, 1000), 16)
     names = []
@@ -71,19 +71,19 @@ def invented(numbers: random.Random) -> tuple[dict[str, Any], str]:
     most = numbers.choice([None, 1, 2, 5])
     requests = {each.requested for each in timeline.commits}
     seen = start if by_completion and start in requests else ""
-    picked = [
+    selected = [
         key
         for key, commit in zip(keys, timeline.commits, strict=True)
         if start < key and (end is None or key <= end) and commit.requested > seen
     ][:most]
-    asked = case(names, start, end=end, commits=most, by_completion=by_completion)
-    return asked, f"{start} {picked[-1] if picked else start} {seen or 'null'}"
+    inputs = case(names, start, end=end, commits=most, by_completion=by_completion)
+    return inputs, f"{start} {selected[-1] if selected else start} {seen or 'null'}"
 
 
 def test_java_selects_the_commits_of_a_pull(jar: Path) -> None:
     print(f"CAUSEWAY_SEED={SEED}")
     numbers = random.Random(SEED)
-    cases = CASES + [invented(numbers) for _ in range(COUNT)]
+    cases = CASES + [random_case(numbers) for _ in range(COUNT)]
     argv = command(jar, "RangeCases")
     lines = "\n".join(json.dumps(each) for each, _ in cases)
     done = subprocess.run(
@@ -92,8 +92,8 @@ def test_java_selects_the_commits_of_a_pull(jar: Path) -> None:
     found = done.stdout.splitlines()
     assert len(found) == len(cases)
     wrong = [
-        (asked, expected, line)
-        for (asked, expected), line in zip(cases, found, strict=True)
+        (inputs, expected, line)
+        for (inputs, expected), line in zip(cases, found, strict=True)
         if line != expected and not (expected == "CW227" and expected in line)
     ]
     assert not wrong

@@ -1,4 +1,4 @@
-"""What the jars for Spark 3.5 and 4 contain. tests/e2e tests their classes with real Spark."""
+"""The contents of the jars for Spark 3.5 and 4. tests/e2e tests their classes with real Spark."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -16,14 +16,14 @@ JARS = ("causeway-guard.jar", "spark4/causeway-guard-spark4.jar")
 
 @pytest.fixture(params=JARS)
 def built(request: pytest.FixtureRequest) -> Path:
-    """One of the jars of `make guard`. The quick tests run without Maven too: then they skip."""
+    """One of the jars of `make guard`. Tests are skipped where it was not built."""
     path = ROOT / "guard" / "target" / str(request.param)
     if not path.exists():
         pytest.skip(f"there is no {path}; `make guard` builds it")
     return path
 
 
-def test_it_has_every_class_and_no_class_of_others(built: Path) -> None:
+def test_a_jar_has_all_our_classes_and_no_others(built: Path) -> None:
     with ZipFile(built) as packed:
         classes = {name for name in packed.namelist() if name.endswith(".class")}
     assert GUARD.replace(".", "/") + ".class" in classes
@@ -34,7 +34,7 @@ def test_it_has_every_class_and_no_class_of_others(built: Path) -> None:
     assert all(name.startswith("causeway/") for name in classes)
 
 
-def test_what_clusters_load_runs_on_java_8_and_the_rest_on_java_11(built: Path) -> None:
+def test_classes_of_clusters_are_for_java_8_and_others_for_java_11(built: Path) -> None:
     with ZipFile(built) as packed:
         names = [name for name in packed.namelist() if name.endswith(".class")]
         versions = {name: packed.read(name)[7] for name in names}
@@ -57,7 +57,7 @@ def test_virtual_machines_can_load_it_as_an_agent(built: Path) -> None:
     assert "Premain-Class: causeway.guard.files.StorageAgent" in manifest.splitlines()
 
 
-def test_it_brings_nothing_of_spark_along() -> None:
+def test_all_dependencies_are_provided() -> None:
     scopes = [
         element.text
         for element in ElementTree.parse(ROOT / "guard" / "pom.xml").iter()
@@ -67,7 +67,7 @@ def test_it_brings_nothing_of_spark_along() -> None:
     assert set(scopes) == {"provided"}
 
 
-def test_its_settings_are_those_of_its_page() -> None:
+def test_the_page_has_all_settings() -> None:
     code = "".join(path.read_text() for path in SOURCES.rglob("*.java"))
     page = (ROOT / "docs" / "guide" / "guard.md").read_text()
     names = set(re.findall(r'"(spark\.causeway\.[a-z.]+)"', code))

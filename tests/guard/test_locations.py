@@ -1,4 +1,4 @@
-"""The guard's canonical form of a location is the one of conf.locations: one table of cases."""
+"""The guard finds the clusters of a location as conf.locations does, in shared and random cases."""
 
 import json
 import os
@@ -24,8 +24,8 @@ PIECES = [
 ]
 
 
-def invented() -> list[str]:
-    """Unusual locations, made of pieces of usual ones."""
+def random_locations() -> list[str]:
+    """Random locations, made of pieces of usual ones."""
     numbers = random.Random(SEED)
     roots = [root for case in CASES for root in case["filesystems"].values()]
     return [
@@ -34,17 +34,17 @@ def invented() -> list[str]:
     ]
 
 
-def asked() -> Iterator[tuple[dict[ClusterName, str], str]]:
-    """Each location with the file systems that it is looked for in."""
+def all_cases() -> Iterator[tuple[dict[ClusterName, str], str]]:
+    """Each location with the file systems of the clusters."""
     for case in CASES:
-        for location in (*case["owners"], *invented()):
+        for location in (*case["owners"], *random_locations()):
             yield case["filesystems"], location
 
 
-def questions() -> Iterator[str]:
-    """The input of the program, which its comment describes."""
+def input_lines() -> Iterator[str]:
+    """The lines of the program's input; `LocationCases.java` describes them."""
     before = None
-    for filesystems, location in asked():
+    for filesystems, location in all_cases():
         if filesystems is not before:
             yield from ("--", *("\t".join(pair) for pair in filesystems.items()), "")
             before = filesystems
@@ -56,14 +56,14 @@ def test_java_finds_the_same_clusters(jar: Path) -> None:
     argv = command(jar, "LocationCases")
     done = subprocess.run(
         argv,
-        input="\n".join(questions()),
+        input="\n".join(input_lines()),
         capture_output=True,
         encoding="utf-8",
         timeout=120,
         check=True,
     )
     lines = done.stdout.splitlines()
-    cases = list(asked())
+    cases = list(all_cases())
     assert len(lines) == len(cases) > COUNT
     wrong = {
         location: (line, filesystems)

@@ -1,4 +1,4 @@
-"""Results that are collected or wait for their clients take no more memory than they may."""
+"""The limit of the memory for packed results: a result that does not fit is refused."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ def test_a_result_that_does_not_fit_is_refused_and_a_closed_one_makes_room(jar: 
     argv = command(jar, "ResultMemoryCases")
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
     outcomes = [line.partition(": ")[::2] for line in done.stdout.splitlines()]
-    assert [(what, outcome.partition("] ")[0]) for what, outcome in outcomes] == [
+    assert [(step, outcome.partition("] ")[0]) for step, outcome in outcomes] == [
         ("one packs", "ok"),
         ("two packs beside it", "[CW366"),
         ("a small one packs", "ok"),

@@ -10,7 +10,7 @@ import pytest
 from conf.settings.security.view_tls import ViewTls
 from conf.topology import Endpoint
 from tests.guard.programs import program
-from tests.guard.test_committers import add_copied, ends
+from tests.guard.test_committers import add_copied, wait_for_end
 from tests.metastore.view.spark_writes.copied_tables import fresh, now
 from tests.metastore.writable import C1, WritableMetastore, views
 from tests.proxy.certificates import Made, made
@@ -53,10 +53,10 @@ def test_a_write_is_reported(
         assert run("create", f"{tmp_path}/t/a") == ""
         assert now(hms).writing
         assert not fresh(hms)
-        assert ends(hms)
+        assert wait_for_end(hms)
 
 
-def test_without_tls_nothing_is_written(
+def test_a_write_without_tls_is_refused(
     hms: WritableMetastore, view: Mapping[str, Endpoint], jar: Path, tmp_path: Path
 ) -> None:
     add_copied(hms, f"file:{tmp_path}/t")
@@ -66,7 +66,7 @@ def test_without_tls_nothing_is_written(
     assert fresh(hms)
 
 
-def test_a_truststore_without_the_authority_and_then_with_it(
+def test_a_changed_truststore_is_read_again(
     hms: WritableMetastore, view: Mapping[str, Endpoint], ours: Made, jar: Path, tmp_path: Path
 ) -> None:
     add_copied(hms, f"file:{tmp_path}/t")
@@ -80,7 +80,7 @@ def test_a_truststore_without_the_authority_and_then_with_it(
         assert not fresh(hms)
 
 
-def test_a_view_without_tls_and_one_that_never_answers(
+def test_a_failed_handshake_refuses_the_write(
     hms: WritableMetastore, ours: Made, jar: Path, tmp_path: Path
 ) -> None:
     settings = trusting(ours, tmp_path / "trust")

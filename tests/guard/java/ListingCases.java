@@ -18,14 +18,14 @@ import org.apache.hadoop.mapred.JobConf;
 
 /**
  * Reads a job as JSON from each line: {@code paths}, {@code conf}. Writes {@code files} (path, length,
- * whether it is a folder), and the calls of the file system: {@code listed} and {@code opened} paths;
- * or {@code error}.
+ * whether it is a folder) and the paths that the job listed and opened: {@code listed}, {@code opened}; or
+ * {@code error}.
  */
 public final class ListingCases {
     static final List LISTED = new ArrayList();
     static final List OPENED = new ArrayList();
 
-    /** Counts calls. */
+    /** Records the paths that are listed and opened. */
     public static final class Counting extends LocalFileSystem {
         public FileStatus[] listStatus(Path path) throws IOException {
             LISTED.add(path.toUri().getPath());
@@ -47,18 +47,18 @@ public final class ListingCases {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         ObjectMapper mapper = new ObjectMapper();
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            Map asked = (Map) mapper.readValue(line, Map.class);
-            Map answer = new LinkedHashMap();
+            Map job = (Map) mapper.readValue(line, Map.class);
+            Map reply = new LinkedHashMap();
             LISTED.clear();
             OPENED.clear();
             try {
-                answer.put("files", files((List) asked.get("paths"), (Map) asked.get("conf")));
-                answer.put("listed", LISTED);
-                answer.put("opened", OPENED);
+                reply.put("files", files((List) job.get("paths"), (Map) job.get("conf")));
+                reply.put("listed", LISTED);
+                reply.put("opened", OPENED);
             } catch (IOException refused) {
-                answer.put("error", refused.getMessage());
+                reply.put("error", refused.getMessage());
             }
-            System.out.println(mapper.writeValueAsString(answer));
+            System.out.println(mapper.writeValueAsString(reply));
         }
     }
 
@@ -71,11 +71,11 @@ public final class ListingCases {
             String key = (String) each.next();
             job.set(key, (String) conf.get(key));
         }
-        Path[] where = new Path[paths.size()];
-        for (int i = 0; i < where.length; i++) {
-            where[i] = new Path((String) paths.get(i));
+        Path[] inputs = new Path[paths.size()];
+        for (int i = 0; i < inputs.length; i++) {
+            inputs[i] = new Path((String) paths.get(i));
         }
-        FileInputFormat.setInputPaths(job, where);
+        FileInputFormat.setInputPaths(job, inputs);
         List found = new ArrayList();
         FileStatus[] files = new HudiParquetInputFormat().listStatus(job);
         for (int i = 0; i < files.length; i++) {

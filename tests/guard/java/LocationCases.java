@@ -6,8 +6,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Reads lines {@code NAME<tab>FILESYSTEM}, which end with an empty line, then locations; writes for
- * each location its clusters with commas between them. A line {@code --} begins anew.
+ * Reads lines {@code NAME<tab>FILESYSTEM}, an empty line, and then locations, each after a {@code =}.
+ * Writes each location's clusters, separated by commas. After a line {@code --} other file systems follow.
  */
 public final class LocationCases {
     public static void main(String[] arguments) throws Exception {

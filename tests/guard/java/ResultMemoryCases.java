@@ -1,6 +1,6 @@
 import causeway.guard.results.ResultMemory;
 
-/** Says what becomes of results that take memory, one step a line: ok, or the refusal. */
+/** Has results take memory. Prints one line a step: ok, or the refusal. */
 public final class ResultMemoryCases {
     private static final long MB = 1 << 20;
 
@@ -28,7 +28,7 @@ public final class ResultMemoryCases {
         System.out.println("found when it is closed: " + (ResultMemory.of(last.id()) != null));
     }
 
-    private static void pack(String what, ResultMemory memory, long bytes) {
+    private static void pack(String step, ResultMemory memory, long bytes) {
         String outcome = "ok";
         try {
             memory.pack(bytes);
@@ -36,6 +36,6 @@ public final class ResultMemoryCases {
             boolean same = refusal == memory.refusal();
             outcome = same ? refusal.getMessage() : "another refusal";
         }
-        System.out.println(what + ": " + outcome);
+        System.out.println(step + ": " + outcome);
     }
 }
