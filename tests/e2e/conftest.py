@@ -1,4 +1,4 @@
-"""One embedded stack with three clusters for the whole run, and real clients to talk to it."""
+"""One embedded stack with three clusters for the whole run, and real clients of it."""
 
 import os
 import shutil
@@ -53,8 +53,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Fails a test, whichever servers it used, where guards refused for lack of a claim what the
-    test does not provoke: the analysis has a fault."""
+    """Fails a test in which the guard of any server refused a statement by its claim: the analysis
+    has a fault. Refusals with the codes of the test's mark `provokes` are expected."""
     yield
     provoked = {code for mark in item.iter_markers("provokes") for code in mark.args}
     wrong = difference(provoked, REFUSALS.take(), passed=item.stash.get(_PASSED, False))
@@ -94,7 +94,7 @@ def connect(stack: Stack) -> Iterator[Connect]:
 
 
 class Sql(Protocol):
-    """Runs statements in one session of its own and gives the last one's rows."""
+    """Runs statements in a new session and returns the rows of the last one."""
 
     def __call__(
         self, *statements: str, cluster: ClusterName | None = None
@@ -111,7 +111,7 @@ def sql(stack: Stack) -> Sql:
 
 @pytest.fixture
 def beeline(stack: Stack) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Spark's own beeline: statements in one session; its output and exit status."""
+    """Runs statements in one session of Spark's beeline. Returns its output and exit status."""
 
     def run(
         *statements: str, cluster: ClusterName | None = None, options: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ def beeline(stack: Stack) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def db(sql: Sql) -> str:
-    """The name of a new, empty database of the test's own."""
+    """The name of a new, empty database for the test."""
     name = f"db{next(_numbers)}_{os.getpid()}"
     sql(f"CREATE DATABASE {name}")
     return name
@@ -137,7 +137,7 @@ def db(sql: Sql) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Assigns tables and partitions to clusters, and makes copies of their files."""
+    """Assigns tables and partitions to clusters, and copies their files."""
 
     stack: Stack
 
@@ -148,7 +148,7 @@ class Tables:
         assert status == 0, f"table assign {table} {words}"
 
     def copy(self, table: str, cluster: ClusterName, partition: str | None = None) -> Path:
-        """Copy the files as they are now and publish them as the copy of `cluster`."""
+        """Copies the files as they are now and publishes them as the copy of `cluster`."""
         source = self.location(table, partition)
         target = self.stack.layout.warehouse(cluster) / "copies" / f"{next(_numbers)}"
         shutil.copytree(source, target)
@@ -170,7 +170,7 @@ class Tables:
         return any("past the proxy" in (mark.by or "") for mark in marks)
 
     def facts(self, table: str, partition: str | None = None) -> dict[str, str]:
-        """The `causeway.` parameters that the metastore has."""
+        """The `causeway.` parameters in the metastore."""
         ref = TableRef.parse(table)
         with HmsClient((self.stack.ports.metastore,)) as client:
             if partition:
@@ -180,7 +180,7 @@ class Tables:
         return {key: value for key, value in parameters.items() if key.startswith("causeway.")}
 
     def location(self, table: str, partition: str | None = None) -> Path:
-        """Where the primary's files are."""
+        """The folder of the primary's files."""
         ref = TableRef.parse(table)
         with HmsClient((self.stack.ports.metastore,)) as client:
             if partition:
@@ -206,14 +206,14 @@ def server(stack: Stack, cluster: ClusterName | None) -> Endpoint:
 def run_sql(
     stack: Stack, *statements: str, cluster: ClusterName | None = None
 ) -> list[tuple[Any, ...]]:
-    """Run them in one session that ends then; the rows of the last one."""
+    """Runs statements in a new session and returns the rows of the last one."""
     endpoint = server(stack, cluster)
     with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
         return rows(connection.cursor(), *statements)
 
 
 def rows(cursor: Any, *statements: str) -> list[tuple[Any, ...]]:
-    """Run them all; the rows of the last one, an empty list where it has none."""
+    """Runs all statements. Returns the rows of the last one, an empty list if it has none."""
     for statement in statements:
         cursor.execute(statement)
     try:
@@ -224,7 +224,7 @@ def rows(cursor: Any, *statements: str) -> list[tuple[Any, ...]]:
 
 
 def commands() -> list[str]:
-    """The command lines of all processes, as everyone on this machine sees them."""
+    """The command lines of all processes of this machine."""
     found = []
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # ended meanwhile
@@ -234,7 +234,7 @@ def commands() -> list[str]:
 
 @pytest.fixture(scope="session")
 def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Fronts"]:
-    """Proxies with every door open, plain and under TLS, and tables for clients to read."""
+    """Proxies with every transport, plain and under TLS, and tables for clients to read."""
     from tests.e2e.support.fronts import opened
 
     with opened(stack, tmp_path_factory.mktemp("fronts")) as there:
@@ -243,7 +243,7 @@ def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["
 
 @pytest.fixture(scope="session")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator["MetastoreAlone"]:
-    """A metastore without Thrift Servers; each test has databases of its own there."""
+    """A metastore without Thrift Servers, in which each test makes databases of its own."""
     from tests.e2e.support.metastores import MetastoreAlone
 
     with MetastoreAlone(tmp_path_factory.mktemp("alone")) as running:
@@ -252,7 +252,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator["MetastoreAlone"
 
 @pytest.fixture(scope="session")
 def hudi(tmp_path_factory: pytest.TempPathFactory) -> Iterator["HudiSpark"]:
-    """A Spark that writes and reads Hudi tables in folders of the tests' own."""
+    """A Spark that writes and reads Hudi tables in folders of the tests."""
     from tests.e2e.support.hudi_spark import HudiSpark
 
     running = HudiSpark.start(tmp_path_factory.mktemp("hudi"))

@@ -1,9 +1,9 @@
-"""What Superset gets from HiveServer2 endpoints, through its own models, engine and SQL Lab.
+"""Reads through Superset's models, engine and SQL Lab from HiveServer2 endpoints.
 
     python superset_probe.py FOLDER DATABASE NAME=URL ..
 
 Runs in an environment of its own (requirements/superset.lock); its metadata is a file in FOLDER.
-Prints a JSON object: by name, what each question had for an answer.
+Prints a JSON object: for each name the answer to each question.
 """
 
 import json
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 class Way:
-    """One endpoint, as a database that Superset knows."""
+    """An endpoint, as a database of Superset."""
 
     def __init__(self, app: Any, name: str, url: str, schema: str) -> None:
         from superset.extensions import db
@@ -60,7 +60,7 @@ class Way:
         db.session.commit()
 
     def answers(self) -> dict[str, str]:
-        """By question."""
+        """The answers by question."""
         from superset.sql.parse import Table
 
         of, schema = self._database, self._schema
@@ -140,7 +140,7 @@ class Way:
         return {name: payload[name] for name in shown if name in payload}
 
     def _stopped(self) -> Any:
-        """A statement that the user stops."""
+        """The state of a statement that the user stops."""
         from superset.models.sql_lab import Query
 
         sql = "SELECT java_method('java.lang.Thread', 'sleep', 60000L + id) FROM range(1)"

@@ -1,7 +1,7 @@
-"""SHOW and DESCRIBE by the proxy and by the Thrift Server directly: the same replies, byte by byte.
+"""The replies to SHOW and DESCRIBE by the proxy equal those of the Thrift Server, byte by byte.
 
-Each statement is asked in a session of either, and the replies to GetResultSetMetadata and to four
-FetchResults are compared. What the proxy answered from memory is counted by its own metrics: of
+Each statement runs in a session of either. The replies to GetResultSetMetadata and to four
+FetchResults are compared. The proxy's metrics count the statements that it answers from memory: for
 Spark 4, which describes tables in other words, only lists of names.
 """
 
@@ -202,7 +202,7 @@ class Client:
         self.client.call(operation_call("CloseOperation", operation))
 
     def ask(self, sql: str) -> tuple[bytes, ...]:
-        """All that is seen of its result, or its error."""
+        """All replies about a statement's result, or its error."""
         call = self.client.call
         try:
             operation = self.client.execute(self.session, sql)
@@ -234,7 +234,7 @@ def pair(stack: Stack, version: int = NEWEST_PROTOCOL) -> Iterator[tuple[Client,
 
 
 def from_memory(stack: Stack) -> int:
-    """How many statements the proxy has answered from memory."""
+    """The number of statements that the proxy has answered from memory."""
     with urlopen(f"http://{stack.ports.admin}/metrics") as reply:
         text = reply.read().decode()
     found = re.findall(r'^causeway_decisions_total\{[^}]*rule="memory"[^}]*\} (\d+)', text, re.M)
@@ -242,7 +242,7 @@ def from_memory(stack: Stack) -> int:
 
 
 def compare(stack: Stack, direct: Client, proxied: Client, statements: list[str]) -> list[str]:
-    """The statements that the proxy answered from memory. All replies have to be equal."""
+    """Compares all replies. Returns the statements that the proxy answered from memory."""
     remembered = []
     count = from_memory(stack)
     for sql in statements:
@@ -254,7 +254,7 @@ def compare(stack: Stack, direct: Client, proxied: Client, statements: list[str]
 
 
 def remembered_of(statements: list[str]) -> list[str]:
-    """Those that the proxy answers from memory."""
+    """The statements that the proxy answers from memory."""
     return [each for each in statements if SPARK_MAJOR < 4 or _NAMES.match(each)]
 
 
@@ -337,13 +337,13 @@ def test_lists_are_those_of_the_thrift_server(stack: Stack, names: list[str]) ->
         assert compare(stack, direct, proxied, statements) == remembered_of(statements)
 
 
-def test_what_is_not_certain_is_asked_of_the_cluster(stack: Stack, names: list[str]) -> None:
+def test_the_cluster_answers_what_memory_cannot(stack: Stack, names: list[str]) -> None:
     with pair(stack) as (direct, proxied):
         assert compare(stack, direct, proxied, filled(ASKED)) == []
 
 
 @pytest.mark.parametrize("version", [0, 5])
-def test_they_are_equal_in_older_versions_of_the_protocol(
+def test_replies_are_equal_in_older_versions_of_the_protocol(
     stack: Stack, names: list[str], version: int
 ) -> None:
     statements = [

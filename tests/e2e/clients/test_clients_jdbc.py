@@ -1,7 +1,7 @@
-"""hive-jdbc 2.3, 3.1, 4.0 and Kyuubi's driver: what they get through Causeway is what they get
-directly. Of java.sql.DatabaseMetaData everything is asked.
+"""hive-jdbc 2.3, 3.1, 4.0 and Kyuubi's driver receive the same through Causeway as directly, also
+from each call of java.sql.DatabaseMetaData.
 
-The drivers' standalone jars come from Maven; the tests of those that cannot be had are skipped.
+The drivers' standalone jars come from Maven; tests of drivers that it does not have are skipped.
 """
 
 import re
@@ -37,7 +37,7 @@ def standalone(version: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
-    """Runs the program with a driver; its output, by URL and fact."""
+    """Runs the program with a driver. Returns its output, by URL and fact."""
     folder = tmp_path_factory.mktemp("jdbc")
     try:
         compiled(_PROGRAM, folder)
@@ -75,13 +75,13 @@ def _same(direct: dict[str, str], other: dict[str, str]) -> None:
 
 
 def _bare(answer: str) -> str:
-    """Without stacks and without the numbers that Spark gives to whatever it does."""
+    """The text without stack traces and without Spark's numbers of jobs and expressions."""
     return _NUMBERED.sub("#", _STACK.sub("", answer))
 
 
 @pytest.fixture(scope="module")
 def trust(fronts: Fronts, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The parts of a URL that make Java believe the certificate."""
+    """The parts of a URL that make Java trust the certificate."""
     keytool = find_java().parent / "keytool"
     store = tmp_path_factory.mktemp("trust") / "trust.p12"
     words = [str(keytool), "-importcert", "-noprompt", "-alias", "causeway", "-storepass", "secret"]
@@ -149,7 +149,7 @@ def test_kyuubi_jdbc(probe: Probe, fronts: Fronts, trust: str, tmp_path: Path) -
 
 
 def test_a_pool_of_connections(fronts: Fronts, tmp_path: Path) -> None:
-    """HikariCP: four askers for two connections, which it tests by a statement or by isValid."""
+    """HikariCP: four threads share two connections, tested by a statement or by isValid."""
     jars = f"{spark_home()}/jars/*"
     try:
         compiled(_PROGRAM.with_name("PoolProbe.java"), tmp_path, jars)

@@ -1,6 +1,6 @@
-"""Clients in Go (gohive) and for node (hive-driver), through every door and directly.
+"""Clients in Go (gohive) and for node (hive-driver), by every transport and directly.
 
-They are fetched by their own package managers; where that cannot be, their tests are skipped.
+Their own package managers fetch them; the tests are skipped if that fails.
 """
 
 import os
@@ -33,7 +33,7 @@ def fetched(words: list[str], folder: Path) -> None:
 
 
 def asked(words: list[str], fronts: Fronts, folder: Path) -> dict[str, dict[str, str]]:
-    """The program's results, by way of connection and by fact."""
+    """The program's results, by connection and by fact."""
     ways = {
         "direct": f"binary,{fronts.direct}",
         "binary": f"binary,{fronts.plain.binary}",

@@ -1,4 +1,4 @@
-"""PyHive, SQLAlchemy and impyla: what they get through Causeway is what they get directly."""
+"""PyHive, SQLAlchemy and impyla receive the same through Causeway as directly."""
 
 import base64
 import re
@@ -46,7 +46,7 @@ Connecting = Callable[[], Any]
 
 
 def results(connecting: Connecting, *, arraysize: int = 1000) -> list[str]:
-    """What a DB-API connection says to everything asked."""
+    """A DB-API connection's answers to all questions."""
     answers: list[str] = []
     with closing(connecting()) as connection:
         for sql in STATEMENTS:
@@ -73,7 +73,7 @@ def answer(cursor: Any, sql: str, again: int = 5) -> str:
 
 
 def without_ids(words: str) -> str:
-    """Spark numbers its expressions, and impyla says a stack."""
+    """The answers without Spark's numbers of expressions and impyla's stack traces."""
     return re.sub(r"#\d+", "#", words.partition("\tat ")[0])
 
 
@@ -81,7 +81,7 @@ def without_ids(words: str) -> str:
 
 
 def pyhive_over_tls(fronts: Fronts) -> hive.Connection:
-    """PyHive's binary transport takes TLS as a transport of the caller's."""
+    """PyHive over TLS: the caller passes the transport."""
     from puresasl.client import SASLClient  # noqa: F401 - what thrift_sasl calls for below
     from pyhive.sasl_compat import PureSASLClient
 

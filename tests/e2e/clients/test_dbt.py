@@ -1,4 +1,4 @@
-"""dbt-spark: what a project's commands do through Causeway is what they do directly."""
+"""The commands of a dbt-spark project do the same through Causeway as directly."""
 
 import json
 import re
@@ -112,7 +112,7 @@ def _results(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _differences(direct: dict[str, Any], proxied: dict[str, Any]) -> Iterator[str]:
-    """What the two answers to a command do not share, a line each."""
+    """The differences of two answers to a command, one a line."""
     for name, result in direct.get("run_results", {}).items():
         if _NO_REASON in result["message"]:
             result["message"] = proxied["run_results"][name]["message"]
@@ -125,7 +125,7 @@ def _differences(direct: dict[str, Any], proxied: dict[str, Any]) -> Iterator[st
                 yield f"{part} {name}: {theirs.get(name)} directly, {ours.get(name)}"
 
 
-def test_commands_do_what_they_do_directly(stack: Stack, sql: Sql, tmp_path: Path) -> None:
+def test_commands_do_the_same_as_directly(stack: Stack, sql: Sql, tmp_path: Path) -> None:
     environment("dbt")
     sql(
         "CREATE DATABASE dbt_raw",

@@ -69,7 +69,7 @@ def test_reading(
         assert _ran(sql, example, query) == cluster
 
 
-def test_a_new_table_is_made_where_its_input_is(
+def test_a_new_table_is_made_in_the_cluster_of_its_input(
     sql: Sql, stack: Stack, tables: Tables, example: str
 ) -> None:
     sql(f"USE {example}", f"CREATE TABLE t13 USING parquet AS SELECT id, {WHERE} AS ran FROM t11")
@@ -77,7 +77,7 @@ def test_a_new_table_is_made_where_its_input_is(
     assert tables.location(f"{example}.t13").is_relative_to(stack.layout.warehouse(C1))
 
 
-def test_an_existing_output_decides(
+def test_an_existing_output_decides_the_cluster(
     sql: Sql, stack: Stack, tables: Tables, example: str, scenario: str
 ) -> None:
     insert = f"INSERT INTO {example}.t21 SELECT 2, {WHERE} FROM {example}.t11"
@@ -138,7 +138,7 @@ def test_statements_without_tables_run_in_the_default_cluster(sql: Sql, example:
     assert sql(f"USE CLUSTER {C3}", f"SELECT {WHERE}") == [(C3,)]
 
 
-def test_an_unknown_cluster_leaves_the_session_as_it_was(connect: Connect, example: str) -> None:
+def test_use_of_an_unknown_cluster_changes_nothing(connect: Connect, example: str) -> None:
     cursor = connect().cursor()
     rows(cursor, f"USE CLUSTER {C2}")
     with pytest.raises(OperationalError, match="CW206"):
@@ -146,7 +146,7 @@ def test_an_unknown_cluster_leaves_the_session_as_it_was(connect: Connect, examp
     assert rows(cursor, f"SELECT {WHERE}") == [(C2,)]
 
 
-def test_a_pin_is_the_sessions_own(connect: Connect) -> None:
+def test_a_pin_holds_for_its_session_alone(connect: Connect) -> None:
     pinned, other = connect().cursor(), connect().cursor()
     rows(pinned, f"USE CLUSTER {C2}")
     assert rows(other, f"SELECT {WHERE}") == [(C1,)]

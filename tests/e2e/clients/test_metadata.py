@@ -1,7 +1,6 @@
-"""Metadata calls by the proxy and by the Thrift Server directly: the same replies, row for row.
+"""The replies to metadata calls by the proxy equal those of the Thrift Server, row for row.
 
-The order of the tables within a database is the one thing that is not compared: it is whatever the
-metastore's database gives, and no promise of anybody's.
+The order of the tables within a database is not compared: the metastore's database chooses it.
 """
 
 import os
@@ -60,7 +59,7 @@ class Client:
         assert reply.status.statusCode == 0, reply.status.errorMessage
 
     def ask(self, name: str, *arguments: object) -> tuple[object, ...]:
-        """Everything that a client sees of the call, in pages of 50 rows."""
+        """All replies about a call, with pages of 50 rows."""
         request = getattr(t, f"TGet{name}Req")(self.session, *arguments)
         reply = getattr(self.calls, f"Get{name}")(request)
         if reply.status.statusCode != 0:
@@ -188,7 +187,7 @@ def test_the_replies_are_those_of_the_thrift_server(
 @pytest.mark.parametrize(
     "setting", ["spark.sql.caseSensitive=true", "spark.sql.timestampType=TIMESTAMP_NTZ"]
 )
-def test_so_they_are_under_settings_that_change_them(
+def test_the_replies_are_equal_under_settings_that_change_them(
     stack: Stack, tables: str, setting: str
 ) -> None:
     with pair(stack, 9) as (direct, proxied):
@@ -201,10 +200,8 @@ def test_so_they_are_under_settings_that_change_them(
             assert comparable("Columns", proxied.ask(*asked)) == expected
 
 
-def test_views_of_the_session_and_of_all_are_there_as_soon_as_they_are_made(
-    stack: Stack, tables: str
-) -> None:
-    """Though the cluster is not asked for them where there can be none."""
+def test_new_temporary_views_are_listed_at_once(stack: Stack, tables: str) -> None:
+    """Although the proxy does not call the cluster for them if there can be none."""
 
     def same(direct: Client, proxied: Client) -> None:
         for name in ("Tables", "Columns"):
@@ -233,10 +230,8 @@ def test_views_of_the_session_and_of_all_are_there_as_soon_as_they_are_made(
         same(direct, proxied)
 
 
-def test_what_another_cluster_changed_a_moment_ago_is_there(
-    stack: Stack, tables: str, sql: Sql
-) -> None:
-    """Through the proxy and past it, on either cluster: no client waits for a cache."""
+def test_changes_of_another_cluster_are_listed_at_once(stack: Stack, tables: str, sql: Sql) -> None:
+    """Through the proxy and past it, in either cluster: no cache is stale."""
     with pair(stack, 9) as (_, proxied):
 
         def names() -> set[str]:
@@ -276,11 +271,11 @@ def test_what_another_cluster_changed_a_moment_ago_is_there(
 
 
 @pytest.mark.skipif(SPARK_MAJOR >= 4, reason="the metadata of Spark 4 is asked of the cluster")
-def test_they_come_from_memory(stack: Stack, tables: str) -> None:
+def test_repeated_calls_are_answered_from_memory(stack: Stack, tables: str) -> None:
     """The Thrift Server reads every table from the metastore; the proxy none, the second time."""
 
     def seconds(client: Client) -> float:
-        """The shortest of five calls: what else runs here makes no call shorter."""
+        """The seconds of the shortest of five calls: other load makes calls only longer."""
         taken = []
         for _ in range(5):
             began = time.monotonic()

@@ -1,5 +1,6 @@
-"""HikariCP before a proxy of its own: dead connections are not lent, none leaks, another server at
-the same address takes over. Idle clients of a server that ends have the reason."""
+"""HikariCP before a proxy of its own: it lends no dead connection and leaks none, another server
+takes over at the same address, and idle clients of a server that ends receive the reason.
+"""
 
 import signal
 import subprocess
@@ -49,7 +50,7 @@ class Pool:
         exits.callback(self._process.kill)
 
     def says(self, what: str) -> str:
-        """The program's answer to a line."""
+        """Sends the program a line and returns its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(what + "\n")
@@ -85,7 +86,7 @@ def test_a_pool_lends_no_dead_connection_and_leaks_none(site: Site, pool: Pool) 
     until(lambda: _sessions(site) == [])
 
 
-def test_another_server_takes_over_and_idle_clients_have_the_reason(site: Site, pool: Pool) -> None:
+def test_another_server_takes_over_and_idle_clients_get_the_reason(site: Site, pool: Pool) -> None:
     idle = site.connect().cursor()
     assert rows(idle, "SELECT 1") == [(1,)]
     assert pool.says("pool") == pool.says("own") == "42"

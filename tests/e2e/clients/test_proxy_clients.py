@@ -1,4 +1,4 @@
-"""The proxy before real Thrift Servers: what clients get is what they get directly."""
+"""Clients receive the same from the proxy as from real Thrift Servers directly."""
 
 import asyncio
 import hashlib
@@ -51,7 +51,7 @@ FROM range(5) ORDER BY id
 SLOW = "SELECT count(*) FROM range(0, 20000000000) WHERE sqrt(id + rand()) < 0"
 
 
-def test_every_type_and_null_as_directly(connect: Connect) -> None:
+def test_every_type_and_null_is_as_directly(connect: Connect) -> None:
     both = []
     for cluster in (None, C1):
         cursor = connect(cluster).cursor()
@@ -145,7 +145,7 @@ def test_a_synchronous_error_is_the_text_alone(connect: Connect) -> None:
     assert statuses[0] == statuses[1]
 
 
-def test_use_of_a_missing_database_in_the_thrift_servers_words(connect: Connect) -> None:
+def test_use_of_a_missing_database_has_the_thrift_servers_error(connect: Connect) -> None:
     statuses = []
     for cluster in (None, C1):
         with pytest.raises(OperationalError) as caught:
@@ -190,7 +190,7 @@ class Raw:
         return reply[decode_head(reply)[3] :]
 
     def answers(self, sql: str) -> tuple[bytes, ...]:
-        """Schema, rows and the empty fetch after them."""
+        """The replies with the schema, the rows and the empty fetch after them."""
         result = self.client.result("ExecuteStatement", execute_call(self.session, sql, {}, 0))
         return self._of(started_operation(result))
 
@@ -203,7 +203,7 @@ class Raw:
         return self._of(started_operation(self.client.result(name, request)))
 
     def fetches(self, sql: str, asks: Sequence[tuple[Orientation, int]]) -> list[bytes]:
-        """What each of the fetches, an orientation and a number of rows, gives."""
+        """The reply to each fetch, which is an orientation and a number of rows."""
         request = execute_call(self.session, sql, {}, 0, run_async=False)
         operation = started_operation(self.client.result("ExecuteStatement", request))
         no_handle = Handle(b"", b"")
@@ -248,7 +248,7 @@ NEXT, PRIOR, FIRST = Orientation.NEXT, Orientation.PRIOR, Orientation.FIRST
 
 @pytest.mark.parametrize("incremental", ["true", "false"])
 @pytest.mark.parametrize("protocol", [3, 10])
-def test_a_result_is_the_same_bytes_in_whatever_way_it_is_fetched(
+def test_a_result_is_the_same_bytes_in_every_order_of_fetches(
     stack: Stack, raw: RawSession, protocol: int, incremental: str
 ) -> None:
     asks = [(NEXT, 10)] * 3 + [(NEXT, 4), (NEXT, 4), (PRIOR, 4)] + [(NEXT, 4)] * 3
@@ -329,7 +329,7 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
     loop.close()
 
 
-def test_without_clusters_nothing_changes(
+def test_a_proxy_without_clusters_changes_nothing(
     stack: Stack, raw: RawSession, plain: Endpoint, sql: Sql
 ) -> None:
     sql("CREATE DATABASE IF NOT EXISTS cluster")

@@ -1,4 +1,4 @@
-"""Superset: what its models, its engine for Hive and SQL Lab get through Causeway and directly."""
+"""Superset's models, engine for Hive and SQL Lab receive the same through Causeway as directly."""
 
 import json
 import re
@@ -39,5 +39,5 @@ def test_superset(fronts: Fronts, tmp_path: Path) -> None:
 
 
 def _bare(answer: str) -> str:
-    """Without stacks and without the numbers that Spark gives to whatever it does."""
+    """The text without stack traces and without Spark's numbers of jobs and expressions."""
     return _NUMBERED.sub("#", answer)

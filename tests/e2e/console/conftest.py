@@ -1,4 +1,4 @@
-"""A console beside the stack, and Chromium to look at it."""
+"""A console beside the stack, and Chromium to test it."""
 
 import base64
 import hashlib
@@ -173,7 +173,7 @@ class Watched:
         self.page.wait_for_load_state()
 
     def picture(self, name: str) -> None:
-        """Keeps what the page looks like, in light and in dark."""
+        """Saves a picture of the page in light and in dark colours."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme)
@@ -182,7 +182,7 @@ class Watched:
         self.page.emulate_media(color_scheme="light")
 
     def check(self, name: str) -> None:
-        """Fails for what axe-core finds."""
+        """Fails if axe-core finds a fault of accessibility."""
         if not self.page.evaluate("() => typeof axe === 'object'"):
             self.page.evaluate(AXE.read_text())  # not by a script element, which the policy forbids
         found = self.page.evaluate("async () => (await axe.run()).violations")

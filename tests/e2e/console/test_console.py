@@ -21,7 +21,7 @@ COPIED = 600_000  # milliseconds for a copy, which starts a JVM; usually 20,000
 
 @pytest.fixture
 def refused(db: str, sql: Sql) -> str:
-    """A join of a table of c1 and one of c2, which was refused."""
+    """The refused join of a table of c1 and one of c2."""
     sql(f"USE CLUSTER {C1}", f"CREATE TABLE {db}.orders USING parquet AS SELECT id AS customer,"
         " id * 7 AS amount FROM range(20)")  # fmt: skip
     sql(f"USE CLUSTER {C2}", f"CREATE TABLE {db}.visits USING parquet AS SELECT id AS customer,"
@@ -35,7 +35,7 @@ def refused(db: str, sql: Sql) -> str:
     return join
 
 
-def test_a_refused_statement_is_seen_and_freed_by_the_copy_button(
+def test_the_copy_button_lets_a_refused_statement_run(
     chromium: Watched, db: str, refused: str, sql: Sql
 ) -> None:
     page = chromium.page
@@ -51,7 +51,7 @@ def test_a_refused_statement_is_seen_and_freed_by_the_copy_button(
     assert "inputs" in page.locator("li.decided").inner_text()
     assert page.locator("table.matrix tbody tr").count() == 2
     chromium.picture("statement-refused")
-    # As a new user, whom `causeway up` led to this page.
+    # As a new user, to whom `causeway up` shows the address of this page.
     chromium.open(f"/where?{urlencode({'sql': refused})}")
     assert "not known" not in page.locator(".ways").inner_text()  # the sizes of both
     copy_to_c1(chromium, picture="copying")
@@ -99,7 +99,7 @@ def look_at_the_copy(chromium: Watched, db: str, sql: Sql, refused: str) -> None
     chromium.picture("lineage")
 
 
-def test_a_statement_is_looked_at_and_run_as_oneself(chromium: Watched, db: str, sql: Sql) -> None:
+def test_a_statement_is_explained_and_run_as_the_user(chromium: Watched, db: str, sql: Sql) -> None:
     page = chromium.page
     sql(
         f"CREATE TABLE {db}.t USING parquet AS"
@@ -129,7 +129,7 @@ def test_a_statement_is_looked_at_and_run_as_oneself(chromium: Watched, db: str,
     chromium.lines.clear()  # the browser says that the page was answered by 403
 
 
-def test_a_failed_instance_is_seen_and_rerun(
+def test_a_failed_instance_is_shown_and_run_again(
     chromium: Watched, lifecycle: Path, db: str, sql: Sql
 ) -> None:
     page = chromium.page
@@ -175,7 +175,7 @@ def make_a_feed(chromium: Watched, table: str, folder: Path) -> None:
     page.locator("tr").filter(has_text=table).locator(".state.fresh").wait_for()
 
 
-def test_what_runs_is_live_and_can_be_killed(
+def test_running_statements_are_listed_and_can_be_killed(
     chromium: Watched, connect: Connect, stack: Stack
 ) -> None:
     page = chromium.page

@@ -1,4 +1,4 @@
-"""`causeway advise` against the stack: what it applies lets a statement run, until it is undone."""
+"""`causeway advise` against the stack: after it applies advice a statement runs, until undo."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_apply_lets_a_refused_statement_run_and_undo_takes_it_back(
         sql(join)
 
 
-def test_a_primary_is_assigned_where_the_files_are(
+def test_a_primary_is_assigned_to_the_cluster_of_the_files(
     db: str, sql: Sql, tables: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sql(

@@ -1,4 +1,4 @@
-"""CACHE TABLE holds for all sessions of a server: none of them reads rows of an old version."""
+"""CACHE TABLE holds for all sessions of a server, and no session reads rows of an old version."""
 
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +23,7 @@ def _guarded(stack: Stack) -> None:
 def test_a_new_session_reads_no_rows_that_another_one_cached_before_a_write(
     db: str, sql: Sql, tables: Tables, connect: Connect, stack: Stack, tmp_path: Path
 ) -> None:
-    """A partitioned table's plan is the same wherever its files are."""
+    """The plan of a partitioned table, by which Spark finds cached rows, names no files."""
     days, flat, hive = made = tuple(f"{db}.{name}" for name in ("days", "flat", "hive"))
     sql(
         f"CREATE TABLE {days} (a int, ds string) USING parquet PARTITIONED BY (ds)",

@@ -1,4 +1,4 @@
-"""Copies and replicas on real metastores, real files, real Spark; runs killed for real."""
+"""Copies and replicas with real metastores, files and Spark, also of runs that are killed."""
 
 import contextlib
 import json
@@ -79,7 +79,7 @@ def table(stack: MetastoreAlone, ref: TableRef, days: dict[str, int]) -> Path:
 
 
 def fresh(stack: MetastoreAlone, ref: TableRef) -> dict[str, Path]:
-    """The fresh copies in C2 as a reader there finds them."""
+    """The folders of the fresh copies in C2, by partition."""
     found = {}
     with stack.client() as client:
         described = client.get_table(ref)

@@ -1,4 +1,4 @@
-"""`SET causeway.fetch.missing`: a refused query has what it lacks copied, and runs."""
+"""`SET causeway.fetch.missing`: the proxy copies what a refused query lacks, and the query runs."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ _RUNNING = (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE)
 
 @pytest.fixture
 def site(stack: Stack, tmp_path: Path) -> Iterator[Site]:
-    """A proxy of its own that brings data on demand, and wants it for a second."""
+    """A proxy of its own that copies data on demand, which it keeps for a second."""
     with ExitStack() as exits:
         there = Site(stack, tmp_path, exits, forwarded=False)
         there.configure(
@@ -34,7 +34,7 @@ def site(stack: Stack, tmp_path: Path) -> Iterator[Site]:
 
 
 def run(cursor: Any, statement: str) -> tuple[list[Any], list[str]]:
-    """The rows of a statement, and its log, as a client reads them that polls."""
+    """The rows of a statement and its log, as a polling client reads them."""
     cursor.execute(statement, async_=True)
     log = []
     while cursor.poll().operationState in _RUNNING:
@@ -44,9 +44,7 @@ def run(cursor: Any, statement: str) -> tuple[list[Any], list[str]]:
     return cursor.fetchall(), log
 
 
-def test_a_refused_join_is_brought_together_and_its_copies_are_as_any_other(
-    site: Site, db: str, sql: Sql
-) -> None:
+def test_the_data_of_a_refused_join_is_copied_for_it(site: Site, db: str, sql: Sql) -> None:
     values = ", ".join(f"({n}, '{n}')" for n in range(6))
     sql(
         f"CREATE TABLE {db}.t11 (id INT) USING parquet PARTITIONED BY (ds STRING)",

@@ -1,4 +1,4 @@
-"""A copy is fresh only while it is: real writers past the proxy end what they touch (D10, D15)."""
+"""Writes by SQL past the proxy end the copies of what they change, and no others (D10, D15)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ def days(db: str, sql: Sql, tables: Tables, copies: Copies) -> str:
 def test_a_mark_of_one_partition_does_not_cover_a_direct_write_of_another(
     stack: Stack, days: str, sql: Sql, copies: Copies
 ) -> None:
-    """The proxy writes ds=a, or died while it did."""
+    """The mark of ds=a is of a proxy that writes it, or that died meanwhile."""
     ref = TableRef.parse(days)
     with HmsClient((stack.ports.metastore,)) as client:
         facts = PlacementStore(client, C1)
@@ -53,7 +53,7 @@ def test_a_direct_write_of_one_partition_keeps_the_copies_of_others(
     sql(f"INSERT INTO {days} PARTITION (ds = 'b') VALUES (2)", cluster=C1)
     assert copies.fresh(days, "ds=a")
     assert not copies.fresh(days, "ds=b")
-    sql(f"INSERT INTO {days} VALUES (3, 'c')", cluster=C1)  # into any partition, for all we know
+    sql(f"INSERT INTO {days} VALUES (3, 'c')", cluster=C1)  # into any partition
     assert not copies.fresh(days, "ds=a")
 
 

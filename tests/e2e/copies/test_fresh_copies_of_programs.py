@@ -92,7 +92,7 @@ def test_writers_without_a_plan_end_the_copies_of_what_they_write(
     assert not any(fresh.values()), fresh
     with pytest.raises(Exception, match="CW105"):
         sql(f"USE CLUSTER {C2}", f"SELECT a FROM {written['saveAsTextFile']}")
-    left = {name: copies.marks(t) for name, t in written.items() if not copies.soon_unmarked(t)}
+    left = {name: copies.marks(t) for name, t in written.items() if not copies.await_unmarked(t)}
     assert left == {}
     assert not any(copies.fresh(table) for table in written.values())
 
@@ -103,13 +103,13 @@ def test_a_file_that_is_open_keeps_the_mark_of_its_folder(
     table, other = copied(), copied()
     folder = tables.location(table)
     job("create", path=f"{folder.as_uri()}/new")
-    sleep(8)  # longer than a lease is kept without use
+    sleep(8)  # longer than an unused lease lasts
     copies.publish(table, folder)
     assert copies.marks(table)
     assert not copies.fresh(table)
     assert copies.fresh(other)
     job("close")
-    assert copies.soon_unmarked(table)
+    assert copies.await_unmarked(table)
     assert not copies.fresh(table)
 
 
@@ -126,7 +126,7 @@ def _file(folder: Path) -> Path:
 def test_a_copy_that_follows_a_command_at_once_stays_fresh(
     db: str, sql: Sql, tables: Tables, copies: Copies, tmp_path: Path, job: SparkJob
 ) -> None:
-    """The agent takes no file of a command for one that no command names."""
+    """The agent reports no file that a command has reported: its lease would end a new copy."""
     (tmp_path / "rows").write_text("1")
     spark, hive, days, frame = (f"{db}.{name}" for name in ("spark", "hive", "days", "frame"))
     commands = [
@@ -154,9 +154,9 @@ def test_a_copy_that_follows_a_command_at_once_stays_fresh(
         tables.copy(days, C2, "ds=a")
         assert copies.fresh(days, "ds=a"), text
     job("save_as_table", table=frame, rows=[[2]], columns=["a"])
-    assert copies.soon_unmarked(frame)
+    assert copies.await_unmarked(frame)
     tables.copy(frame, C2)
-    sleep(7)  # longer than a lease is kept without use
+    sleep(7)  # longer than an unused lease lasts
     assert copies.fresh(frame)
     assert copies.fresh(spark)
     assert copies.fresh(hive)
@@ -166,7 +166,7 @@ def test_a_copy_that_follows_a_command_at_once_stays_fresh(
 def test_create_table_as_ends_its_write_before_its_result(
     db: str, copies: Copies, job: SparkJob
 ) -> None:
-    """Spark's listener learns too late of the command that writes the table within the other."""
+    """Spark's listener receives the end of the inner command after the client has the result."""
     job("slow_listeners", seconds=2)
     job("sql", text=f"CREATE TABLE {db}.made STORED AS textfile AS SELECT 1 AS a")
     assert copies.marks(f"{db}.made") == []
@@ -176,7 +176,7 @@ def test_create_table_as_ends_its_write_before_its_result(
 def test_executors_do_not_write_the_storage_of_another_cluster(
     stack: Stack, tmp_path: Path
 ) -> None:
-    """The driver has no agent here: it is the executor's that refuses."""
+    """The driver has no agent here, so the executor's agent refuses."""
     folder = stack.layout.warehouse(C2) / "from_an_executor"
     job = SparkJob(stack, C1, tmp_path / "job", CLUSTER, UNCHECKED)
     try:
@@ -198,9 +198,9 @@ def test_executors_end_the_copies_of_what_they_write(
         assert not copies.fresh(text)
         assert copies.marks(text)
         job("sql", text=f"INSERT INTO {inserted} VALUES (2)")
-        assert not copies.marks(inserted)  # the driver knows that the command covers its tasks
+        assert not copies.marks(inserted)  # the driver replies that the command covers its tasks
         assert not copies.fresh(inserted)
-        assert copies.soon_unmarked(text)
+        assert copies.await_unmarked(text)
         assert not copies.fresh(text)
     finally:
         job.close()
@@ -209,14 +209,14 @@ def test_executors_end_the_copies_of_what_they_write(
 def test_executors_without_the_plugin_end_the_copies_of_what_a_command_writes(
     copied: Callable[[], str], copies: Copies, stack: Stack, tmp_path: Path
 ) -> None:
-    """They cannot ask the driver, so that they report the files of its commands too."""
+    """They cannot call the driver, so they report the files of its commands too."""
     table = copied()
     job = SparkJob(stack, C1, tmp_path / "job", CLUSTER, UNCHECKED | {"spark.plugins": ""})
     try:
         job("sql", text=f"INSERT INTO {table} VALUES (2)")
         assert not copies.fresh(table)
         assert copies.marks(table), "the executor's, for some seconds"
-        assert copies.soon_unmarked(table)
+        assert copies.await_unmarked(table)
         assert not copies.fresh(table)
     finally:
         job.close()
@@ -226,7 +226,7 @@ def test_executors_without_the_plugin_end_the_copies_of_what_a_command_writes(
 def test_a_copy_that_is_published_during_a_direct_write_is_not_read(
     copied: Callable[[], str], tables: Tables, copies: Copies, job: SparkJob, how: str
 ) -> None:
-    """Its files may have been taken before the writer's were there."""
+    """The copy may lack files of the writer."""
     table = copied()
     target = {"table": f"INTO {table}", "path": "OVERWRITE DIRECTORY '{}' USING parquet"}[how]
     text = f"INSERT {target.format(tables.location(table).as_uri())} {SLOW.format(steps=30)}"
@@ -242,7 +242,7 @@ def test_a_copy_that_is_published_during_a_direct_write_is_not_read(
     assert writer.is_alive()
     assert not copies.fresh(table)
     writer.join()
-    assert copies.soon_unmarked(table)
+    assert copies.await_unmarked(table)
     assert not copies.fresh(table)
 
 
@@ -283,7 +283,7 @@ def test_a_server_that_is_killed_in_a_direct_write_leaves_its_mark(
 def test_writes_that_end_leave_no_mark(
     copied: Callable[[], str], tables: Tables, copies: Copies, job: SparkJob, sql: Sql
 ) -> None:
-    """Well or not, shown or run, through any writer."""
+    """Writes of all kinds, explained, failed and successful ones."""
     row = {"rows": [[2]], "columns": ["a"]}
 
     def direct(text: str) -> Callable[[str], object]:
@@ -317,5 +317,5 @@ def test_writes_that_end_leave_no_mark(
     for name, write in writers.items():
         written[name] = copied()
         write(written[name])
-    left = {name: copies.marks(t) for name, t in written.items() if not copies.soon_unmarked(t)}
+    left = {name: copies.marks(t) for name, t in written.items() if not copies.await_unmarked(t)}
     assert left == {}

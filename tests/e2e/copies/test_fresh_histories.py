@@ -2,7 +2,7 @@
 by table, path, second table, DataFrame and stream, with copies published and marks left in between.
 After each step every cluster reads the primary's rows.
 
-CAUSEWAY_HISTORIES is how many are played (1), CAUSEWAY_SEED the first one's seed.
+CAUSEWAY_HISTORIES is the number of histories (1), CAUSEWAY_SEED the seed of the first one.
 """
 
 import os
@@ -49,7 +49,7 @@ def job(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
 
 @dataclass
 class History:
-    """`rows` has the numbers of each day, the truth. `steps` is what was done, for messages."""
+    """`rows` are the primary's rows by day. `steps` are the steps so far, for messages."""
 
     stack: Stack
     job: SparkJob
@@ -91,7 +91,7 @@ class History:
             assert found == truth, f"{who} after {self.steps}"
 
     def done(self, what: str, day: str) -> None:
-        """Returns when the step's own marks are gone: some ends are reported a moment later."""
+        """Waits until the step's own marks are gone: some ends are reported a moment later."""
         self.steps.append(f"{what} {day}")
         end = monotonic() + 60
         while any(mark.by != DEAD for mark in self.marks()):
@@ -162,7 +162,7 @@ class History:
 
     def stream_into_the_folder(self, day: str) -> None:
         if day in self.streamed:
-            return  # a second stream would take its first batch for done
+            return  # the log of an earlier stream would make Spark skip the first batch
         row = self.next()
         self.job("stream", path=self.folder(day), rows=[row])
         self.streamed.add(day)

@@ -1,4 +1,4 @@
-"""Copies and feeds with an HDFS that asks for Kerberos, by the keytab of Causeway's settings."""
+"""Copies and feeds with an HDFS that requires Kerberos, by the keytab of Causeway's settings."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`snapshot.writers = views`, as `causeway up` sets it: nothing that changed anywhere is missed."""
+"""`snapshot.writers = views`, as `causeway up` sets it: the proxy misses no change."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def known(stack: Stack, db: str, connect: Connect, sql: Sql) -> tuple[str, Connect]:
-    """A table that the proxy has read and knows to be unchanged."""
+    """A table that the proxy has read and that did not change since."""
     assert load(stack.layout.settings).writers is Writers.VIEWS
     sql(f"CREATE TABLE {db}.t (a int)", f"INSERT INTO {db}.t VALUES (1)")
     cursor = connect().cursor()
@@ -35,7 +35,7 @@ def test_a_table_that_a_clusters_spark_altered_is_seen(
     assert [each[0] for each in cursor.description] == ["a", "b"]
 
 
-def test_one_made_again_with_another_home_is_read_there(
+def test_a_table_made_again_in_another_cluster_is_read_there(
     known: tuple[str, Connect], sql: Sql
 ) -> None:
     table, connect = known
@@ -64,10 +64,10 @@ def test_a_copy_that_a_command_published_is_used(
     assert rows(cursor, f"SELECT * FROM {table}") == [(1,)]
 
 
-def test_what_a_command_changed_at_the_metastore_itself_is_seen(
+def test_a_commands_change_in_the_metastore_itself_is_seen(
     stack: Stack, known: tuple[str, Connect], tables: Tables, tmp_path: Path
 ) -> None:
-    """As lifecycle and upgrade do: the table's files are elsewhere from one moment to the next."""
+    """Lifecycle and upgrade change tables so: the table's files are in another folder at once."""
     table, connect = known
     cursor = connect().cursor()
     copy = tables.copy(table, C2)

@@ -1,6 +1,6 @@
-"""Attempts to change c2's files from c1, which its Thrift Server, view and guard refuse.
+"""Attempts to change c2's files from c1, which c1's Thrift Server, view and guard refuse.
 
-Each statement names a folder of c2 that c1 can read. c1 is asked directly, without the proxy.
+Each statement names a folder of c2 that c1 can read, and runs in c1 without the proxy.
 """
 
 import json
@@ -56,7 +56,7 @@ def parts(sql: Sql, home: str) -> str:
 
 
 def everything(folder: Path) -> dict[str, bytes | None]:
-    """All that lies in a folder: files with their bytes, folders with None."""
+    """Everything below a folder: files with their bytes, folders with None."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in folder.rglob("*")

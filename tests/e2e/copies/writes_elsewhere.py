@@ -1,9 +1,9 @@
-"""Tries to change a folder of another cluster in every way that a Spark program has.
+"""Tries to change a folder of another cluster by every writer of a Spark program.
 
     writes_elsewhere.py DATABASE FOLDER SCRATCH
 
-The last line of the output is a JSON object: each attempt and its error, which is empty where
-there was none. Attempts whose names begin with "own" are of what this cluster may write.
+The last line of the output is a JSON object: each attempt and its error, empty without one.
+Attempts whose names begin with "own" write folders that this cluster may write.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A feed of a Delta table to another table, read by Delta itself, with copies of its own."""
+"""A feed replicates a Delta table to another table with copies of its own; Delta reads both."""
 
 from collections.abc import Iterator
 from pathlib import Path

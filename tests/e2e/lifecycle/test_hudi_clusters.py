@@ -1,5 +1,6 @@
-"""After `up --hudi` the clusters serve Hudi tables through the proxy like any other, and feeds of
-them are replicated commit by commit."""
+"""With `up --hudi` the clusters serve Hudi tables through the proxy like any other, and feeds
+replicate them commit by commit.
+"""
 
 import json
 import re
@@ -202,7 +203,7 @@ def test_tables_of_hivesync_are_read_incrementally_or_refused(
     found, refused = {}, {}
 
     def changes(table: str, name: str, first: str) -> list[tuple[Any, ...]]:
-        """By settings for this name; the range begins after the first commit."""
+        """The keys of rows changed after `first`, by settings with the name `name`."""
         asked = consume_settings(name, mode="INCREMENTAL", start_timestamp=first, max_commits="-1")
         return run_sql(hudi_stack, *asked, f"SELECT id FROM inc.{table}")
 

@@ -1,4 +1,4 @@
-"""Tables that change while they are pulled: columns, versions, payloads, services (HU-9)."""
+"""Pulls of tables that change meanwhile: columns, versions, payloads, table services (HU-9)."""
 
 import random
 from pathlib import Path
@@ -30,7 +30,7 @@ def spark(hudi: HudiSpark) -> HudiSpark:
 
 
 class Source:
-    """A table that Spark writes, with a mirror and a log of changes that follow it."""
+    """A table that Spark writes, with a mirror and a log of changes that pulls keep up to date."""
 
     def __init__(self, spark: HudiSpark, folder: Path, **options: str) -> None:
         self.spark, self.base = spark, str(folder / "table")
@@ -48,7 +48,7 @@ class Source:
         return pull(table, LocalFolder(target), mode)
 
     def check_mirror(self) -> None:
-        """The mirror, and a read of the whole table, are what Spark reads."""
+        """The mirror, and a read of the whole table, have the rows that Spark reads."""
         theirs = self.spark("snapshot", base=self.base)
         rows = changed_rows(snapshot(open_for_changes(self.base, LocalStorage())))
         assert cells(rows.to_pylist()) == theirs

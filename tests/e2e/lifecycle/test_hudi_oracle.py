@@ -1,8 +1,8 @@
-"""Real tables and random histories against Hudi's own answers (HU-8, HU-9).
+"""Pulls and listings of real tables and random histories have Hudi's own results (HU-8, HU-9).
 
-CAUSEWAY_HISTORIES is how many histories `make test` and `make long` play together (3: both kinds of
-tables, every version). Where it is not set, some of the questions about each table are asked, the
-same ones each time.
+CAUSEWAY_HISTORIES is the number of histories in `make test` and in `make long` (3: both kinds of
+tables, every version). If it is not set, a sample of the comparisons of each table runs, the same
+one each time.
 """
 
 import os
@@ -74,7 +74,7 @@ def consuming(table: HudiTable, start: str, most: str) -> dict[str, str]:
 
 
 def as_text(table: HudiTable, since: str, until: str | None) -> list[list[str]]:
-    """Keys and times of the light path's rows, as the oracle's rows have them."""
+    """Keys and times of a pull's rows in the form of the oracle's rows."""
     columns = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key"]
     rows = changed_rows(plan(table, since, until)).select(columns).to_pylist()
     return sorted([f"{name}={row[name]}" for name in columns] for row in rows)
@@ -110,7 +110,7 @@ def check_listing(spark: HudiSpark, table: HudiTable) -> int:
 def check_jar(
     spark: HudiSpark, table: HudiTable, paths: list[str], conf: dict[str, str], ours: list[Any]
 ) -> None:
-    """The jar's input format has the same files, or refuses for a reason that the table shows."""
+    """The jar's input format lists the same files, or refuses for a true reason."""
     incremental = any(key.endswith(".mode") for key in conf)
     start = conf.get(f"hoodie.{table.name}.consume.start.timestamp", "")
     reasons = {
@@ -139,7 +139,7 @@ def replaced_after(table: HudiTable, until: str | None) -> bool:
 
 
 def check_changes(spark: HudiSpark, table: HudiTable, most: int) -> int:
-    """Some ranges of the history: both our paths against Spark's incremental query."""
+    """Compares both readers with Spark's incremental query for some ranges of the history."""
     keys = ["000", *(table.timeline.key(i) for i in table.timeline.commits)]
     ranges = [(keys[a], keys[b]) for a in range(len(keys)) for b in range(a + 1, len(keys))]
     ranges += [(k, None) for k in keys[:-1]]
@@ -193,7 +193,7 @@ PLAIN = {
 
 
 def history(spark: HudiSpark, base: str, seed: int, after: Callable[[], None]) -> None:
-    """A random history by Hudi's own writer: few rows, many kinds of commits."""
+    """Writes a random history by Hudi's own writer: few rows, many kinds of commits."""
     dice = random.Random(seed)
     merge_on_read, parted = seed % 2 == 1, dice.random() < 0.75
     options = PLAIN | {
@@ -232,7 +232,7 @@ def history(spark: HudiSpark, base: str, seed: int, after: Callable[[], None]) -
 
 
 class Replica:
-    """Kept up to date with a table; made again where it cannot follow."""
+    """A replica of a table, made again when it cannot follow the table."""
 
     def __init__(self, base: str, folder: Path) -> None:
         self.base, self.folder, self.number = base, folder, 0

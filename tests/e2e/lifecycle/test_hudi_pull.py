@@ -1,4 +1,4 @@
-"""Pulls into Hudi tables through Spark: rows and bookmark in one commit, kills included."""
+"""Pulls into Hudi tables by Spark: rows and bookmark are one commit, also if a pull is killed."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ def upsert(spark: HudiSpark, base: str, rows: Rows, operation: str = "upsert") -
 
 
 def values(spark: HudiSpark, base: str) -> list[tuple[str, str]]:
-    """(id, v) of each row."""
+    """The pairs (id, v) of all rows."""
     found = []
     for row in spark("snapshot", base=base):
         cells = dict(cell.split("=", 1) for cell in row)

@@ -1,5 +1,6 @@
-"""Tables with services, indexes and layouts of all kinds: pulled, listed and replicated while they
-change, and compared with Hudi's own answers (HU-8, HU-9)."""
+"""Tables with services, indexes and layouts of all kinds are pulled, listed and replicated while
+they change, and compared with Hudi's own results (HU-8, HU-9).
+"""
 
 import os
 from collections.abc import Callable
@@ -23,7 +24,7 @@ NEW_FILES = {"hoodie.parquet.small.file.limit": "0", "hoodie.datasource.write.op
 
 
 class Followed:
-    """A table with a mirror and a replica, which follow each of its steps."""
+    """A table with a mirror and a replica that are updated after each step."""
 
     def __init__(self, spark: HudiSpark, folder: Path, **options: str) -> None:
         self.spark, self.source = spark, Source(spark, folder, **options)
@@ -51,7 +52,7 @@ class Followed:
         check_listing(self.spark, open_for_changes(self.replica.path, LocalStorage()))
 
     def close(self) -> None:
-        """The replica was never made again, and ends up with nothing that the source has not."""
+        """Checks that the replica was never made again and has no file that the source lacks."""
         self.check()
         self.replica.follow()
         assert self.replica.number == 0

@@ -52,7 +52,7 @@ def test_the_demo_holds(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> No
 def test_clusters_of_one_metastore_get_secondary_copies(
     stack: Stack, sql: Sql, tmp_path: Path
 ) -> None:
-    """A copy that the lifecycle made is routed to; one that is too old is gone, its primary not."""
+    """Queries are routed to the lifecycle's copies. Retention deletes old copies, not primaries."""
     sql(
         "CREATE DATABASE lifecycle",
         "USE CLUSTER c1",
@@ -79,7 +79,7 @@ def test_clusters_of_one_metastore_get_secondary_copies(
     at = ["--at", "2024-01-01T02:00Z"]
     assert main(["entity", "schedule", "feed", "hits", *at, *store]) == 0
     serve = ["lifecycle", "serve", "--once", "--default-cluster", "c1", "--master", "local[2]"]
-    serve += ["--conf", str(stack.layout.settings)]  # so that the proxy hears of it at once
+    serve += ["--conf", str(stack.layout.settings)]  # to notify the proxy
     assert main([*serve, *at, *store]) == 0
     count = "SELECT ds, count(*) FROM lifecycle.hits GROUP BY ds ORDER BY ds"
     everything = [(f"2024-01-01-0{hour}", hour + 1) for hour in range(3)]

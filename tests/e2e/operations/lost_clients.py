@@ -70,7 +70,7 @@ class Fetching:
         self._socket.settimeout(BOUND)
 
     def rest(self) -> int:
-        """Bytes that still come before the connection ends."""
+        """Reads on until the connection ends. Returns the number of bytes of the reply."""
         read = 1000
         with suppress(ConnectionError):
             while read < self.length and (got := self._socket.recv(1 << 20)):
@@ -79,8 +79,8 @@ class Fetching:
 
 
 def stop_process(pid: int) -> None:
-    """Stops all threads of a process. The signal arrives at one of them, when that is next
-    scheduled; until then the others go on, and may send the rest of a reply that is being read."""
+    """Stops a process and waits until all its threads are stopped. The kernel delivers the signal
+    to one thread; until then the others may send the rest of a reply."""
     os.kill(pid, signal.SIGSTOP)
 
     def states() -> set[str]:
@@ -91,6 +91,7 @@ def stop_process(pid: int) -> None:
 
 
 def has_ended(process: int) -> bool:
+    """Whether the process with this id has ended, perhaps as a zombie."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

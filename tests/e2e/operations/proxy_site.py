@@ -1,4 +1,4 @@
-"""A proxy of its own before real Thrift Servers, whose endpoints tests stop and resume."""
+"""A proxy of its own before real Thrift Servers, with endpoints that tests stop and resume."""
 
 import json
 import secrets
@@ -45,8 +45,8 @@ SLOW = "SELECT count(*) FROM range(0, 40000000) WHERE sqrt(id + rand()) < 0"
 
 
 class Site:
-    """A proxy before c1 by two endpoints and c2 by one, or by the Thrift Servers' own addresses,
-    one each; `more` is added to its settings."""
+    """A proxy before two endpoints of c1 and one of c2, each a process that forwards to the Thrift
+    Server, or with `forwarded=False` before the Thrift Servers themselves."""
 
     def __init__(
         self, stack: Stack, folder: Path, exits: ExitStack, forwarded: bool = True
@@ -101,7 +101,7 @@ class Site:
         return process
 
     def run(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-        """Python with these arguments, until the test ends; `before` is what starts it."""
+        """Runs Python with these arguments until the test ends, below the command `before`."""
         with (self.folder / "log").open("a") as log:
             process = subprocess.Popen(
                 [*before, sys.executable, *words], stdout=subprocess.PIPE, stderr=log, text=True
@@ -110,11 +110,11 @@ class Site:
         return process
 
     def shown(self, what: str) -> Any:
-        """The administration's answer, without a process of its own."""
+        """The administration's reply to GET /v1/<what>."""
         return call(load(self.conf).operating, "GET", f"/v1/{what}")
 
     def statement(self) -> dict[str, Any]:
-        """The one that runs, once it does."""
+        """Waits until one statement runs and returns its record."""
         until(lambda: len(running(self)) == 1)
         return running(self)[0]
 

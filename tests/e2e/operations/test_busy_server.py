@@ -1,4 +1,4 @@
-"""More statements at the same time than a Thrift Server has threads for: they wait in Causeway."""
+"""More statements at a time than a Thrift Server has threads for wait in Causeway."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from conf.names import ClusterName
 from tests.e2e.conftest import C1, rows, server
 
 pytestmark = pytest.mark.e2e
-CLIENTS = 6  # of them the server takes two: one runs, one waits in its queue
+CLIENTS = 6  # statements; the server accepts two: one runs, one waits in its queue
 POOL = "spark.hadoop.hive.server2.async.exec"
 PLACES = {f"{POOL}.threads": "2", f"{POOL}.wait.queue.size": "1"}  # a thread checks sessions
 LONG = "SELECT max(hash(a.id, b.id)) > {0} FROM range(6000) a CROSS JOIN range(6000) b"

@@ -1,4 +1,4 @@
-"""`causeway check` with a real metastore, Thrift Servers with guards, and metastore views."""
+"""`causeway check` of a real metastore, Thrift Servers with guards, and metastore views."""
 
 import json
 from pathlib import Path
@@ -13,10 +13,10 @@ from tests.secret_files import private
 pytestmark = pytest.mark.e2e
 
 
-def test_what_a_configuration_reaches(
+def test_faults_of_a_configuration_are_reported(
     stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The Thrift Server of c3 is down, and others can read the file of passwords."""
+    """The Thrift Server of c3 is down, and the file of passwords is readable by others."""
     passwords = private(tmp_path / "passwords", "ann:$x")
     passwords.chmod(0o640)
     down, listen = free_ports(2)
@@ -62,7 +62,7 @@ history.store = "{tmp_path / "history.db"}"
 def test_the_stack_of_causeway_up_has_no_fault(
     stack: Stack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its proxy runs, and says so by its administration."""
+    """Its proxy runs, which the check sees by its administration."""
     assert main(["check", "--conf", str(stack.layout.settings), "--timeout", "60"]) == 0
     out = capsys.readouterr().out
     assert "in use by the proxy that runs with these settings" in out

@@ -1,5 +1,5 @@
-"""Real Thrift Servers and a real metastore stopped, killed and started again under what runs there,
-a client that vanishes without a word, and the proxy killed: on a stack of this module's own.
+"""Real Thrift Servers, a real metastore and the proxy are stopped, killed and started again while
+statements run, and a client's network is lost, on a stack of this module.
 
 The tests are in an order in which each server is started again once.
 """
@@ -91,7 +91,7 @@ def vanished(site: Site) -> Iterator[None]:
 
 @pytest.fixture
 def table(site: Site) -> str:
-    """One with the row 1, made in c1, with a copy in c2."""
+    """A table with the row 1, made in c1, with a copy in c2."""
     name = f"default.t{secrets.token_hex(4)}"
     cursor = site.connect().cursor()
     rows(cursor, f"CREATE TABLE {name} USING parquet AS SELECT CAST(1 AS BIGINT) AS id")
@@ -101,11 +101,11 @@ def table(site: Site) -> str:
 
 
 @pytest.mark.parametrize(("first", "other"), [(C1, C2), (C2, C1)])
-def test_a_session_that_moves_between_time_zones_has_one(
+def test_a_session_that_moves_between_clusters_keeps_its_time_zone(
     first: ClusterName, other: ClusterName, site: Site
 ) -> None:
-    """The default of the cluster that ran its first statement. LOCAL and RESET mean what they mean
-    in the server that runs them, and hold in the other cluster."""
+    """The default is that of the cluster of its first statement. LOCAL and RESET have the meaning
+    of the server that runs them, and then hold in the other cluster."""
     cursor, show = (
         site.connect().cursor(),
         "SELECT current_timezone(), CAST(timestamp(0) AS STRING)",
@@ -129,8 +129,8 @@ def test_a_session_that_moves_between_time_zones_has_one(
             assert seen() == {zone}, (statement, cluster)
 
 
-def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:
-    """The id that the audit log and the proxy's log have. The text stays as it was."""
+def test_jobs_of_spark_have_the_id_of_the_statement(site: Site, ui: int) -> None:
+    """The id is that of the audit log and of the proxy's log, before the text as it was."""
     text = f"SELECT count(*) FROM range(100) WHERE id <> {secrets.randbelow(10**9)}"
     cursor = site.connect().cursor()
     assert len(rows(cursor, text)) == 1
@@ -157,7 +157,7 @@ def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:
 
 
 def test_a_thrift_server_that_stops_is_reported_and_heals(site: Site, vanished: None) -> None:
-    del vanished  # it is about to be found out, tests later
+    del vanished  # test_a_vanished_client_is_noticed needs it to vanish now
     idle, asking = cursor_with_state(site), cursor_with_state(site)
     with ExitStack() as exits:
         pool = exits.enter_context(ThreadPoolExecutor(1))
@@ -185,8 +185,8 @@ def test_a_thrift_server_that_stops_is_reported_and_heals(site: Site, vanished: 
 
 
 def test_views_are_killed_one_after_the_other_under_load(site: Site, table: str) -> None:
-    """Statements of others go on: writes and reads by the proxy, direct writes, changes of a table.
-    No read of the copy lacks a write that had ended."""
+    """All statements go on: writes and reads by the proxy, direct writes, changes of a table. No
+    read of the copy lacks a write that had ended."""
     direct, altered = f"{table}_direct", f"{table}_altered"
     setup = site.connect().cursor()
     rows(setup, f"CREATE TABLE {direct} (id BIGINT) PARTITIONED BY (ds STRING) STORED AS TEXTFILE")
@@ -276,7 +276,7 @@ def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> No
 
 
 def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> None:
-    """What was under way fails with that reason and is not run twice; sessions go on."""
+    """Running statements fail with that reason and do not run twice; sessions go on."""
     idle, writing = cursor_with_state(site), cursor_with_state(site)
     with ExitStack() as exits:
         fetching = Fetching(site, exits)
@@ -317,7 +317,7 @@ def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> 
 def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
     how: signal.Signals, site: Site, table: str
 ) -> None:
-    """Its client gets the rows, and the audit log has what happened."""
+    """Its client receives the rows, and the audit log has both clusters."""
     text = f"SELECT t.id, count(*) FROM {table} t, range(0, 40000000) r {_SLOWLY} GROUP BY t.id"
     cursor = site.connect().cursor()
     rows(cursor, "SET my.own=7", "CREATE TEMPORARY VIEW mine AS SELECT ${my.own} AS a")
@@ -328,7 +328,7 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
     assert ended.description == [("id", "BIGINT_TYPE", None, None, None, None, True)]
     server = site.stack.pid(C1)
     os.kill(server, how)
-    until(lambda: has_ended(server))  # which may give the rows, and not say that these are all
+    until(lambda: has_ended(server))  # it may have sent the rows without the end of the result
     assert ended.fetchall() == [(1,)]
     assert reading.join().error is None
     assert reading.rows == [(1, 40_000_000)]
@@ -349,8 +349,8 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
 _SLOWLY = "WHERE sqrt(r.id + rand()) >= 0"
 
 
-def test_who_vanished_is_found_out(site: Site, vanished: None) -> None:
-    """Nothing reports its end; after a minute no call waits for it."""
+def test_a_vanished_client_is_noticed(site: Site, vanished: None) -> None:
+    """Nothing reports its end. The proxy notices it within a minute."""
     del vanished
     until(lambda: "vanished" not in users(site), patience=75.0)
 
@@ -369,7 +369,7 @@ def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int
 
 
 def test_the_next_proxy_removes_the_marks_of_one_that_was_killed(site: Site, ui: int) -> None:
-    """After the test before no proxy runs."""
+    """No proxy runs after the previous test."""
     site.start()
     name = f"default.t{secrets.token_hex(4)}"
     rows(site.connect().cursor(), f"CREATE TABLE {name} USING parquet AS SELECT 1L AS id")

@@ -1,4 +1,4 @@
-"""A Spark job past the proxy is killed: its mark goes once Spark's master says that it ended."""
+"""A Spark job past the proxy is killed. Its mark ends when Spark's master says that it ended."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Clients, workers, the metastore and the disk at their worst: who is not concerned goes on."""
+"""Hostile clients, killed workers, a hanging metastore and a full disk harm no other client."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ _GONE = (Error, OSError, EOFError, TTransportException)
 
 
 def _in_clusters(site: Site) -> int:
-    """The connections to the clusters' endpoints that are there, by the kernel's list."""
+    """The open connections to the clusters' endpoints, by the kernel's list."""
     ports = {f"{each.port:04X}" for each in site.endpoints}
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     ends = (line.split()[1:4] for line in lines)
@@ -97,7 +97,7 @@ def test_a_killed_server_leaves_no_session_in_a_cluster(site: Site) -> None:
 
 
 def _serves(site: Site) -> bool:
-    """Whether a client is let in; a socket of ours, since PyHive leaves one that failed open."""
+    """Whether the proxy accepts a client, tested by a socket: PyHive leaves failed ones open."""
     with suppress(OSError), socket.create_connection((site.listen.host, site.listen.port)) as probe:
         probe.settimeout(60)
         probe.sendall(client_negotiation("ann", "pw"))

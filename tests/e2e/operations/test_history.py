@@ -59,7 +59,7 @@ def test_what_a_user_ran_is_found_by_command_sql_and_rest(
 
 
 def refusals(stack: Stack, table: str) -> dict[str, Any]:
-    """The refusals for want of the table."""
+    """The records of refusals that name the table."""
     answer = call(load(stack.layout.settings).operating, "GET", "/v1/history/refusals?limit=1000")
     (found,) = (each for each in answer["refusals"] if each["table"] == table)
     return dict(found)
@@ -72,7 +72,7 @@ def shown_by(cursor: hive.Cursor) -> dict[str, tuple[Any, ...]]:
 
 
 def until(ask: Callable[[], Any], is_there: Callable[[Any], bool]) -> Any:
-    """The answer that fits: a statement is written within a second of its end."""
+    """Waits for a fitting answer: the history has a statement within a second of its end."""
     deadline = time.monotonic() + 60
     while not is_there(found := ask()):
         assert time.monotonic() < deadline, found

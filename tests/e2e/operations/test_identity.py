@@ -1,4 +1,4 @@
-"""From a ticket, token or password to current_user() on real Thrift Servers that ask for proof."""
+"""The user of a ticket, token or password is current_user() on secured Thrift Servers."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ KEY = ec.generate_private_key(ec.SECP256R1())
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A proxy that takes tickets, tokens and passwords, before a cluster of each kind."""
+    """A proxy that accepts tickets, tokens and passwords, before a cluster of each kind."""
 
     kdc: Kdc
     binary: int
@@ -153,7 +153,7 @@ def test_a_password_is_one_user_in_every_cluster(door: Door) -> None:
         assert whos(connection) == {"ann"}
 
 
-def test_a_service_acts_for_whom_it_may(door: Door) -> None:
+def test_a_service_acts_only_for_the_users_that_it_may_impersonate(door: Door) -> None:
     proxy_user = {"hive.server2.proxy.user": "zed"}
     with closing(by_password(door, "hue", ANN, **proxy_user)) as connection:
         assert whos(connection) == {"zed"}
@@ -197,7 +197,7 @@ def test_a_token_over_http(door: Door) -> None:
             by_token(door, token(), f"/cliservice{path}", **more)
 
 
-def test_a_handle_is_its_users_whichever_way_they_come(door: Door) -> None:
+def test_a_session_handle_is_valid_for_its_user_over_each_transport(door: Door) -> None:
     with (
         closing(by_password(door, "ann", ANN)) as ann,
         closing(by_token(door, token(sub="ann@elsewhere"))) as also_ann,
@@ -220,7 +220,7 @@ def test_a_handle_is_its_users_whichever_way_they_come(door: Door) -> None:
         assert cursor.fetchall() == [("ann",)]
 
 
-def test_nobody_comes_in_without_proof_and_no_secret_shows(door: Door) -> None:
+def test_clients_without_credentials_are_refused_and_no_secret_is_shown(door: Door) -> None:
     for user, password in (("ann", "x"), ("ann", ANN + "x"), ("nobody", ANN), ("hive", "x")):
         with pytest.raises(Exception, match="Error validating the login"):
             by_password(door, user, password)

@@ -1,4 +1,4 @@
-"""Hive's metastore behind SASL: by a keytab, by delegation tokens, in other users' names."""
+"""Log-ins to Hive's metastore behind SASL: by keytab, by delegation tokens, for other users."""
 
 import time
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def test_a_keytab_logs_in(site: Site) -> None:
         assert client.get_databases("*") == ["default"]
 
 
-def test_without_a_log_in_nothing_is_answered(site: Site) -> None:
+def test_calls_without_a_log_in_are_refused(site: Site) -> None:
     with pytest.raises(MetastoreDown), HmsClient((site.endpoint,), 5.0) as client:
         client.get_all_databases()
 
@@ -112,14 +112,14 @@ def test_a_file_with_a_token_logs_in(site: Site) -> None:
         client.get_all_databases()
 
 
-def test_a_log_in_that_fails_says_why(site: Site) -> None:
+def test_a_failed_log_in_has_its_reason(site: Site) -> None:
     wrong = replace(site.by_keytab(), server="hms/elsewhere@EXAMPLE.COM")
     with pytest.raises(MetastoreDown, match="hms/elsewhere"), site.client(wrong) as client:
         client.get_all_databases()
 
 
-def test_sparks_read_and_write_through_a_view_that_asks_for_tickets(site: Site) -> None:
-    """Their tickets and the view's live for seconds. The metastore sees who asks, and a Spark of
+def test_sparks_read_and_write_through_a_view_with_kerberos(site: Site) -> None:
+    """Their tickets and the view's live for seconds. The metastore sees the user, and a Spark of
     another cluster is refused by name."""
     if site.protection != "integrity":
         pytest.skip("once is enough; privacy is not for the tokens by which a view calls")

@@ -1,8 +1,8 @@
 """A proxy of its own before real Thrift Servers: endpoints die, hang and are drained, the proxy is
-reloaded and ended, found by ZooKeeper; with the commands that an operator has.
+reloaded and ended, and found by ZooKeeper, with the commands of operators.
 
-Each endpoint is a forwarder's address: a process that can be killed and stopped without taking
-the Thrift Server of the other tests along.
+Each endpoint is the address of a process that forwards to a Thrift Server. It can be killed and
+stopped without the Thrift Server, which other tests use.
 """
 
 import json
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None:
-    """A write that may have begun is not sent again; what did not begin runs elsewhere."""
+    """A write that may have begun is not sent again. One that did not begin runs elsewhere."""
     site.start()
     table = f"default.ops_{os.getpid()}"
     first, second = site.connect().cursor(), site.connect().cursor()
@@ -66,8 +66,10 @@ def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None
     rows(second, f"DROP TABLE {table}")
 
 
-def test_what_needs_no_table_runs_elsewhere_while_the_default_cluster_is_down(site: Site) -> None:
-    """A pool's test query, metadata calls and settings; not a new table (D11)."""
+def test_statements_without_tables_run_while_the_default_cluster_is_down(
+    site: Site,
+) -> None:
+    """A pool's test query, metadata calls and settings do; a new table does not (D11)."""
     site.start()
     table = f"default.down_{os.getpid()}"
     old = site.connect().cursor()
@@ -172,8 +174,8 @@ def test_reload_kill_and_the_end(site: Site) -> None:
     assert "hunter2" not in site.audit.read_text() + (site.folder / "log").read_text()
 
 
-def test_found_by_zookeeper(site: Site) -> None:
-    """Over each transport: the nodes say which, and where, whether the URL does or not."""
+def test_clients_find_the_proxy_by_zookeeper(site: Site) -> None:
+    """Over each transport: the nodes have transport and path, whether the URL has them or not."""
     zookeeper = _zookeeper(site)
     (http,) = free_ports(1)
     more = [
@@ -205,7 +207,7 @@ def test_found_by_zookeeper(site: Site) -> None:
 
 
 def _zookeeper(site: Site) -> Endpoint:
-    """A real one, of Spark's own jars."""
+    """A real ZooKeeper, of Spark's own jars."""
     jars = spark_home() / "jars"
     if not list(jars.glob("zookeeper-3*.jar")):
         pytest.skip("Spark's jars have no ZooKeeper")

@@ -1,5 +1,6 @@
-"""Tickets that encrypt all traffic (auth-conf), on both sides of the proxy: real beeline, a real
-Thrift Server that insists on it, and a listener between the two."""
+"""Kerberos with encryption of all traffic (auth-conf) on both sides of the proxy: real beeline, a
+real Thrift Server that requires it, and an eavesdropper on either side.
+"""
 
 import os
 import socketserver
@@ -27,7 +28,7 @@ MARKER = "nobody-reads-this"
 
 
 class Ear:
-    """Passes on what it hears to another address, and keeps it."""
+    """Forwards connections to another address and records their bytes."""
 
     def __init__(self, to: Endpoint) -> None:
         self.bytes_read = bytearray()
@@ -72,7 +73,7 @@ def listening(to: Endpoint) -> Iterator[Ear]:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """`before` hears what clients say to the proxy, `behind` what that says to the cluster."""
+    """`before` is between clients and the proxy, `behind` between the proxy and the cluster."""
 
     kdc: Kdc
     before: Ear
@@ -130,8 +131,8 @@ def beeline(sealed: Sealed, more: str, *statements: str) -> "subprocess.Complete
     )
 
 
-def test_a_listener_in_between_reads_no_secret(sealed: Sealed) -> None:
-    """Short words, a statement longer than a wrapped message may be, and a result of megabytes."""
+def test_an_eavesdropper_reads_no_secret(sealed: Sealed) -> None:
+    """Short texts, a statement longer than a wrapped message, and a result of megabytes."""
     long = f"SELECT length('{'x' * 100_000}')"
     rows = f"SELECT concat('{MARKER}-', id, '-', repeat('y', 200)) FROM range(10000)"
     done = beeline(sealed, ";saslQop=auth-conf", "SELECT current_user();", long + ";", rows + ";")
@@ -147,7 +148,7 @@ def test_a_listener_in_between_reads_no_secret(sealed: Sealed) -> None:
             assert secret.encode() not in ear.bytes_read
 
 
-def test_who_does_not_encrypt_is_not_let_in(sealed: Sealed) -> None:
+def test_clients_without_encryption_are_refused(sealed: Sealed) -> None:
     done = beeline(sealed, ";saslQop=auth", "SELECT 1")
     assert done.returncode != 0
     assert "No common protection layer" in done.stdout + done.stderr

@@ -1,8 +1,8 @@
 """Reads of a table with a fresh copy while the Thrift Servers of both clusters are killed in turn:
-each read gives its rows, once. If a client already has rows when the server dies, its read may
-fail: such reads are counted.
+each read returns its rows once. A read whose client already has rows when the server dies may fail;
+such reads are counted.
 
-By hand, since it takes minutes: `make reads-survive` (CAUSEWAY_READS chooses how many).
+By hand, since it takes minutes: `make reads-survive` (CAUSEWAY_READS is the number of reads).
 """
 
 import json
@@ -77,7 +77,7 @@ def test_no_read_fails_and_no_row_comes_twice(site: Site) -> None:
 
 
 def _read(site: Site, numbers: Iterator[int], counts: list[int], client: int) -> list[str]:
-    """Reads until all are done, some in each session, and counts them. What is wrong."""
+    """Reads until all are done, some in each session, and counts them. Returns the faults."""
     wrong: list[str] = []
     wanted = [(each, _TIMES) for each in range(10)]
     while some := list(islice(numbers, _OF_A_SESSION)):

@@ -1,4 +1,4 @@
-"""`causeway up` as a user has it: one command, sample data, an end that leaves nothing running."""
+"""`causeway up` as users run it: one command, sample data, an end that leaves no process."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from pyhive import hive
 from cli.stack.stack import Stack
 from conf.topology import Endpoint
 from tests.e2e.conftest import commands, rows
-from tests.e2e.support.refusals import refused_directly
+from tests.e2e.support.claims import refused_directly
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("verified_java")]
 
@@ -31,7 +31,7 @@ LIMIT = 300.0  # seconds
 
 @contextmanager
 def _up(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
-    """The process once it says how to connect, and its output."""
+    """The process, once it prints how to connect, and its output."""
     words = [sys.executable, "-m", "cli.main", "up", "--clusters", "solo", "--port", "0"]
     words += ["--dir", str(folder)]
     with subprocess.Popen(
@@ -78,7 +78,7 @@ def _solo(folder: Path) -> Endpoint:
 
 
 def _left(folder: Path) -> list[str]:
-    """Processes that still have the folder in their command, once they had time to go."""
+    """The processes with the folder in their command that do not end in time."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         left = [line for line in commands() if str(folder) in line]
@@ -121,7 +121,7 @@ def _kill_services(process: "subprocess.Popen[str]") -> None:
 
 
 def _told_again(process: "subprocess.Popen[str]") -> set[str]:
-    """The services that `causeway up` says ended, once all of them answer again."""
+    """The services that `causeway up` reports as ended, once all of them answer again."""
     assert process.stdout is not None
     ended: set[str] = set()
     answering: set[str] = set()

@@ -1,5 +1,6 @@
-"""Access rules before real clusters: what is denied fails, is hidden and audited, and what the
-analysis would miss the guard refuses."""
+"""Access rules before real clusters: denied statements fail, denied names are hidden, both are
+audited, and the guard refuses a read that the analysis missed.
+"""
 
 import json
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ def front(stack: Stack, db: str, names: tuple[str, str], tmp_path: Path) -> Iter
         yield there
 
 
-def test_what_is_denied_is_refused_hidden_and_audited(
+def test_denied_tables_are_refused_hidden_and_audited(
     front: Front, db: str, names: tuple[str, str], tmp_path: Path
 ) -> None:
     free, pay = names
@@ -84,7 +85,7 @@ def test_what_is_denied_is_refused_hidden_and_audited(
 def test_a_read_that_the_analysis_missed_is_refused_by_the_guard(
     connect: Connect, names: tuple[str, str]
 ) -> None:
-    """The claim is that of a statement which reads the open table; the text reads another one."""
+    """The claim is of a statement that reads the open table, but the text reads the denied one."""
     free, pay = (TableRef.parse(each) for each in names)
     facts = {free: TableFacts(Replicas(C1, frozenset(), frozenset()))}
     claim = claim_of(Known("select", (Read(free),)), ClusterName(C1), facts, Coverage.READ)

@@ -1,5 +1,6 @@
-"""Queries that two real clusters may run: `router.choice = cost` spreads them, by default the first
-primary runs all."""
+"""Queries that either of two real clusters may run: `router.choice = cost` spreads them, by default
+the first primary runs all.
+"""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ CLIENTS, ROUNDS = 6, 2
 
 @pytest.fixture
 def query(db: str, sql: Sql, tables: Tables) -> str:
-    """It reads a table of c1 and one of c2, each with a copy in the other cluster."""
+    """A query of a table of c1 and one of c2, each with a copy in the other cluster."""
     for name, home, other in (("a", C1, C2), ("b", C2, C1)):
         table = f"{db}.{name}"
         sql(
@@ -31,7 +32,7 @@ def query(db: str, sql: Sql, tables: Tables) -> str:
 
 
 def run_all(front: Front, query: str, rounds: int) -> None:
-    """Some clients run the query at once, with a literal of their own, so many times each."""
+    """Runs the query with different literals by some clients at the same time."""
 
     def run(number: int) -> None:
         with closing(hive.connect(front.binary.host, front.binary.port)) as connection:

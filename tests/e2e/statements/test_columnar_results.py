@@ -1,8 +1,8 @@
-"""A Thrift Server that packs results into columns sends what it sends without.
+"""A Thrift Server that packs results into columns sends the same as without.
 
-Each statement runs in two sessions of one Thrift Server, of which one packs, and all that a client
-gets is compared. A statement fails in a task on purpose to show where its rows would be packed: the
-error has the task's stack trace.
+Each statement runs in two sessions of one Thrift Server, one of which packs, and all replies are
+compared. Some statements fail in a task on purpose: the error's stack trace shows whether the rows
+would be packed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +58,7 @@ VALUES = {
     "date": "date_add(DATE'0001-01-01', CAST(abs(n) * 300 AS INT))",
     "timestamp": "timestamp_micros(n * 7654321987654 + 5000)",
 }
-# Each statement is compiled to Java, so that those of several types cost as much as those of one.
+# Spark compiles each statement, so a statement of several types takes as long as one of one type.
 TOGETHER = (
     ("boolean", "tinyint", "smallint", "int", "bigint"),
     ("float", "double", "decimal", "wide decimal", "small decimal"),
@@ -82,7 +82,7 @@ Opened = Callable[..., "Session"]
 
 
 class Session:
-    """A session of a Thrift Server, asked by bare calls."""
+    """A session of a Thrift Server, by calls of Thrift."""
 
     def __init__(self, connection: hive.Connection, version: int) -> None:
         self.client = connection.client
@@ -90,12 +90,12 @@ class Session:
         self.handle = opened.sessionHandle
 
     def execute(self, sql: str, runs_async: bool = False) -> Any:
-        """The response to the statement."""
+        """Executes a statement and returns Thrift's response."""
         request = t.TExecuteStatementReq(self.handle, sql, runAsync=runs_async)
         return self.client.ExecuteStatement(request)
 
     def fetched(self, operation: Any, fetches: Sequence[tuple[int, int]] = FETCHES) -> list[str]:
-        """What each fetch gives, as text: NaN is equal to itself then."""
+        """The reply to each fetch, as text, in which NaN is equal to itself."""
         requests = (t.TFetchResultsReq(operation, *each) for each in fetches)
         return [repr(self.client.FetchResults(request)) for request in requests]
 
@@ -158,7 +158,7 @@ def test_a_packed_result_is_equal(plain: Session, packing: Session, names: Seque
 
 @pytest.mark.parametrize("names", TOGETHER, ids=",".join)
 def test_it_is_packed_in_executors(plain: Session, packing: Session, names: Sequence[str]) -> None:
-    """It is only where each of its columns can be."""
+    """It is only if each of its columns can be packed."""
     values = ", ".join(VALUES[name] for name in names)
     statement = f"SELECT {values}, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}"
     assert PACKER in packing.error(statement)
@@ -169,7 +169,7 @@ def test_it_is_packed_by_default(opened: Opened) -> None:
     assert PACKER in opened(None).error(f"SELECT n, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}")
 
 
-def test_other_types_are_as_before(plain: Session, packing: Session) -> None:
+def test_results_with_other_types_are_equal(plain: Session, packing: Session) -> None:
     statement = with_nulls(*NOT_PACKED.values())
     assert packing.outcome(statement) == plain.outcome(statement)
 

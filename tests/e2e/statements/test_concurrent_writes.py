@@ -1,4 +1,4 @@
-"""INSERTs of many sessions into one table at once lose no row (`router.writes = serialize`)."""
+"""INSERTs of many sessions into one table at a time lose no row (`router.writes = serialize`)."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ _INSERTS = int(os.environ.get("CAUSEWAY_INSERTS", "24"))
 
 
 def test_concurrent_inserts_lose_no_row(db: str, sql: Sql, connect: Connect) -> None:
-    """The sessions are those of all workers; directly, most of the statements fail in Spark."""
+    """The sessions are in all workers. Directly, most of the statements would fail in Spark."""
     table = f"{db}.busy"
     sql(f"CREATE TABLE {table} (id INT) USING parquet")
     connections = [connect() for _ in range(_SESSIONS)]

@@ -1,8 +1,8 @@
-"""Conditions on partition keys against real Spark: what it holds to be true must be named.
+"""Conditions on partition keys compared with real Spark: each key that satisfies a condition must
+be among the partitions that the analysis leaves.
 
-Thousands of conditions are made of operators, functions and literals of every type; each is
-asked of keys of every type. A key that satisfies one, by Spark's own word, must be among the
-partitions that the analysis leaves.
+Thousands of conditions are made of operators, functions and literals of every type, and each is
+tried with keys of every type.
 """
 
 import random
@@ -142,7 +142,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def _accepted(spark: Any, condition: str) -> bool:
-    """Whether Spark's analysis takes it; nothing runs."""
+    """Whether Spark's analysis accepts the condition; nothing runs."""
     from pyspark.errors import PySparkException
 
     try:
@@ -153,7 +153,7 @@ def _accepted(spark: Any, condition: str) -> bool:
 
 
 def _satisfied(spark: Any, conditions: Sequence[str]) -> list[set[int] | None]:
-    """By condition the rows that satisfy it; None for one that fails when it runs."""
+    """The rows that satisfy each condition; None for a condition that fails when it runs."""
     from pyspark.errors import PySparkException
 
     columns = ", ".join(
@@ -170,7 +170,7 @@ def _satisfied(spark: Any, conditions: Sequence[str]) -> list[set[int] | None]:
 
 
 @pytest.mark.parametrize("kind", KEYS)
-def test_what_spark_holds_true_is_named(spark: Any, kind: str) -> None:
+def test_partitions_that_satisfy_a_condition_are_named(spark: Any, kind: str) -> None:
     keys = _Keys(kind)
     frame = spark.createDataFrame(list(enumerate(keys.rows)), "n int, v string")
     frame.selectExpr("n", f"cast(v AS {kind}) AS k").createOrReplaceTempView("keys")
@@ -189,5 +189,5 @@ def test_what_spark_holds_true_is_named(spark: Any, kind: str) -> None:
             understood += 1
             sharp += len(named) < len(keys.rows)
     assert not missed
-    assert understood > (40 if SPARK_MAJOR < 4 else 20)  # ANSI mode refuses more of them
+    assert understood > (40 if SPARK_MAJOR < 4 else 20)  # ANSI mode refuses more conditions
     assert sharp > understood // 6, "nearly nothing is left out: the comparison says nothing"

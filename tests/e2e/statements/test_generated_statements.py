@@ -1,7 +1,8 @@
-"""Generated statements through the proxy: the guard finds nothing that their claims lack, and
-queries give what a Thrift Server gives.
+"""Generated statements through the proxy: the guard refuses none of them by its claim, and queries
+have the results of a Thrift Server.
 
-CAUSEWAY_STATEMENTS is how many statements each test runs, CAUSEWAY_SEED the first session's seed.
+CAUSEWAY_STATEMENTS is the number of statements of each test, CAUSEWAY_SEED the seed of the first
+session.
 """
 
 import os
@@ -33,7 +34,7 @@ _OURS = re.compile(r"CW\d+")
 
 @dataclass(slots=True)
 class Outcomes:
-    """How many statements had rows, and how many each error; `faults` are those of Causeway."""
+    """Counts of statements with rows and by error. `faults` are those of Causeway."""
 
     counts: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -45,7 +46,7 @@ class Outcomes:
             self.faults.append(f"{text!r}: {outcome}")
 
     def shown(self) -> list[str]:
-        """Prints all of it; the faults."""
+        """Prints the counts and returns the faults."""
         print(self.counts.most_common(60))
         for each in self.faults:
             print(each)
@@ -63,7 +64,7 @@ def folder(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
 
 @pytest.mark.timeout(36_000)
-def test_guard_refuses_no_generated_statement(stack: Stack, folder: Path) -> None:
+def test_the_guard_refuses_no_generated_statement(stack: Stack, folder: Path) -> None:
     outcomes = Outcomes()
     for start in range(0, COUNT, LENGTH):
         if start % FRESH == 0:
@@ -78,7 +79,7 @@ def test_guard_refuses_no_generated_statement(stack: Stack, folder: Path) -> Non
 
 
 @pytest.mark.timeout(36_000)
-def test_generated_queries_give_what_a_thrift_server_gives(stack: Stack, folder: Path) -> None:
+def test_generated_queries_have_the_results_of_a_thrift_server(stack: Stack, folder: Path) -> None:
     generated.make_written(stack)
     outcomes = Outcomes()
     for start in range(0, COUNT, LENGTH):
@@ -98,7 +99,7 @@ def test_generated_queries_give_what_a_thrift_server_gives(stack: Stack, folder:
 
 
 def _difference(text: str, plain: Outcome, through: Outcome) -> list[str]:
-    """What differs; nothing where only rows do that Spark chooses."""
+    """The difference of two outcomes; empty if Spark may choose the rows that differ."""
     kind = difference_of(text, plain, through)
     if not kind or (kind == "rows" and _CHOSEN.search(text)):
         return []

@@ -68,7 +68,7 @@ def test_both_versions_write_into_tables_of_either(mixed: Stack) -> None:
         assert run_sql(mixed, count) == [(before + 2,)]
 
 
-def test_a_session_takes_to_the_other_version_what_that_knows(mixed: Stack) -> None:
+def test_a_session_takes_its_state_to_the_other_version(mixed: Stack) -> None:
     state = (
         "SET a=1",
         f"USE {DB}",

@@ -1,4 +1,4 @@
-"""Tables of Iceberg and Delta: written in their primary like any other, refused elsewhere, copied.
+"""Tables of Iceberg and Delta are written in their primary alone, like any other, and copied.
 
 c1 and c4 have Iceberg in the place of the session catalog, c2 and c3 have Delta.
 """
@@ -124,7 +124,7 @@ def test_the_primary_reads_and_writes_through_the_proxy(lake: Stack, table: str)
 def test_no_statement_leaves_a_mark_when_its_client_has_the_result(
     lake: Stack, format: str, to: ClusterName
 ) -> None:
-    """Else a copy that is made next is not fresh. Some commands write files that no plan names."""
+    """A mark would make the next copy stale. Some commands write files that no plan names."""
     name, home = f"lake.unmarked_{format}", FORMATS[format]
     statements = (
         f"CREATE TABLE {name} USING {format} AS SELECT 1 AS id, 'a' AS v",
@@ -150,7 +150,7 @@ def test_no_statement_leaves_a_mark_when_its_client_has_the_result(
 
 
 def test_another_cluster_writes_nothing(lake: Stack, table: str) -> None:
-    """Past the proxy, by a server that knows the format and is not the primary."""
+    """Without the proxy, by a server with the format that is not the primary."""
     here = _cluster(table)
     other = C2 if here == C1 else C1
     format = table.removeprefix("lake.")

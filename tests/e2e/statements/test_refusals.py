@@ -1,4 +1,4 @@
-"""Refusals reach every client as ordinary errors of a statement, and the session goes on."""
+"""Every client receives refusals as ordinary errors of a statement, and its session continues."""
 
 import subprocess
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Beeline = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def apart(db: str, sql: Sql) -> tuple[str, str]:
-    """Two tables that no cluster has both of: by day in c1, whole in c2."""
+    """A table by day in c1 and one without partitions in c2: no cluster has both."""
     days, whole = f"{db}.days", f"{db}.whole"
     sql(
         f"CREATE TABLE {days} (id INT, day STRING) USING parquet PARTITIONED BY (day)",
@@ -26,7 +26,7 @@ def apart(db: str, sql: Sql) -> tuple[str, str]:
 
 
 def _status(error: OperationalError) -> tuple[str, str]:
-    """The error's text and SQLSTATE as PyHive hands them on."""
+    """The error's text and SQLSTATE as PyHive returns them."""
     status = error.args[0].status
     return status.errorMessage, status.sqlState
 
@@ -44,7 +44,7 @@ def test_pyhive_gets_code_state_and_advice(connect: Connect, apart: tuple[str, s
     assert rows(cursor, f"SELECT count(*) FROM {days}") == [(3,)]
 
 
-def test_a_partition_that_is_copied_is_enough(
+def test_a_copy_of_the_partition_that_is_read_is_enough(
     sql: Sql, tables: Tables, apart: tuple[str, str]
 ) -> None:
     days, whole = apart
@@ -113,7 +113,7 @@ def test_a_statement_of_the_backend_fails_as_it_does_directly(
     for cluster in (None, C1):
         cursor = connect(cluster).cursor()
         seen = set()
-        # Often: the Thrift Server says that it failed before it can say why.
+        # Often, since the Thrift Server may report the failure before it has the reason.
         for _ in range(15):
             with pytest.raises(OperationalError) as caught:
                 rows(cursor, f"SELECT no_such_column FROM {apart[0]}")
@@ -124,7 +124,7 @@ def test_a_statement_of_the_backend_fails_as_it_does_directly(
     assert len(refusals[0]) == 1
 
 
-def test_what_is_not_understood_is_refused_by_name(connect: Connect) -> None:
+def test_statements_that_are_not_understood_are_refused_by_name(connect: Connect) -> None:
     cursor = connect().cursor()
     with pytest.raises(OperationalError, match=r"CW101"):
         rows(cursor, "SELECT * FROM cat.d.t")

@@ -1,5 +1,6 @@
-"""Masks, filters and denied columns before real clusters: a user's rows are those of a query that
-has the rules in its text, however the table is reached."""
+"""Masks, filters and denied columns before real clusters: a user's rows are those of a query with
+the rules in its text, whichever statement reads the table.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -103,7 +104,7 @@ DENIED = (
 
 
 def _by_hand(table: str) -> str:
-    """What the rules leave of the table."""
+    """A query of the part of the table that the rules leave."""
     ssn, name = of_column(MASKS["show-last-4"], "ssn"), of_column(MASKS["hash"], "name")
     age = f"try_cast({of_column(MASKS['hash'], 'age')} AS INT)"
     return (
@@ -177,7 +178,7 @@ def test_a_user_sees_the_part_that_rules_show(front: Front, db: str) -> None:
         (explained,) = rows(hers, f"EXPLAIN CLUSTER SELECT id FROM {people}")
         assert "is read in part (rows by the rule 'EU'" in str(explained)
 
-        # Rows that another user cached are no way round, and stay as they are.
+        # Rows that another user cached are not shown, and stay cached.
         rows(his, f"CACHE TABLE {people}", f"CACHE TABLE {db}.v")
         same(SAME[0])
         same(SAME[0], f"{db}.v")

@@ -54,7 +54,7 @@ def test_a_pin_and_a_database(stack: Stack, days: str, capsys: pytest.CaptureFix
     assert report["code"] == "CW105"
 
 
-def test_both_kinds_of_settings_say_the_same(
+def test_both_kinds_of_settings_files_have_the_same_decision(
     stack: Stack, days: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     query = f"INSERT INTO {days} PARTITION (day = 'wed') SELECT 3"
@@ -64,12 +64,14 @@ def test_both_kinds_of_settings_say_the_same(
     assert by_endpoints["writes"] == [f"{days}@day=wed"]
 
 
-def test_our_own_statements_are_answered(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_causeways_statements_are_answered(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert _route(stack, capsys, "SHOW CLUSTERS")[1]["decision"] == "answer"
 
 
 def test_the_lag_of_a_copy(stack: Stack, db: str, sql: Sql) -> None:
-    """A copy lacks something from the first of two writes on."""
+    """The lag begins with the first of the writes that the copy misses."""
     table = f"{db}.lagging"
     sql(
         f"USE CLUSTER {C1}",

@@ -1,5 +1,6 @@
-"""Scripts of Spark 4, `BEGIN .. END`, through the proxy and directly: the same rows, states and
-errors; each statement in them is held against the script's claim."""
+"""Scripts of Spark 4, `BEGIN .. END`, have the same rows, states and errors through the proxy as
+directly. The guard compares each statement in them with the script's claim.
+"""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ from cli.stack.stack import Stack
 from pipeline.spark.jar import SPARK_MAJOR
 from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows, run_sql, server
 from tests.e2e.statements.test_spark4 import outcome
-from tests.e2e.support.refusals import refused_directly
+from tests.e2e.support.claims import refused_directly
 
 pytestmark = [
     pytest.mark.e2e,
@@ -72,7 +73,7 @@ def allowed(cursor: Any) -> Any:
 
 
 @pytest.mark.parametrize("script", SAME)
-def test_scripts_give_what_the_thrift_server_gives(connect: Connect, script: str) -> None:
+def test_scripts_have_the_results_of_the_thrift_server(connect: Connect, script: str) -> None:
     through, direct = connect(), connect(C1)
     for each in (through, direct):
         allowed(each.cursor())
@@ -91,7 +92,7 @@ def test_a_script_runs_where_its_tables_are_written(sql: Sql) -> None:
     assert sql(script) == [(2,), (9,)]
 
 
-def test_tables_that_a_script_makes_are_its_clusters(stack: Stack, sql: Sql) -> None:
+def test_tables_that_a_script_makes_belong_to_its_cluster(stack: Stack, sql: Sql) -> None:
     table = f"{DB}.made"
     script = (
         f"BEGIN DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (id INT, k STRING) USING parquet"
@@ -109,7 +110,7 @@ def test_tables_that_a_script_makes_are_its_clusters(stack: Stack, sql: Sql) -> 
         assert rows_in_c1 == [(count,)]
 
 
-def test_what_a_script_has_written_before_it_failed_stays(stack: Stack, sql: Sql) -> None:
+def test_writes_of_a_script_that_failed_stay(stack: Stack, sql: Sql) -> None:
     table = f"{DB}.failed"
     sql(f"CREATE TABLE {table} USING parquet AS SELECT 1 AS id")
     Tables(stack).copy(table, C2)
@@ -159,7 +160,7 @@ def test_writes_of_several_primaries_are_refused(sql: Sql) -> None:
         ),
     ],
 )
-def test_no_handler_catches_what_the_guard_refuses(
+def test_no_handler_catches_a_refusal_of_the_guard(
     stack: Stack, sql: Sql, kind: str, statement: str, message: str
 ) -> None:
     if stack.spec.guard is None:

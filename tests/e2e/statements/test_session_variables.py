@@ -1,5 +1,6 @@
-"""Session variables and EXECUTE IMMEDIATE through the proxy: they travel with the session on Spark
-4, and Spark 3.5 refuses them in its own words."""
+"""Session variables and EXECUTE IMMEDIATE through the proxy: on Spark 4 they travel with the
+session, and Spark 3.5 refuses them by its own errors.
+"""
 
 import pytest
 from pyhive.exc import OperationalError
@@ -60,7 +61,7 @@ def outcome(connection: object, statement: str) -> object:
 @pytest.mark.spark4
 @on_spark_4
 @pytest.mark.usefixtures("made")
-def test_variables_give_what_the_thrift_server_gives(connect: Connect) -> None:
+def test_variables_have_the_results_of_the_thrift_server(connect: Connect) -> None:
     through, direct = connect(), connect(C1)
     for statement in (*DECLARED, *SAME):
         got, wanted = outcome(through, statement), outcome(direct, statement)
@@ -114,7 +115,7 @@ def test_writes_by_name_and_text_go_to_the_primary(sql: Sql) -> None:
 
 
 @pytest.mark.skipif(SPARK_MAJOR >= 4, reason="Spark 4 knows them")
-def test_spark_3_5_refuses_variables_in_its_own_words(connect: Connect) -> None:
+def test_spark_3_5_refuses_variables_by_its_own_errors(connect: Connect) -> None:
     through, direct = connect(), connect(C1)
     for statement in (
         *("DECLARE x = 1", "SET VAR x = 1", "DROP TEMPORARY VARIABLE x", "SELECT x"),

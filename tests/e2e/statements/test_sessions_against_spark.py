@@ -1,9 +1,9 @@
-"""Random histories of a session through the proxy, over two clusters, and the same in one plain
-session of a third one's Thrift Server: the same rows, the same errors.
+"""Random histories of a session through the proxy over two clusters, and the same in one plain
+session of a third cluster's Thrift Server: the same rows, the same errors.
 
-The two have databases, folders and global views of their own, with the same data. What is refused
-is not run in the plain session. CAUSEWAY_SESSIONS is how many histories there are, CAUSEWAY_SEED
-the first one's seed.
+The two have databases, folders and global views of their own, with the same data. A statement that
+is refused does not run in the plain session. CAUSEWAY_SESSIONS is the number of histories,
+CAUSEWAY_SEED the seed of the first one.
 """
 
 import os
@@ -39,7 +39,7 @@ LENGTH = 40
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one of the two may name. `prefix` begins its names of what all sessions share."""
+    """The names of one of the two. Its names of shared objects begin with `prefix`."""
 
     prefix: str
     folder: Path
@@ -50,7 +50,7 @@ class Side:
         return Names(databases, folders, shared=f"{self.prefix}_g")
 
     def neutral(self, text: str) -> str:
-        """The text without what only this side has."""
+        """The text with neutral names in the place of those of this side."""
         return text.replace(self.prefix, "side").replace(str(self.folder), "folder")
 
 
@@ -75,7 +75,7 @@ def sides(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Side,
 
 
 def fill(stack: Stack, side: Side) -> None:
-    """The folders as they are at a history's beginning."""
+    """Fills the folders for the beginning of a history."""
     for path in side.names().folders:
         name = Path(path).name
         write = f"INSERT OVERWRITE DIRECTORY '{path}' USING parquet SELECT '{name}' AS c"
@@ -83,7 +83,7 @@ def fill(stack: Stack, side: Side) -> None:
 
 
 def forget(stack: Stack, side: Side) -> None:
-    """Takes away what outlives a session: functions, permanent and global views.
+    """Drops the objects that outlive a session: functions, permanent and global views.
 
     A view of itself cannot be dropped by a statement, which ends with a stack overflow: permanent
     views are dropped in the metastore.
@@ -103,7 +103,7 @@ def forget(stack: Stack, side: Side) -> None:
 
 
 def _shared(side: Side) -> Sequence[str]:
-    """Names that a global view of the side may have had, having been renamed too."""
+    """All names that a global view of the side may have after renames."""
     return (*side.names().views, side.names().shared)
 
 
@@ -124,7 +124,7 @@ class Talk:
     cursor: Any
 
     def outcome(self, sql: str) -> str:
-        """Its rows, or its error's code, in neutral words."""
+        """The statement's rows or its error's code, with neutral names."""
         try:
             self.cursor.execute(sql, async_=True)
             status = self.ended()
@@ -249,7 +249,7 @@ def test_views_that_are_renamed_cached_and_replaced_stay_within_their_claims(
 def test_a_function_that_is_replaced_past_the_proxy_stays_in_sessions_that_used_it(
     connect: Connect, db: str
 ) -> None:
-    """As in a plain session, whichever client replaces it; a dropped one is missed at once."""
+    """As in a plain session, whichever client replaces it; a dropped one is missing at once."""
     create, call = f"CREATE OR REPLACE FUNCTION {db}.f AS", f"SELECT {db}.f('Ab')"
     for cluster in (None, C1):  # through the proxy, and directly
         session, other = connect(cluster).cursor(), connect(C1).cursor()

@@ -1,5 +1,7 @@
-"""Spark 4 through the proxy and directly: the same rows, errors and protocol versions; what is not
-certain is refused by name. `make test SPARK=4` runs this."""
+"""Statements of Spark 4 have the same rows, errors and protocol versions through the proxy as
+directly. Those that cannot be analysed with certainty are refused by name. `make test SPARK=4` runs
+this.
+"""
 
 import re
 import time
@@ -18,7 +20,7 @@ from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import SPARK_MAJOR
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, run_sql, server
-from tests.e2e.support.refusals import refused_directly
+from tests.e2e.support.claims import refused_directly
 
 pytestmark = [
     pytest.mark.e2e,
@@ -88,7 +90,7 @@ def outcome(connection: hive.Connection, statement: str) -> object:
 
 
 @pytest.mark.parametrize("statement", SAME)
-def test_statements_give_what_the_thrift_server_gives(connect: Connect, statement: str) -> None:
+def test_statements_have_the_results_of_the_thrift_server(connect: Connect, statement: str) -> None:
     through, direct = connect(), connect(C1)
     for each in (through, direct):
         rows(each.cursor(), "SET TIME ZONE 'Asia/Tokyo'")
@@ -157,7 +159,7 @@ def test_statements_that_are_not_analysed_are_refused_by_name(
         f"EXPLAIN SELECT {DB}.total()",
     ],
 )
-def test_what_a_function_reads_counts_as_read(sql: Sql, call: str) -> None:
+def test_reads_of_a_function_count_as_reads_of_its_caller(sql: Sql, call: str) -> None:
     assert len(sql(call)) == len(sql(call, cluster=C1))
     if not call.startswith("EXPLAIN"):
         assert sql(call) == sql(call, cluster=C1)
@@ -192,7 +194,7 @@ def test_a_function_without_tables_runs(sql: Sql) -> None:
     assert sql(f"USE {DB}", "SELECT area(id, 2) FROM t ORDER BY id") == [(2,), (4,), (6,)]
 
 
-def test_the_metastore_has_the_texts(stack: Stack) -> None:
+def test_the_metastore_has_the_functions_texts(stack: Stack) -> None:
     with HmsClient((stack.ports.metastore,)) as client:
         texts = sql_function_texts(client.get_all_functions())
     assert texts[f"{DB}.area"] == ViewText("SELECT w * h", db="")
@@ -203,7 +205,7 @@ def test_the_metastore_has_the_texts(stack: Stack) -> None:
 @pytest.mark.parametrize(
     "call", [f"SELECT {DB}.total()", f"SELECT {DB}.outer_one()", f"SELECT * FROM {DB}.numbers()"]
 )
-def test_the_guard_refuses_what_a_function_reads(stack: Stack, call: str) -> None:
+def test_the_guard_refuses_reads_of_a_function(stack: Stack, call: str) -> None:
     if stack.spec.guard is None:
         pytest.skip("no guard: nothing checks claims")
     message = refused_directly(server(stack, C1), call)
@@ -211,7 +213,7 @@ def test_the_guard_refuses_what_a_function_reads(stack: Stack, call: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["enabled", "dualRunWithLegacy"])
-def test_the_guard_refuses_what_spark_analyses_without_its_rules(stack: Stack, name: str) -> None:
+def test_the_guard_refuses_an_analyzer_without_its_rules(stack: Stack, name: str) -> None:
     if stack.spec.guard is None:
         pytest.skip("no guard: nothing checks claims")
     there = server(stack, C1)

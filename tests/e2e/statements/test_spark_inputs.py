@@ -1,8 +1,8 @@
-"""Spark's own SQL test inputs give through the proxy what a Thrift Server gives directly.
+"""Spark's own SQL test inputs have the same results through the proxy as on a Thrift Server.
 
 Each file runs statement by statement in a fresh session and a fresh database, first on the Thrift
 Server of c1, which makes rows of its results there, and then through the proxy, where it packs
-them. Compared are the types and rows of each result, in order where the statement orders them, or
+them. The types and rows of each result are compared, in order if the statement orders them, or
 the class and SQLSTATE of its error. The default run takes a sample of the files; `make
 spark-inputs` takes all of them.
 """
@@ -26,7 +26,7 @@ from tests.e2e.support.outcomes import Outcome, difference_of, timed
 from tests.e2e.support.spark_inputs import InputFile, read_inputs
 
 FOLDER = Path(__file__).parents[4] / "shared" / "sparksql" / "inputs"
-# All files, or those whose names hold one of these words: CAUSEWAY_SPARK_INPUTS=all, =cte,limit.
+# All files, or those whose names contain one of these words: CAUSEWAY_SPARK_INPUTS=all, =cte,limit.
 CHOSEN = os.environ.get("CAUSEWAY_SPARK_INPUTS", "")
 SAMPLE = (
     "cte-nested.sql",
@@ -74,7 +74,7 @@ TABLES = {
     "onek": f"SELECT {_NUMBERS.format(n=1000)}",
     "tenk1": f"SELECT {_NUMBERS.format(n=10000)}",
 }
-# Functions that the suite registers from its own classes: those of one argument that it gives back.
+# Functions that the suite registers from its own classes: those that return their one argument.
 _FUNCTIONS = ("udf", "vol")
 _IDENTITY = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFCoalesce"
 
@@ -111,7 +111,7 @@ def chosen_files() -> list[InputFile]:
     return [file for file in files if file.name in SAMPLE]
 
 
-def test_sparks_inputs_run_alike_directly_and_through_the_proxy(stack: Stack) -> None:
+def test_sparks_inputs_have_the_same_results_through_the_proxy(stack: Stack) -> None:
     files = chosen_files()
     total = 0
     differences: list[Difference] = []
@@ -195,7 +195,7 @@ def _prepare(connection: hive.Connection, file: InputFile) -> None:
 def compared(
     file: InputFile, direct: list[Outcome], proxied: list[Outcome]
 ) -> Iterator[Difference]:
-    """The statements that came out otherwise, each with what kind of difference it is."""
+    """The statements with different outcomes, each with the kind of its difference."""
     for statement, one, other in zip(file.statements, direct, proxied, strict=True):
         kind = difference_of(statement, one, other)
         if kind:
@@ -205,7 +205,7 @@ def compared(
 def slowdowns(
     file: InputFile, direct: list[Outcome], proxied: list[Outcome]
 ) -> Iterator[tuple[float, str]]:
-    """For each statement the seconds that it took longer through the proxy, and where it is."""
+    """For each statement the additional seconds through the proxy, and the statement's place."""
     for statement, one, other in zip(file.statements, direct, proxied, strict=True):
         yield other.seconds - one.seconds, f"{file.name}: {' '.join(statement.split())[:100]}"
 

@@ -1,11 +1,11 @@
-"""The 99 TPC-DS queries give the same rows through Causeway and on a Thrift Server directly.
+"""The 99 TPC-DS queries have the same rows through Causeway as on a Thrift Server.
 
-Each third one runs, and the others are planned; all of them run with CAUSEWAY_TPCDS=all.
+A third of them runs, and the others are planned; all of them run with CAUSEWAY_TPCDS=all.
 
-Stores, warehouses and dimensions belong to c1, catalog sales to c2, web sales to c3. c2 has
-copies of everything else and c3 of what is c1's, so that the inputs decide where each runs. ANSI
-mode, the default of Spark 4, is off: query 90 divides by the number of rows that it finds, which is
-0 in this little data.
+Stores, warehouses and dimensions belong to c1, catalog sales to c2, web sales to c3. c2 has copies
+of all tables that are not its own, and c3 has copies of those of c1, so that the inputs decide
+where each query runs. ANSI mode, the default of Spark 4, is off: query 90 divides by the number of
+rows that it finds, which is 0 in this little data.
 """
 
 import os
@@ -40,7 +40,7 @@ def _home(table: str) -> ClusterName:
 
 @pytest.fixture(scope="module")
 def through(stack: Stack) -> Iterator[Any]:
-    """A session through the proxy, once the tables are there."""
+    """A session through the proxy, after the tables were made."""
     proxy = server(stack, None)
     connection = hive.connect(proxy.host, proxy.port)
     cursor = connection.cursor()
@@ -69,25 +69,25 @@ def direct(stack: Stack, through: Any) -> Iterator[Any]:
     connection.close()
 
 
-def test_there_are_99() -> None:
+def test_there_are_99_queries() -> None:
     assert sorted(QUERIES) == list(range(1, 100))
 
 
 @pytest.mark.parametrize("number", RUN)
-def test_the_same_rows(through: Any, direct: Any, number: int) -> None:
+def test_the_queries_have_the_same_rows(through: Any, direct: Any, number: int) -> None:
     query = QUERIES[number]
     assert sorted(map(repr, rows(through, query))) == sorted(map(repr, rows(direct, query)))
 
 
 @pytest.mark.parametrize("number", PLANNED)
-def test_spark_plans_what_the_decision_says(through: Any, number: int) -> None:
-    """The guard compares the plan with the claim: it fails the test, and the plan shows it."""
+def test_spark_plans_the_reads_of_the_decision(through: Any, number: int) -> None:
+    """The guard compares the plan with the claim. A refusal fails the test and is in the plan."""
     (plan,) = rows(through, f"EXPLAIN {QUERIES[number]}")
     assert plan[0].startswith("== Physical Plan ==")
     assert "CW3" not in plan[0]
 
 
-def test_the_inputs_decided(through: Any) -> None:
+def test_the_inputs_decide_the_cluster(through: Any) -> None:
     """Of the 99, some run in each cluster."""
     where = set()
     for number in (3, 5, 20, 86):

@@ -1,8 +1,8 @@
-"""The 99 queries of TPC-DS over three clusters with random primaries and no copies: each has what
-it lacks brought to one cluster, and gives the rows of a cluster that has everything.
+"""The 99 queries of TPC-DS over three clusters with random primaries and no copies: the data that a
+query lacks is copied to one cluster, and its rows are those of a cluster with all tables.
 
 By hand, since it takes minutes: `make on-demand` (CAUSEWAY_SEED chooses other primaries,
-CAUSEWAY_BANDWIDTH bounds the links, as in `100k`).
+CAUSEWAY_BANDWIDTH limits the links, as in `100k`).
 """
 
 import os
@@ -34,7 +34,7 @@ QUERIES = dict(tpcds.queries()) if tpcds.SHARED.is_dir() else {}
 
 @pytest.fixture(scope="module")
 def through(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session that has data brought on demand, of up to a gigabyte a query."""
+    """A session in which data is copied on demand, up to a gigabyte for a query."""
     random = Random(int(os.environ.get("CAUSEWAY_SEED", "0")))
     with ExitStack() as exits:
         site = Site(stack, tmp_path_factory.mktemp("site"), exits, forwarded=False)
@@ -80,7 +80,7 @@ def direct(stack: Stack, through: Any) -> Iterator[Any]:
 
 
 def copied_bytes(stack: Stack) -> int:
-    """The bytes of all copies that there are."""
+    """The bytes of all copies."""
     total = 0
     with HmsClient((stack.ports.metastore,)) as client:
         for name in tpcds.table_names():
@@ -90,7 +90,7 @@ def copied_bytes(stack: Stack) -> int:
     return total
 
 
-def test_all_queries_are_brought_together(stack: Stack, through: Any, direct: Any) -> None:
+def test_the_data_of_queries_is_copied_on_demand(stack: Stack, through: Any, direct: Any) -> None:
     refused, waits = 0, dict[bool, list[float]]({False: [], True: []})
     rows(through, "SET causeway.fetch.missing = 1GB")
     order = sorted(QUERIES)

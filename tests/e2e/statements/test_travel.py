@@ -1,4 +1,4 @@
-"""A session that touches several clusters finds its state on each of them."""
+"""The state of a session that uses several clusters is in each of them."""
 
 import pytest
 
@@ -40,9 +40,7 @@ def test_settings_and_variables_travel_in_order(connect: Connect, spread: str) -
         assert rows(cursor, f"{query}.of_{each}")[0][0] == "UTC"
 
 
-def test_a_temporary_view_travels_and_reads_what_its_query_reads(
-    connect: Connect, spread: str
-) -> None:
+def test_a_temporary_view_travels_and_counts_as_its_query(connect: Connect, spread: str) -> None:
     cursor = connect().cursor()
     rows(cursor, f"USE {spread}")
     rows(cursor, f"CREATE TEMPORARY VIEW seen AS SELECT home FROM of_{C3}")

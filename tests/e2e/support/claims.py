@@ -1,11 +1,14 @@
 """Statements with a claim of the test, as a client of a Thrift Server may send them."""
 
 import json
+from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from pyhive import hive
 from TCLIService import ttypes
 
+from conf.topology import Endpoint
 from router.claim import KEY
 from tests.e2e.conftest import rows
 
@@ -40,3 +43,14 @@ def days_statements(table: str, format: str) -> tuple[str, str]:
         columns = "(id INT, day STRING) USING parquet PARTITIONED BY (day)"
     values = ", ".join(map(str, DAYS))
     return f"CREATE TABLE {table} {columns}", f"INSERT INTO {table} VALUES {values}"
+
+
+def refused_directly(
+    endpoint: Endpoint, query: str, settings: Sequence[str] = (), **claim: Any
+) -> str:
+    """A Thrift Server's error for a statement with a claim, by default one that reads nothing."""
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        for each in settings:
+            connection.cursor().execute(each)
+        message: str = execute_claimed(connection, query, **claim).status.errorMessage
+        return message

@@ -31,20 +31,20 @@ class Copies:
         return C2 in placed.replicas().fresh
 
     def marks(self, table: str) -> list[str]:
-        """Who writes the table, by its marks."""
+        """The writers of the table, by its marks."""
         with HmsClient((self.stack.ports.metastore,)) as client:
             parameters = client.get_table(TableRef.parse(table)).parameters
         return [mark.by for mark in read_placement(parameters, C1).open]
 
-    def soon_unmarked(self, table: str) -> bool:
-        """Whether the table's marks go: what follows a write is not waited for."""
+    def await_unmarked(self, table: str) -> bool:
+        """Waits for the end of the table's marks. Returns whether they ended."""
         end = monotonic() + 60
         while self.marks(table) and monotonic() < end:
             sleep(0.1)
         return not self.marks(table)
 
     def publish(self, table: str, source: Path) -> None:
-        """Makes a copy of the files as they are, and publishes it whatever runs."""
+        """Copies the files as they are, and publishes the copy even if a write runs."""
         folder = mkdtemp(dir=self.stack.layout.warehouse(C2))
         with suppress(FileNotFoundError):  # a writer may be replacing the folder
             shutil.copytree(source, f"{folder}/t")

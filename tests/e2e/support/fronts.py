@@ -1,4 +1,4 @@
-"""Proxies of the tests' own before the running stack: every transport, plain and under TLS."""
+"""Proxies of the tests before the running stack: every transport, plain and under TLS."""
 
 import subprocess
 import sys
@@ -30,12 +30,12 @@ _TABLES = (
     f"CREATE TABLE {DATABASE}.parted (a INT, p STRING) USING parquet PARTITIONED BY (p)",
     f"CREATE VIEW {DATABASE}.v AS SELECT i, st FROM {DATABASE}.types",
 )
-_THE_STACKS_OWN = ("hive.server2.thrift.port", "proxy.admin.")  # addresses that are taken
+_STACK_ADDRESSES = ("hive.server2.thrift.port", "proxy.admin.")  # addresses that are taken
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """One proxy's doors."""
+    """The endpoints of one proxy."""
 
     binary: Endpoint
     http: Endpoint
@@ -43,7 +43,7 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class Fronts:
-    """The same clusters, asked directly (`direct` is one Thrift Server), plainly, and under TLS.
+    """Endpoints of the same clusters: one Thrift Server, a plain proxy, and one under TLS.
 
     `ca` is the certificate in PEM. Tables to be read are in `DATABASE`.
     """
@@ -70,10 +70,10 @@ def opened(stack: Stack, folder: Path) -> Iterator[Fronts]:
 
 @contextmanager
 def serving(stack: Stack, path: Path, more: str) -> Iterator[Front]:
-    """A proxy over the stack, with settings in `path`: the stack's own and `more`."""
+    """A proxy over the stack, with the stack's settings and `more`, which it writes to `path`."""
     binary, http = free_ports(2)
     theirs = stack.layout.settings.read_text().splitlines()
-    lines = [line for line in theirs if not line.startswith(_THE_STACKS_OWN)]
+    lines = [line for line in theirs if not line.startswith(_STACK_ADDRESSES)]
     ours = f"hive.server2.thrift.port = {binary.port}\n{more}"
     ours += f"hive.server2.transport.mode = 'all'\nhive.server2.thrift.http.port = {http.port}\n"
     path.write_text(ours + "\n".join(lines))

@@ -1,4 +1,4 @@
-"""Databases, tables and sessions for generated statements: what `RunningWriter` names is there.
+"""Databases, tables and sessions for generated statements: all names of `RunningWriter` exist.
 
 `gen_a` and `gen_b` have tables of both formats, whole and in partitions, with primaries and copies
 in two clusters, and views; statements only read them. `gen_w` has tables to write, which are made
@@ -30,7 +30,7 @@ _PARTED = f"({_SHAPE}) USING parquet PARTITIONED BY (ds, hr)"
 _HIVE = "(x INT, y STRING, k INT) PARTITIONED BY (ds STRING, hr INT) STORED AS ORC"
 _COALESCE = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFCoalesce"
 
-# What the session has beside tables: name and value of what the texts put in place of ${..}.
+# Variables of the session, which the texts use as ${..}.
 VARIABLES = {
     "v_table": "gen_b.t2",
     "v_name": "t3",
@@ -41,7 +41,7 @@ VARIABLES = {
     "v_quote": "'",
     "v_empty": "",
 }
-# Settings that change how Spark reads tables; a session may have one.
+# Settings by which Spark reads tables differently; a session may have one.
 _SETTINGS = (
     "spark.sql.hive.convertMetastoreOrc=false",
     "spark.sql.hive.metastorePartitionPruning=false",
@@ -59,7 +59,7 @@ _SETTINGS = (
 
 
 def names(folder: Path) -> Names:
-    """What generated statements name; their files are in `folder`."""
+    """The names in generated statements; their files are in `folder`."""
     return Names(
         tables=(
             *("t1", "t2", "t2", "t3", "t3", "t4", "T5", "gen_a.t1", "gen_a.t2", "GEN_A.T3"),
@@ -103,7 +103,7 @@ def names(folder: Path) -> Names:
 
 
 def prepare(stack: Stack) -> None:
-    """Makes what is read, once, with primaries and copies in c1 and c2."""
+    """Makes the tables that statements read, with primaries and copies in c1 and c2."""
     tables = Tables(stack)
     run_sql(
         stack,
@@ -150,7 +150,7 @@ def _filled(table: str, shape: str) -> tuple[str, str]:
 
 
 def make_written(stack: Stack) -> None:
-    """Makes the tables to write again, as they are at first."""
+    """Makes the tables that statements write, again in their first state."""
     _drop(stack, WRITTEN)
     run_sql(
         stack,
@@ -169,7 +169,7 @@ def make_written(stack: Stack) -> None:
 
 
 def remove(stack: Stack) -> None:
-    """Drops all of it, and what statements cached or made in the clusters."""
+    """Drops all databases, and the cached tables and views in the clusters."""
     for cluster in stack.spec.clusters:
         run_sql(stack, "CLEAR CACHE", "DROP VIEW IF EXISTS global_temp.gen_g", cluster=cluster)
     run_sql(stack, f"ALTER TABLE {OTHER}.t3 DROP PARTITION (ds = 'b', hr = 1)")
@@ -178,7 +178,7 @@ def remove(stack: Stack) -> None:
 
 
 def _drop(stack: Stack, database: str) -> None:
-    """Drops a database; its tables one by one, as they are in different clusters."""
+    """Drops a database and its tables, one by one since they are in different clusters."""
     if not run_sql(stack, f"SHOW DATABASES LIKE '{database}'"):
         return
     views = {row[1] for row in run_sql(stack, f"SHOW VIEWS IN {database}")}

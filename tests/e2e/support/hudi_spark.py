@@ -24,7 +24,7 @@ BUNDLES = ROOT / ".causeway" / "jars"
 
 
 class HudiSpark:
-    """The parent's side: each method is one question."""
+    """The test's side: a call is one command to the process."""
 
     def __init__(self, jar: Path, scratch: Path) -> None:
         self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
@@ -41,7 +41,7 @@ class HudiSpark:
 
     @classmethod
     def start(cls, scratch: Path) -> "HudiSpark":
-        """Skips the test by name when the bundle cannot be had."""
+        """Starts the process. Skips the test if the bundle cannot be fetched."""
         try:
             return cls(fetch_bundle(BUNDLES), scratch)
         except StorageFault as fault:
@@ -73,7 +73,7 @@ def _serve(jar: str, scratch: str) -> None:
         asked = json.loads(line)
         try:
             answer = {"ok": getattr(answers, asked.pop("do"))(**asked)}
-        except Exception as error:  # whatever it is, the test has to see it
+        except Exception as error:  # any error: the test raises it
             answer = {"error": f"{type(error).__name__}: {str(error)[:2000]}"}
         print(json.dumps(answer), flush=True)
     spark.stop()
@@ -89,7 +89,7 @@ class _Answers:
         conf: dict[str, str],
         form: str = "org.apache.hudi.hadoop.HoodieParquetInputFormat",
     ) -> list[list[Any]]:
-        """An input format's answer; Hudi's own is the oracle of HU-8."""
+        """The files that an input format lists; Hudi's own is the oracle of HU-8."""
         jvm = self.spark._jvm
         job = jvm.org.apache.hadoop.mapred.JobConf(self.spark._jsc.hadoopConfiguration())
         for key, value in conf.items():
@@ -114,7 +114,7 @@ class _Answers:
         return _rows(reader.load(base))
 
     def changed(self, base: str, since: str, until: str | None, by_tasks: bool) -> list[Row]:
-        """Ours: read by the driver as small changes are, or by tasks."""
+        """Causeway's reader: in the driver, as for small changes, or in tasks."""
         from pipeline.hudi import spark_reader as hudi
 
         kept = hudi.SMALL

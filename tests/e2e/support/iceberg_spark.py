@@ -1,4 +1,4 @@
-"""A program with Iceberg's own Spark: writes a table, copies it, and reads the copy of each state
+"""A program that writes a table by Spark with Iceberg, copies each state of it, and reads the copy
 without the primary. It prints a line for each copy. Arguments: a folder, Iceberg's jar, and the
 names of steps to leave out.
 """
@@ -85,7 +85,7 @@ class Lake:
         return f"file://{self.home}/metadata/v{number}.metadata.json"
 
     def copied(self) -> tuple[Copy, str]:
-        """The copy of the newest state, and what was sent for it."""
+        """Copies the newest state. Returns the copy and the numbers of files sent and kept."""
         table = self.metastore.get_table(T)
         named = {"table_type": "ICEBERG", "metadata_location": self.newest()}
         table.parameters = {**table.parameters, **named}

@@ -1,4 +1,4 @@
-"""Settings of a Spark 3 whose queries are read once or twice by a test."""
+"""Settings of a Spark 3 whose queries a test runs once or twice."""
 
 from pipeline.spark.jar import SPARK_MAJOR
 

@@ -10,8 +10,8 @@ from tests.e2e.support.hudi_spark import BUNDLES
 
 
 def fetch_jar(artifact: str) -> Path:
-    """The path of `group:name:version`, fetched the first time. Skips the test where it cannot be
-    had."""
+    """The path of `group:name:version`, fetched on first use. Skips the test if it cannot be
+    fetched."""
     _, name, version = artifact.split(":")
     jar = BUNDLES / f"{name}-{version}.jar"
     if jar.exists():

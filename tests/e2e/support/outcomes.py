@@ -1,4 +1,4 @@
-"""What statements give, in words that two servers have in common."""
+"""The outcomes of statements, in a form that is equal for two servers."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from pyhive.exc import Error
 
 _ORDERED = re.compile(r"\b(order|sort|cluster)\s+by\b", re.IGNORECASE)
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
-# Parts of results that no two runs have in common.
+# Parts of results that differ from run to run.
 _NOISE = (
     (re.compile(r"#\d+L?"), "#x"),
     (re.compile(r"plan_id=\d+"), "plan_id=x"),
@@ -24,14 +24,14 @@ _NOISE = (
     (re.compile(r"\d+ bytes"), "n bytes"),
     (re.compile(r"(stage|TID|Stage) \d+(\.\d+)?"), "task x"),
     (re.compile(r"'causeway\.write', '[0-9a-f]+'|causeway\.write=[0-9a-f]+"), "a write"),
-    # What the metastore view and the proxy note of writes differs by who wrote.
+    # The parameters of a write differ between the metastore view and the proxy.
     (re.compile(r"causeway\.(facts|partitions)=\w+, |, a write|a write, "), ""),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one statement gave: its columns and rows, or its error."""
+    """The columns and rows of one statement, or its error."""
 
     columns: tuple[tuple[str, str], ...] = ()
     rows: tuple[str, ...] = ()
@@ -42,19 +42,19 @@ class Outcome:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What must be the same whatever the order of the rows."""
+        """The parts that must be equal whatever the order of the rows."""
         return (self.columns, self.error, self.sqlstate)
 
 
 def timed(connection: hive.Connection, statement: str) -> Outcome:
-    """The outcome of the statement and how many seconds it took."""
+    """The outcome of the statement, with its seconds."""
     began = perf_counter()
     outcome = outcome_of(connection, statement)
     return replace(outcome, seconds=perf_counter() - began)
 
 
 def outcome_of(connection: hive.Connection, statement: str) -> Outcome:
-    """What the statement gives, with what differs from run to run left out."""
+    """The outcome of the statement, without the parts that differ from run to run."""
     with closing(connection.cursor()) as cursor:
         try:
             cursor.execute(statement)
@@ -93,7 +93,7 @@ def _steady(text: str) -> str:
 
 
 def difference_of(statement: str, direct: Outcome, proxied: Outcome) -> str:
-    """`refused`, `error`, `columns` or `rows`; empty where both are the same."""
+    """The kind of difference: `refused`, `error`, `columns`, `rows`; empty if both are equal."""
     if direct.kind != proxied.kind:
         if "CW" in proxied.error[:2]:
             return "refused"

@@ -1,4 +1,4 @@
-"""A Spark with the guard and an executor of its own, which asks the driver for the views."""
+"""A Spark with the guard and an executor process, which reads the views from its driver."""
 
 import os
 import subprocess

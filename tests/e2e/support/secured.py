@@ -1,4 +1,4 @@
-"""Thrift Servers that want to know who is asking: by Kerberos, and by a Java class (CUSTOM)."""
+"""Thrift Servers that require a log-in: by Kerberos, and by a Java class (CUSTOM)."""
 
 import os
 import socket
@@ -24,7 +24,7 @@ from tests.proxy.kdc import OURS, SERVERS, Kdc
 from tests.secret_files import private
 
 PASSWORD = "s3rvice-secret"
-_DOORMAN = f"""\
+_AUTHENTICATOR = f"""\
 import javax.security.sasl.AuthenticationException;
 import org.apache.hive.service.auth.PasswdAuthenticationProvider;
 
@@ -53,14 +53,14 @@ public class Compile {
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """A Thrift Server on its way."""
+    """A Thrift Server that is starting."""
 
     endpoint: Endpoint
     process: "subprocess.Popen[bytes]"
     log: Path
 
     def ready(self) -> Endpoint:
-        """Waits until it listens."""
+        """Waits until the server listens, and returns its endpoint."""
         for _ in range(600):
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             with socket.socket() as trying:
@@ -111,15 +111,15 @@ def kerberos_server(
 
 @contextmanager
 def custom_server(folder: Path, metastore: Endpoint) -> Iterator[Starting]:
-    """Lets `causeway` in with PASSWORD, over TLS; `folder` has its certificate, `ca.pem`."""
+    """Accepts `causeway` with PASSWORD, over TLS. `folder` has the certificate, `ca.pem`."""
     folder.mkdir()
     certificate = made()
     certificate.p12(folder / "keystore", PASSWORD)
     ca = certificate.certificate.public_bytes(Encoding.PEM)
     (folder / "ca.pem").write_bytes(ca)
-    (folder / "Doorman.java").write_text(_DOORMAN)
+    (folder / "Doorman.java").write_text(_AUTHENTICATOR)
     (folder / "Compile.java").write_text(_COMPILE)
-    # By the Janino that Spark carries: not every Java has a compiler.
+    # By Janino, one of Spark's jars: not every Java has a compiler.
     words = [str(find_java()), "-cp", f"{spark_home() / 'jars'}/*"]
     words += ["org.codehaus.janino.SimpleCompiler", str(folder / "Compile.java"), "Compile"]
     subprocess.run([*words, str(folder / "Doorman")], check=True, capture_output=True)
@@ -180,7 +180,7 @@ def _running(
 
 @contextmanager
 def proxy(folder: Path, settings: str, environment: Mapping[str, str]) -> Iterator[Path]:
-    """`causeway serve` with these settings; its log is what is given."""
+    """Runs `causeway serve` with these settings and yields the path of its log."""
     (folder / "causeway.toml").write_text(settings)
     words = [sys.executable, "-m", "cli.main", "serve", "--conf", str(folder / "causeway.toml")]
     log = folder / "causeway.log"
@@ -200,7 +200,7 @@ def proxy(folder: Path, settings: str, environment: Mapping[str, str]) -> Iterat
 
 
 def login_of(kind: str, folder: Path, kdc: Kdc) -> str:
-    """The keys of a cluster that wants one, or of one that does not."""
+    """The log-in keys of a cluster of this kind; empty if it requires none."""
     if kind == "NONE":
         return ""
     if kind in ("KERBEROS", "SEALED"):

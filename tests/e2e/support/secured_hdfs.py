@@ -1,4 +1,4 @@
-"""HDFS that asks for Kerberos, in a realm of its own that trusts the realm of the tests' KDC."""
+"""HDFS with Kerberos, in a realm of its own that trusts the realm of the tests' KDC."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.proxy.kdc import PASSWORD, REALM, Kdc
 from tests.proxy.slapd import free_port, program
 
 PARTNER = "PARTNER.ORG"
-# The host is only a name: libkrb5 and Java find the realm of a service by it.
+# By this host name libkrb5 and Java find the realm of a service; no host has it.
 NAMENODE, WEB = f"hdfs/nn.partner.org@{PARTNER}", f"HTTP/nn.partner.org@{PARTNER}"
 _TRUST = f"krbtgt/{PARTNER}@{REALM}"
 _KRB5_CONF = """\
@@ -57,7 +57,7 @@ class SecuredHdfs:
 
 @contextmanager
 def partner_realm(kdc: Kdc) -> Iterator[Path]:
-    """A keytab with all principals of the partner's realm, whose KDC runs."""
+    """Runs the KDC of the partner's realm and yields a keytab with all its principals."""
     folder, port = kdc.folder / "partner", free_port()
     folder.mkdir()
     with (kdc.folder / "krb5.conf").open("a") as file:
@@ -88,7 +88,7 @@ def partner_realm(kdc: Kdc) -> Iterator[Path]:
 
 @contextmanager
 def secured_hdfs(folder: Path, kdc: Kdc) -> Iterator[SecuredHdfs]:
-    """Encrypts calls and data. Only `copies` and the name node itself may write."""
+    """HDFS that encrypts calls and data. Only `copies` and the name node itself may write."""
     with partner_realm(kdc) as keytab:
         both = {
             "hadoop.security.authentication": "kerberos",

@@ -1,4 +1,4 @@
-"""Hive's own metastore behind SASL, as the package that Spark brings has it."""
+"""Hive's metastore behind SASL, from Spark's jars."""
 
 import os
 import socket
@@ -36,8 +36,8 @@ def metastore(
     protection: str = "authentication",
     more: Mapping[str, str] | None = None,
 ) -> Iterator[Endpoint]:
-    """No `kdc`: without SASL. `protection` is hadoop.rpc.protection. The principal `causeway` may
-    act for others. The metastore's log is `folder/log`."""
+    """Runs a metastore, without a `kdc` without SASL. `protection` is hadoop.rpc.protection. The
+    principal `causeway` may act for others. The metastore's log is `folder/log`."""
     endpoint = Endpoint("localhost", free_ports(1)[0].port)
     conf = folder / "conf"
     conf.mkdir(parents=True)
@@ -92,7 +92,7 @@ def _core(protection: str) -> dict[str, str]:
     return {
         "hadoop.security.authentication": "kerberos",
         "hadoop.rpc.protection": protection,
-        # By default a minute: until then it would call HDFS with a ticket of seconds that is over.
+        # By default a minute, in which it would call HDFS with an expired ticket of some seconds.
         "hadoop.kerberos.min.seconds.before.relogin": "1",
         "hadoop.proxyuser.causeway.hosts": "*",
         "hadoop.proxyuser.causeway.groups": "*",

@@ -1,4 +1,4 @@
-"""A view that asks for Kerberos, as a process, and Sparks that log in to it by keytab."""
+"""A view with Kerberos, as a process, and Sparks that log in to it by keytab."""
 
 import os
 import secrets
@@ -34,7 +34,7 @@ def core_site(principal: str, protection: str) -> dict[str, str]:
         "hadoop.security.authentication": "kerberos",
         "hadoop.rpc.protection": protection,
         "hadoop.kerberos.min.seconds.before.relogin": "1",
-        "yarn.resourcemanager.principal": principal,  # whom Hadoop's reader of text files asks for
+        "yarn.resourcemanager.principal": principal,  # Hadoop's reader of text files needs it
     }
 
 

@@ -56,8 +56,8 @@ class TwoViews(Stack):
 
 @dataclass
 class Load:
-    """Acts that are repeated in threads of their own; each returns what is wrong, or None. `pause`
-    is in seconds after each of them. `rare` are acts that are not waited for.
+    """Acts that are repeated in threads of their own; each returns a fault, or None. `pause` is in
+    seconds, after each act. `await_rounds` does not wait for acts in `rare`.
     """
 
     acts: dict[str, Callable[[], str | None]]

@@ -1,4 +1,4 @@
-"""No statement of SQL shows the `causeway.` parameters, and none changes them."""
+"""No SQL statement shows the `causeway.` parameters, and none changes them."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def copied(sql: Sql, tables: Tables, db: str, how: str) -> tuple[str, str]:
 
 
 def files(sql: Sql, table: str, where: str = "true") -> set[str]:
-    """Where c2 reads the table's rows."""
+    """The files from which c2 reads the table's rows."""
     query = f"SELECT DISTINCT input_file_name() FROM {table} WHERE {where}"
     return {str(name) for (name,) in sql(query, cluster=C2)}
 
@@ -39,7 +39,7 @@ def is_copy(names: set[str]) -> bool:
 
 
 def unwritten(facts: Mapping[str, str]) -> dict[str, Any]:
-    """The facts without what a write changes: its id, and which write a copy misses first."""
+    """The facts without those that a write changes: its id, and a copy's first missed write."""
     kept: dict[str, Any] = {}
     for key, value in facts.items():
         if key.startswith("causeway.copy."):
@@ -51,7 +51,7 @@ def unwritten(facts: Mapping[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("how", FORMATS)
-def test_no_statement_shows_them(
+def test_no_statement_shows_facts(
     connect: Connect, sql: Sql, tables: Tables, db: str, how: str
 ) -> None:
     cursors = {cluster: connect(cluster).cursor() for cluster in (None, C1, C2)}
@@ -81,7 +81,7 @@ def test_no_statement_shows_them(
 
 
 @pytest.mark.parametrize("how", FORMATS)
-def test_changes_of_other_parameters_keep_them(sql: Sql, tables: Tables, db: str, how: str) -> None:
+def test_changes_of_parameters_keep_facts(sql: Sql, tables: Tables, db: str, how: str) -> None:
     whole, parts = copied(sql, tables, db, how)
     facts = {table: tables.facts(table) for table in (whole, parts)}
     one = tables.facts(parts, "day=mon")
@@ -122,7 +122,7 @@ def test_a_partition_that_is_altered_keeps_its_facts(
 
 
 @pytest.mark.parametrize("how", FORMATS)
-def test_a_renamed_table_keeps_them(sql: Sql, tables: Tables, db: str, how: str) -> None:
+def test_a_renamed_table_keeps_its_facts(sql: Sql, tables: Tables, db: str, how: str) -> None:
     whole, parts = copied(sql, tables, db, how)
     for table in (whole, parts):
         facts = tables.facts(table)
@@ -131,7 +131,7 @@ def test_a_renamed_table_keeps_them(sql: Sql, tables: Tables, db: str, how: str)
         assert unwritten(new) == unwritten(facts)
 
 
-def test_a_table_like_another_has_its_own(sql: Sql, tables: Tables, db: str) -> None:
+def test_a_table_like_another_has_facts_of_its_own(sql: Sql, tables: Tables, db: str) -> None:
     for number, how in enumerate(FORMATS):
         database = f"{db}_{number}"
         sql(f"CREATE DATABASE {database}")
@@ -143,7 +143,7 @@ def test_a_table_like_another_has_its_own(sql: Sql, tables: Tables, db: str) -> 
 
 
 @pytest.mark.parametrize("how", FORMATS)
-def test_the_guard_knows_the_primaries_of_partitions(
+def test_the_guard_reads_the_primaries_of_partitions(
     stack: Stack, sql: Sql, tables: Tables, db: str, how: str
 ) -> None:
     if stack.spec.guard is None:

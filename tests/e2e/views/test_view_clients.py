@@ -28,7 +28,7 @@ _numbers = count(1)
 def real(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> MetastoreAlone:
-    """The embedded one, or that at CAUSEWAY_TEST_METASTORE (HOST:PORT)."""
+    """The embedded metastore, or that at CAUSEWAY_TEST_METASTORE (HOST:PORT)."""
     if "CAUSEWAY_TEST_METASTORE" in os.environ:
         return MetastoreElsewhere(tmp_path_factory.mktemp("metastore"))
     alone: MetastoreAlone = request.getfixturevalue("alone")
@@ -132,7 +132,7 @@ def test_a_table_s_life(
         assert got == one.get_table(db, "t")
         with pytest.raises(types.MetaException, match="CW350"):
             one.drop_table(db, "t", True)
-        got.parameters = {"mine": "x"}  # an old client that knows nothing of our facts
+        got.parameters = {"mine": "x"}  # as an old client sends it, without our facts
         two.alter_table(db, "t", got)
         again = two.get_table(db, "t")
         assert again.parameters["mine"] == "x"

@@ -1,4 +1,4 @@
-"""Real Thrift Servers, each on its cluster's view of the one metastore, reached directly."""
+"""Real Thrift Servers, each with its cluster's view of the one metastore, without the proxy."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def table(request: pytest.FixtureRequest, db: str, sql: Sql) -> str:
 
 
 def put_other_data(sql: Sql, folder: Path, like: str, value: int) -> None:
-    """Replaces a copy's files by others, so that one sees who reads them."""
+    """Replaces a copy's files by others, so that rows show whether the copy was read."""
     twin = f"{like}_{value}"
     created = sql(f"SHOW CREATE TABLE {like}", cluster=C2)[0][0]
     using = next((word for word in ("parquet", "orc") if f"USING {word}" in created), None)
@@ -59,7 +59,7 @@ def test_a_stale_copy_is_not_read_and_a_refreshed_one_is(
     query = f"SELECT a FROM {table} ORDER BY a"
     put_other_data(sql, tables.copy(table, C2), table, 22)
     assert sql(query, cluster=C2) == [(22,)]
-    # An alter is what the view sees of a write; the proxy marks the others.
+    # The view sees a write as an alter; the proxy marks other writes.
     sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('x' = 'y')", cluster=C1)
     assert sql(query, cluster=C2) == [(1,)]
     put_other_data(sql, tables.copy(table, C2), table, 23)
@@ -101,7 +101,7 @@ WRITES = (
 )
 
 
-def test_outside_the_primary_nothing_is_touched(
+def test_nothing_is_changed_outside_the_primary(
     sql: Sql, tables: Tables, table: str, stack: Stack
 ) -> None:
     if stack.spec.guard is None:
@@ -182,7 +182,9 @@ def test_a_database_with_another_s_table_is_not_dropped(sql: Sql, db: str) -> No
     assert sql(f"SELECT a FROM {db}.mine", cluster=C1) == [(1,)]
 
 
-def test_what_a_drop_leaves_is_recorded(sql: Sql, tables: Tables, stack: Stack, table: str) -> None:
+def test_copies_left_by_a_drop_are_recorded(
+    sql: Sql, tables: Tables, stack: Stack, table: str
+) -> None:
     place = tables.copy(table, C2)
     sql(f"DROP TABLE {table}", cluster=C1)
     lines = (stack.layout.root / "leftovers.jsonl").read_text().splitlines()

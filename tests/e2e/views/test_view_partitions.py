@@ -1,4 +1,4 @@
-"""Partitions with a primary of their own: who may write them, Spark or the proxy (DC-R10)."""
+"""Writes of partitions with a primary of their own, by Spark and through the proxy (DC-R10)."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ ELSEWHERE = (
 )
 
 
-def test_elsewhere_nothing_is_touched(sql: Sql, tables: Tables, parts: str) -> None:
+def test_other_clusters_change_no_partition(sql: Sql, tables: Tables, parts: str) -> None:
     before = files_of(tables, parts)
     for statement, cluster in ELSEWHERE:
         with pytest.raises(OperationalError, match=r"CW350.* is c[12], .*cluster " + cluster):
@@ -54,7 +54,7 @@ def test_elsewhere_nothing_is_touched(sql: Sql, tables: Tables, parts: str) -> N
         assert files_of(tables, parts) == before, statement
 
 
-def test_its_own_primary_writes_it(sql: Sql, parts: str) -> None:
+def test_the_partitions_primary_writes_it(sql: Sql, parts: str) -> None:
     query = f"SELECT a FROM {parts} ORDER BY a"
     sql(f"INSERT INTO {parts} PARTITION (p = '2') VALUES (22)", cluster=C2)
     sql(f"INSERT INTO {parts} PARTITION (p = '1') VALUES (11)", cluster=C1)
@@ -63,7 +63,7 @@ def test_its_own_primary_writes_it(sql: Sql, parts: str) -> None:
     assert sql(query, cluster=C1) == [(1,), (5,), (11,)]
 
 
-def test_the_proxy_brings_the_write_there(sql: Sql, parts: str) -> None:
+def test_the_proxy_sends_the_write_to_the_partitions_primary(sql: Sql, parts: str) -> None:
     sql(f"INSERT INTO {parts} PARTITION (p = '2') VALUES (22)")
     sql(f"INSERT INTO {parts} PARTITION (p = '1') VALUES (11)")
     assert sql(f"SELECT a FROM {parts} ORDER BY a", cluster=C3) == [(1,), (2,), (11,), (22,)]

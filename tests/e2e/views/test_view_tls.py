@@ -1,4 +1,4 @@
-"""Hive's metastore, a view with TLS in front of it, and Spark with the guard, all as processes."""
+"""Hive's metastore, a view with TLS before it, and Spark with the guard, all as processes."""
 
 import subprocess
 import sys
