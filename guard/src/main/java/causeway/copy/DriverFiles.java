@@ -21,11 +21,12 @@ import java.util.concurrent.Future;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The driver's own operations on files: list, make, move and delete directories, and small text
- * files (markers).
+ * The operations on files that the driver itself runs: they list, create, move and delete directories, and
+ * read and write small files.
  *
  * <p>One call takes many locations, since each call from Python costs a round trip. Locations are
- * URL-encoded, one a line. A line of the answer starts with the index of its location.
+ * URL-encoded, one a line. A line of the result begins with the index of its location, if the method does
+ * not say otherwise.
  */
 public final class DriverFiles {
     private static final int MARKER_LIMIT = 1 << 26;
@@ -39,8 +40,8 @@ public final class DriverFiles {
     }
 
     /**
-     * All files below each location: index, relative path, length, modification time; or the index
-     * alone where the directory does not exist. Leaves out what a running job has not committed.
+     * Returns all files below each location: index, relative path, length, modification time; or the index
+     * alone if the directory does not exist. Leaves out files that a running job has not committed.
      */
     public String list(String locations) throws IOException, InterruptedException {
         return forEach(locations, (index, line) -> {
@@ -56,7 +57,7 @@ public final class DriverFiles {
         });
     }
 
-    /** Deletes each location with all below it; no error when it does not exist. */
+    /** Deletes each location with all below it. One that does not exist is no error. */
     public void delete(String locations) throws IOException, InterruptedException {
         forEach(locations, (index, line) -> {
             Path path = new Path(FileCopy.decode(line));
@@ -65,7 +66,7 @@ public final class DriverFiles {
         });
     }
 
-    /** Makes each directory of "directory TAB like", with the permission (and owner) of `like`. */
+    /** Creates each directory of "directory TAB like", with the permission (and owner) of `like`. */
     public void mkdirs(String locations, boolean keepOwner) throws IOException, InterruptedException {
         forEach(locations, (index, line) -> {
             String[] fields = line.split("\t", -1);
@@ -84,7 +85,7 @@ public final class DriverFiles {
     }
 
     /**
-     * Renames each "from TAB to" whose source exists and whose target does not; the sources that
+     * Renames each "from TAB to" whose source exists and whose target does not. Returns the sources that
      * moved, URL-encoded, one a line. Moves nothing in object stores.
      */
     public String move(String pairs) throws IOException {
@@ -104,11 +105,11 @@ public final class DriverFiles {
     }
 
     /**
-     * Renames the file of each "from TAB to", also in object stores, over the target; the sources
+     * Renames the file of each "from TAB to" over the target, also in object stores. Returns the sources
      * that existed and moved, URL-encoded, one a line.
      */
     public String moveFiles(String pairs) throws IOException, InterruptedException {
-        Set<Path> made = ConcurrentHashMap.newKeySet();
+        Set<Path> createdFolders = ConcurrentHashMap.newKeySet();
         return forEach(pairs, (index, line) -> {
             String[] fields = line.split("\t", -1);
             Path from = new Path(FileCopy.decode(fields[0]));
@@ -117,7 +118,7 @@ public final class DriverFiles {
             if (store.stat(from) == null) {
                 return "";
             }
-            if (made.add(to.getParent())) {
+            if (createdFolders.add(to.getParent())) {
                 store.mkdirs(to.getParent());
             }
             store.rename(from, to);
@@ -125,7 +126,7 @@ public final class DriverFiles {
         });
     }
 
-    /** The text of each marker: index and text, URL-encoded; or the index alone without one. */
+    /** Returns the text of each marker: index and text, URL-encoded; or the index alone without one. */
     public String readMarkers(String locations) throws IOException, InterruptedException {
         return forEach(locations, (index, line) -> {
             String text = readMarker(FileCopy.decode(line));
@@ -133,7 +134,7 @@ public final class DriverFiles {
         });
     }
 
-    /** The directories directly below each location: index and name, URL-encoded. */
+    /** Returns the directories directly below each location: index and name, URL-encoded. */
     public String folders(String locations) throws IOException, InterruptedException {
         return forEach(locations, (index, line) -> {
             Path path = new Path(FileCopy.decode(line));
@@ -148,7 +149,7 @@ public final class DriverFiles {
         });
     }
 
-    /** The content of a file; null without one. */
+    /** Returns the content of a file; null without one. */
     public byte[] readFile(String location) throws IOException {
         ByteBuffer buffer = read(location, FILE_LIMIT);
         return buffer == null ? null : Arrays.copyOf(buffer.array(), buffer.position());
@@ -181,12 +182,12 @@ public final class DriverFiles {
         return buffer;
     }
 
-    /** Writes a small text file in one step. */
+    /** Writes a small text file, which appears whole. */
     public void writeMarker(String location, String text) throws IOException {
         writeFile(location, text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** Writes a file in one step. */
+    /** Writes a file, which appears whole. */
     public void writeFile(String location, byte[] data) throws IOException {
         Path path = new Path(location);
         FileStore store = systems.of(path);
@@ -204,6 +205,7 @@ public final class DriverFiles {
         }
     }
 
+    /** Appends the committed files below {@code directory}. */
     private static void walk(
             FileStore store, Path directory, int index, String prefix, StringBuilder found)
             throws IOException {
@@ -218,7 +220,7 @@ public final class DriverFiles {
         }
     }
 
-    /** The directories in which Hadoop's, S3A's, Hive's and Spark's committers stage their output. */
+    /** Whether Hadoop's, S3A's, Hive's or Spark's committers stage output in directories of that name. */
     private static boolean isUncommitted(String name) {
         return name.equals("_temporary")
                 || name.equals("__magic")
@@ -231,7 +233,7 @@ public final class DriverFiles {
         String call(int index, String line) throws IOException;
     }
 
-    /** Calls for every line, in a few threads; the answers in the order of the lines. */
+    /** Calls {@code call} for each line, in a few threads. Returns the results in the order of the lines. */
     private String forEach(String lines, LineCall call) throws IOException, InterruptedException {
         List<Callable<String>> calls = new ArrayList<>();
         for (String line : lines.split("\n", -1)) {
@@ -240,11 +242,11 @@ public final class DriverFiles {
         }
         ExecutorService pool = Executors.newFixedThreadPool(Math.max(1, Math.min(threads, calls.size())));
         try {
-            StringBuilder answers = new StringBuilder();
+            StringBuilder results = new StringBuilder();
             for (Future<String> each : pool.invokeAll(calls)) {
-                answers.append(each.get());
+                results.append(each.get());
             }
-            return answers.toString();
+            return results.toString();
         } catch (ExecutionException error) {
             throw new IOException(error.getCause());
         } finally {

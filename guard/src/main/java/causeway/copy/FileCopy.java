@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.fs.Path;
 
 /**
- * One file to copy, from a line of text: index, source, target, length and modification time of the
- * source as listed; separated by tabs, paths URL-encoded.
+ * One file to copy, read from a line: index, source, target, and the source's length and modification time
+ * as listed; separated by tabs, paths URL-encoded.
  */
 final class FileCopy {
     final String index;
@@ -30,7 +30,7 @@ final class FileCopy {
         return info != null && info.length == length && info.modified == modified;
     }
 
-    /** A line of the answer: index, status, bytes sent, checksum (hexadecimal), message. */
+    /** Returns a line of the result: index, status, bytes sent, checksum (hexadecimal), message. */
     String result(String status, long sent, long checksum, String message) {
         return String.join(
                 "\t", index, status, Long.toString(sent), Long.toHexString(checksum), encode(message));

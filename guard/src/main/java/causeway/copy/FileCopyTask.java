@@ -20,16 +20,19 @@ import org.apache.spark.api.java.function.FlatMapFunction;
  * Copies whole files between file systems inside a Spark task.
  *
  * <p>An item of the RDD is a batch of {@link FileCopy} lines. A task returns its result lines as one
- * string, since the driver pays for each item that it collects.
+ * string, since each item that the driver collects costs time.
  *
- * <p>A file gets its final name only when it is complete (and, with checksums, was read back),
- * together with its source's modification time. A file that has the source's length and time under
- * its final name is therefore never sent again, and no other record is necessary (FA-R5).
+ * <p>A file is written by the name of a part file. It gets its final name, with its source's modification
+ * time, only when it is complete and, with checksums, was read back. A file of the final name that has the
+ * source's length and time is therefore never sent again, and no other record is necessary (FA-R5).
+ *
+ * <p>The statuses of results: {@code sent}, {@code kept} (the target is right already), {@code changed}
+ * (the source differs from its listing), {@code differs} (of a comparison), {@code failed}.
  */
 public final class FileCopyTask implements FlatMapFunction<Iterator<String>, String> {
     private static final long serialVersionUID = 1L;
-    private static final int BUFFER = 1 << 18; // stays in the processor's cache from read to write
-    private static final long TRANSFER = 8L << 20;
+    private static final int BUFFER = 1 << 18; // bytes; fits into the processor's cache
+    private static final long TRANSFER = 8L << 20; // bytes of one call of transferTo
 
     private final HashMap<String, Map<String, String>> endpoints;
     private final boolean compareOnly;
@@ -40,8 +43,8 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
     private final long pauseMillis;
 
     /**
-     * compareOnly reads both sides and copies nothing; bytesPerSecond bounds one task, 0 is
-     * unbounded; pauseMillis doubles with each retry.
+     * {@code compareOnly}: read both sides and copy nothing. {@code bytesPerSecond} is the limit of one
+     * task, 0 for none. {@code pauseMillis}, the pause before a retry, doubles with each retry.
      */
     public FileCopyTask(
             Map<String, Map<String, String>> endpoints,
@@ -84,7 +87,7 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
             try {
                 return copy(file, state);
             } catch (KerberosRefused error) {
-                // Hadoop has tried several times, for many seconds: other files would take as long.
+                // Hadoop has retried for many seconds. Each other file of the task would take as long.
                 state.refusal = error.toString();
                 return file.result("failed", 0, 0, state.refusal);
             } catch (IOException | RuntimeException error) {
@@ -104,12 +107,12 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
         if (compareOnly) {
             return compare(file, source, target, state);
         }
-        // An object store keeps no time that could be compared.
+        // An object store does not keep the source's time, so its files cannot be compared.
         if (!target.isObjectStore() && file.matches(target.stat(file.target))) {
             return file.result("kept", 0, 0, "");
         }
         Path folder = file.target.getParent();
-        if (state.madeFolders.add(folder)) {
+        if (state.createdFolders.add(folder)) {
             target.mkdirs(folder);
         }
         Path part = target.isObjectStore()
@@ -128,15 +131,15 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
             complete = true;
             return file.result("sent", file.length, sum, "");
         } finally {
-            // An object has its final name from the beginning. Another attempt of the task may have
-            // reported it as sent, so it stays: one that was not written completely never appears.
+            // An object has its final name from the beginning, and appears only when it is complete. It is
+            // not deleted: another attempt of the task may have reported it as sent.
             if (!complete && !target.isObjectStore()) {
                 target.delete(part);
             }
         }
     }
 
-    /** Writes the part file and checks it; the checksum, 0 without one. */
+    /** Writes the part file and checks it. Returns the checksum; 0 without one. */
     private long write(FileCopy file, Path part, FileStore source, FileStore target, TaskState state)
             throws IOException, InterruptedException {
         boolean local = source.isLocal() && target.isLocal();
@@ -171,7 +174,7 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
         return file.result("differs", 0, actual, message);
     }
 
-    /** Two attempts of one task may run at the same time: each has its own part file. */
+    /** Returns the part file's name. Two attempts of one task may run at a time, so it has the attempt's id. */
     private static String partName(String name) {
         TaskContext context = TaskContext.get();
         return "." + name + "." + (context == null ? 0 : context.taskAttemptId()) + ".part";
@@ -194,8 +197,8 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
     }
 
     /**
-     * Copies `length` bytes, or only reads where `to` is null; the checksum. Closes both. What was
-     * not written completely is abandoned first, because closing makes an object appear.
+     * Copies `length` bytes, or only reads if `to` is null. Returns the checksum; 0 without one. Closes
+     * both channels. An incomplete object is abandoned before, since its close would make it appear.
      */
     private long pump(
             ReadableByteChannel from,
@@ -246,12 +249,12 @@ public final class FileCopyTask implements FlatMapFunction<Iterator<String>, Str
         return checksum ? sum.getValue() : 0;
     }
 
-    /** What one task keeps from file to file. */
+    /** The state of one task, which its files share. */
     private static final class TaskState {
         final FileSystems systems;
         final Throttle throttle;
-        final Set<Path> madeFolders = new HashSet<>();
-        String refusal = ""; // why Kerberos refused the task
+        final Set<Path> createdFolders = new HashSet<>();
+        String refusal = ""; // the reason why Kerberos refused a file of the task
         private ByteBuffer direct;
         private ByteBuffer heap;
 

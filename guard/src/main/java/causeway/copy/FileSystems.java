@@ -8,19 +8,19 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.deploy.SparkHadoopUtil;
 
-/** The file system of a URI, opened once, with the Hadoop settings of its endpoint (FA-R10). */
+/** File systems by URI, each opened once with the Hadoop settings of its endpoint (FA-R10). */
 final class FileSystems {
     private static final String ANY = "*";
 
     private final Map<String, Map<String, String>> endpoints;
     private final Map<String, FileStore> open = new HashMap<>();
 
-    /** endpoints: from an authority, or "*" for all others, to Hadoop settings. */
+    /** {@code endpoints}: Hadoop settings by authority, with "*" for all other authorities. */
     FileSystems(Map<String, Map<String, String>> endpoints) {
         this.endpoints = endpoints;
     }
 
-    /** A path without a scheme is one of Hadoop's default file system. */
+    /** Returns the file system of a path. One without a scheme is of Hadoop's default file system. */
     synchronized FileStore of(Path path) throws IOException {
         Path full = path.toUri().getScheme() == null
                 ? path.makeQualified(FileSystem.getDefaultUri(settings("")), null)

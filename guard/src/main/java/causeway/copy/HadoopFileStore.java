@@ -17,7 +17,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
 
-/** Any file system of Hadoop's. Its channels take heap buffers only. */
+/** A file system of Hadoop. Its channels take heap buffers only. */
 final class HadoopFileStore implements FileStore {
     private static final Set<String> OBJECT_STORES =
             new HashSet<>(Arrays.asList("s3", "s3a", "s3n", "gs", "oss", "cosn", "obs"));
@@ -122,7 +122,7 @@ final class HadoopFileStore implements FileStore {
         }
     }
 
-    /** A stream as a channel. */
+    /** An input stream as a channel. */
     private static final class StreamReader implements ReadableByteChannel {
         private final InputStream in;
 
@@ -150,7 +150,7 @@ final class HadoopFileStore implements FileStore {
         }
     }
 
-    /** A stream as a channel. */
+    /** An output stream as a channel. */
     private static final class StreamWriter implements WritableByteChannel, FileStore.Abandonable {
         private final FSDataOutputStream out;
 

@@ -11,13 +11,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * The operations of a file system. A failure of Kerberos becomes a {@link KerberosRefused}, since
- * Hadoop's own errors name neither the principal that called nor the service.
+ * A file system that throws {@link KerberosRefused} for failures of Kerberos: Hadoop's own errors name
+ * neither the calling principal nor the service.
  */
 final class KerberosFileStore implements InvocationHandler {
     private static final String SIMPLE = "SIMPLE authentication is not enabled";
-    // Hadoop gives most of these failures no class of their own.
-    private static final List<String> SIGNS = Arrays.asList(
+    // Parts of messages, since most of these failures have no class of their own.
+    private static final List<String> KERBEROS_MESSAGES = Arrays.asList(
             SIMPLE,
             "Client cannot authenticate via",
             "GSS initiate failed",
@@ -37,7 +37,7 @@ final class KerberosFileStore implements InvocationHandler {
         this.service = service;
     }
 
-    /** uri: of the file system; settings: its own. */
+    /** {@code uri} is that of the file system, {@code settings} are its own. */
     static FileStore of(FileStore store, String uri, Configuration settings) {
         String principal = settings.get("dfs.namenode.kerberos.principal", "");
         String service = principal.isEmpty() ? uri : uri + " (" + principal + ")";
@@ -60,7 +60,7 @@ final class KerberosFileStore implements InvocationHandler {
     static boolean isOfKerberos(Throwable error) {
         for (Throwable each = error; each != null; each = each.getCause()) {
             String text = each.toString();
-            if (SIGNS.stream().anyMatch(text::contains)) {
+            if (KERBEROS_MESSAGES.stream().anyMatch(text::contains)) {
                 return true;
             }
         }

@@ -2,7 +2,7 @@ package causeway.copy;
 
 import java.io.IOException;
 
-/** A call that Kerberos refused. The message names the service, the caller and the reason. */
+/** Kerberos refused a call. The message names the service, the caller and the reason. */
 final class KerberosRefused extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -18,8 +18,8 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Files of this machine, through java.nio: Hadoop's own local file system starts a process for every
- * permission and hides .crc files.
+ * The files of this machine, by java.nio. Hadoop's local file system would start a process for each
+ * permission, and hides .crc files.
  */
 final class LocalFileStore implements FileStore {
     private static java.nio.file.Path local(Path path) {
@@ -53,7 +53,7 @@ final class LocalFileStore implements FileStore {
         List<FileInfo> found = new ArrayList<>();
         try (DirectoryStream<java.nio.file.Path> names = Files.newDirectoryStream(local(path))) {
             for (java.nio.file.Path child : names) {
-                // A Path of one string would take a colon in the name for the end of a scheme.
+                // Not new Path(name), which would read a name with a colon as a scheme.
                 Path name = new Path(null, null, child.getFileName().toString());
                 FileInfo info = stat(new Path(path, name));
                 if (info != null) {

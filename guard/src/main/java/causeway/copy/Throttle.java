@@ -1,16 +1,17 @@
 package causeway.copy;
 
-/** Sleeps so that a task moves no more than the given bytes a second. */
+/** Delays a task so that it moves no more than a number of bytes a second. */
 final class Throttle {
     private final long bytesPerSecond;
     private final long started = System.nanoTime();
     private long moved = 0;
 
-    /** 0 is unbounded. */
+    /** {@code bytesPerSecond} is the limit; 0 for none. */
     Throttle(long bytesPerSecond) {
         this.bytesPerSecond = bytesPerSecond;
     }
 
+    /** Counts bytes that were moved, and sleeps if the task is too fast. */
     void add(long bytes) throws InterruptedException {
         if (bytesPerSecond <= 0) {
             return;

@@ -3,8 +3,8 @@ package causeway.guard;
 import org.apache.spark.SparkThrowable;
 
 /**
- * A refusal that clients get as one of Spark's own errors: its class is a code of
- * docs/reference/errors.md, with which the message begins.
+ * A refusal that clients receive as one of Spark's own errors. Its error class is a code of
+ * docs/reference/errors.md, and its message begins with that code.
  */
 public abstract class CodedException extends RuntimeException implements SparkThrowable {
     private static final long serialVersionUID = 1L;
@@ -23,7 +23,7 @@ public abstract class CodedException extends RuntimeException implements SparkTh
         return code;
     }
 
-    /** The name that Spark 4 has for the error class. */
+    /** Returns the error class, by Spark 4's name for it. */
     public final String getCondition() {
         return code;
     }

@@ -17,11 +17,24 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * A Spark session extension: refuses writes of objects that belong to another cluster.
+ * The guard's session extension, which adds its rules to each session of a Spark.
  *
- * <p>Spark writes files before it calls the metastore, and often without a call, so the metastore
- * cannot protect them. Put this class in {@code spark.sql.extensions} and the server's cluster in
- * {@code spark.causeway.cluster}.
+ * <p>Put this class in {@code spark.sql.extensions} and the server's cluster in
+ * {@code spark.causeway.cluster}. docs/guide/guard.md is the page for operators. The packages:
+ *
+ * <pre>
+ * writes       which writes are allowed, and which copies they end: its package-info has the theory
+ * files        the Java agent, which checks and reports writes that no plan names
+ * storage      the cluster to which a location belongs
+ * claim        the proxy's decision for a statement; docs/internals/claim.md
+ * check        Spark's plans compared with the claim
+ * access       rules of the operator, kept in plans
+ * incremental  changed rows of Hudi tables
+ * results      large results in columns, of Spark 3.5; docs/internals/large_results.md
+ * facts        causeway. parameters of tables and partitions
+ * plans        tables, folders and sub-plans in Spark's plans
+ * views        connections to the metastore view
+ * </pre>
  */
 public final class Guard extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
     private static final Logger LOG = LoggerFactory.getLogger(Guard.class);
@@ -34,7 +47,7 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
         extensions.injectCheckRule(IncrementalRead.Check::new);
         extensions.injectPostHocResolutionRule(RestrictedRead::new);
         extensions.injectCheckRule(RestrictedRead.Check::new);
-        extensions.injectCheckRule(CopyInvalidation::new); // after the checks that refuse
+        extensions.injectCheckRule(CopyInvalidation::new); // last, so that no refused write is reported
         extensions.injectPlannerStrategy(RestrictedScan::new);
         extensions.injectPlannerStrategy(PartitionCheck::new);
         extensions.injectParser(new ClaimParser.Builder());

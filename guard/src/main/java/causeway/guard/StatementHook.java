@@ -9,16 +9,16 @@ import org.apache.xbean.asm9.MethodVisitor;
 import org.apache.xbean.asm9.Opcodes;
 
 /**
- * Lets the Thrift Server of Spark 3.5 make {@code ColumnarStatement}s of its statements. Spark has
- * no setting for the class. Another version, whose constructor differs, is left as it is.
+ * Makes the Thrift Server of Spark 3.5 create a {@code ColumnarStatement} for each statement. Spark has no
+ * setting for this class. A version whose constructor differs is left as it is.
  */
 public final class StatementHook implements ClassFileTransformer {
     private static final String MANAGER =
             "org/apache/spark/sql/hive/thriftserver/server/SparkSQLOperationManager";
-    private static final String SPARKS =
+    private static final String SPARK_STATEMENT =
             "org/apache/spark/sql/hive/thriftserver/SparkExecuteStatementOperation";
-    private static final String OURS = "causeway/guard/results/ColumnarStatement";
-    private static final String PARAMETERS = "(Lorg/apache/spark/sql/SQLContext;"
+    private static final String COLUMNAR_STATEMENT = "causeway/guard/results/ColumnarStatement";
+    private static final String CONSTRUCTOR = "(Lorg/apache/spark/sql/SQLContext;"
             + "Lorg/apache/hive/service/cli/session/HiveSession;"
             + "Ljava/lang/String;Ljava/util/Map;ZJ)V";
 
@@ -31,19 +31,19 @@ public final class StatementHook implements ClassFileTransformer {
         try {
             ClassReader reader = new ClassReader(code);
             ClassWriter writer = new ClassWriter(reader, 0);
-            Replacing replacing = new Replacing(writer);
-            reader.accept(replacing, 0);
-            return replacing.isKnown ? writer.toByteArray() : null;
+            StatementReplacer replacer = new StatementReplacer(writer);
+            reader.accept(replacer, 0);
+            return replacer.isKnown ? writer.toByteArray() : null;
         } catch (Throwable failure) { // the virtual machine would ignore it
             System.err.println("causeway guard: results are not packed in columns: " + failure);
             return null;
         }
     }
 
-    private static final class Replacing extends ClassVisitor {
+    private static final class StatementReplacer extends ClassVisitor {
         boolean isKnown;
 
-        Replacing(ClassVisitor next) {
+        StatementReplacer(ClassVisitor next) {
             super(Opcodes.ASM9, next);
         }
 
@@ -54,17 +54,17 @@ public final class StatementHook implements ClassFileTransformer {
             return new MethodVisitor(Opcodes.ASM9, next) {
                 @Override
                 public void visitTypeInsn(int instruction, String type) {
-                    boolean makes = instruction == Opcodes.NEW && type.equals(SPARKS);
-                    super.visitTypeInsn(instruction, makes ? OURS : type);
+                    boolean isCreated = instruction == Opcodes.NEW && type.equals(SPARK_STATEMENT);
+                    super.visitTypeInsn(instruction, isCreated ? COLUMNAR_STATEMENT : type);
                 }
 
                 @Override
                 public void visitMethodInsn(
                         int instruction, String owner, String method, String types, boolean isInterface) {
-                    boolean makes = instruction == Opcodes.INVOKESPECIAL && owner.equals(SPARKS);
-                    isKnown |= makes && types.equals(PARAMETERS);
+                    boolean isCreated = instruction == Opcodes.INVOKESPECIAL && owner.equals(SPARK_STATEMENT);
+                    isKnown |= isCreated && types.equals(CONSTRUCTOR);
                     super.visitMethodInsn(
-                            instruction, makes ? OURS : owner, method, types, isInterface);
+                            instruction, isCreated ? COLUMNAR_STATEMENT : owner, method, types, isInterface);
                 }
             };
         }

@@ -9,8 +9,9 @@ import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
- * Lets the agent of an executor ask its driver which writes run there. Put this class in
- * {@code spark.plugins} where executors are processes of their own.
+ * Carries requests of an executor's agent to its driver: whether a running command covers a file, and the
+ * settings of the metastore's views. Put this class in {@code spark.plugins} if executors are processes of
+ * their own.
  */
 public final class WritePlugin implements SparkPlugin {
     @Override
@@ -18,7 +19,7 @@ public final class WritePlugin implements SparkPlugin {
         return new DriverPlugin() {
             @Override
             public Object receive(Object message) throws IOException {
-                return StatementWrites.answer(message);
+                return StatementWrites.reply(message);
             }
         };
     }

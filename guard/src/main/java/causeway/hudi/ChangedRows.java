@@ -7,8 +7,8 @@ import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.RecordReader;
 
 /**
- * The rows of a base file that commits after an instant changed. A file has all rows of its group, and
- * commits after its own are in other files.
+ * Reads the rows of a base file that commits after an instant changed. Other rows of the file are skipped:
+ * a base file has all rows of its file group.
  */
 final class ChangedRows implements RecordReader<NullWritable, ArrayWritable> {
     static final String COMMIT_TIME = "_hoodie_commit_time";
@@ -17,7 +17,7 @@ final class ChangedRows implements RecordReader<NullWritable, ArrayWritable> {
     private final int column;
     private final String start;
 
-    /** {@code column} is the place of the commit's time in a row. */
+    /** {@code column} is the index of the commit time in a row, {@code start} the instant. */
     ChangedRows(RecordReader<NullWritable, ArrayWritable> rows, int column, String start) {
         this.rows = rows;
         this.column = column;

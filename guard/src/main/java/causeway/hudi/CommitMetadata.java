@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The files that a commit wrote and the file groups that it replaced, by partition. */
+/** The metadata of a commit: the files that it wrote and the file groups that it replaced, by partition. */
 final class CommitMetadata {
     /** A file that a commit wrote. */
     static final class Written {
@@ -25,7 +25,7 @@ final class CommitMetadata {
     final Map<String, List<Written>> written = new HashMap<>();
     final Map<String, Set<String>> replaced = new HashMap<>();
 
-    /** Reads the record of a completed commit. Throws HudiReadException naming {@code file}. */
+    /** Reads the record of a completed commit. Throws HudiReadException with the name {@code file}. */
     CommitMetadata(JsonNode record, String file) throws HudiReadException {
         Iterator<Map.Entry<String, JsonNode>> partitions = record.path("partitionToWriteStats").fields();
         while (partitions.hasNext()) {
@@ -53,7 +53,7 @@ final class CommitMetadata {
         }
     }
 
-    /** Whether it replaced a file group of a partition. */
+    /** Whether the commit replaced a file group of a partition. */
     boolean replaces(String partition, String group) {
         Set<String> groups = replaced.get(partition);
         return groups != null && groups.contains(group);

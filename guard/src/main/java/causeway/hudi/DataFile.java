@@ -4,9 +4,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The name of a data file: base files are {@code <group>_<write token>_<instant>.parquet}, logs are
- * {@code .<group>_<instant>.log.<version>_<write token>}. Logs of changed data ({@code .cdc}) have no
- * rows of the table and are not among them.
+ * The facts in the name of a data file. Base files are {@code <group>_<write token>_<instant>.parquet}, logs
+ * are {@code .<group>_<instant>.log.<version>_<write token>}. Logs of changed data ({@code .cdc}) have no
+ * rows of the table, so they are no data files.
  */
 final class DataFile {
     private static final Pattern BASE = Pattern.compile(
@@ -15,7 +15,7 @@ final class DataFile {
 
     final String group;
 
-    /** Request of the commit that wrote it; of a log in layout 1 that of its base file. */
+    /** The request time of the commit that wrote the file; of a log in layout 1 that of its base file. */
     final String instant;
 
     final boolean isLog;
@@ -28,7 +28,7 @@ final class DataFile {
         this.isParquet = isParquet;
     }
 
-    /** Returns what the name tells; null when it is the name of no data file. */
+    /** Returns the facts of a name; null if it is not that of a data file. */
     static DataFile parse(String name) {
         Matcher base = BASE.matcher(name);
         if (base.matches()) {

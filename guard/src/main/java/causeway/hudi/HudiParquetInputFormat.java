@@ -22,12 +22,12 @@ import org.apache.hadoop.mapred.Reporter;
 import org.apache.hadoop.mapreduce.security.TokenCache;
 
 /**
- * Hive's parquet input format for Hudi tables. The files of a job are listed by class: those of tables
- * in incremental mode by the metadata of the commits in the range, those of other Hudi tables as their
- * newest versions, and other paths as ever. Of incremental tables only the changed rows are read.
+ * Hive's parquet input format for Hudi tables. A job reads three kinds of paths. Of Hudi tables in
+ * incremental mode it lists the files that the commits of the range wrote, and reads only the changed rows.
+ * Of other Hudi tables it lists the newest version of each file. Other paths are listed as by Hive.
  *
- * <p>What cannot be read with certainty is refused (HudiReadException). docs/guide/hudi.md has the
- * settings; pipeline/hudi/listing.py gives the same files.
+ * <p>A table that cannot be read with certainty is refused (HudiReadException). docs/guide/hudi.md has the
+ * settings. pipeline/hudi/listing.py lists the same files.
  */
 public final class HudiParquetInputFormat extends MapredParquetInputFormat
         implements CombineHiveInputFormat.AvoidSplitCombination {
@@ -73,11 +73,11 @@ public final class HudiParquetInputFormat extends MapredParquetInputFormat
             return super.getRecordReader(split, job, reporter);
         }
         int column = commitTime(job, table);
-        JobConf wider = new JobConf(job);
+        JobConf jobWithTime = new JobConf(job);
         if (!ColumnProjectionUtils.isReadAllColumns(job)) {
-            ColumnProjectionUtils.appendReadColumns(wider, Collections.singletonList(column));
+            ColumnProjectionUtils.appendReadColumns(jobWithTime, Collections.singletonList(column));
         }
-        RecordReader<NullWritable, ArrayWritable> rows = super.getRecordReader(split, wider, reporter);
+        RecordReader<NullWritable, ArrayWritable> rows = super.getRecordReader(split, jobWithTime, reporter);
         Object row = ((RecordReader<?, ?>) rows).createValue();
         if (!(row instanceof ArrayWritable)) { // Hive casts its reader of batches
             rows.close();
@@ -87,6 +87,7 @@ public final class HudiParquetInputFormat extends MapredParquetInputFormat
         return new ChangedRows(rows, column, settings.start);
     }
 
+    /** Returns the index of the commit time among the job's columns. */
     private static int commitTime(JobConf job, HudiTable table) throws HudiReadException {
         String[] columns = job.get(COLUMNS, "").split(",");
         for (int i = 0; i < columns.length; i++) {

@@ -3,8 +3,8 @@ package causeway.hudi;
 import java.io.IOException;
 
 /**
- * A Hudi table that cannot be read with certainty. The codes are those of docs/reference/errors.md,
- * which the lists of {@code pipeline/hudi} have too.
+ * Refuses a Hudi table that cannot be read with certainty. The codes are those of docs/reference/errors.md,
+ * which {@code pipeline/hudi/errors.py} has too.
  */
 public final class HudiReadException extends IOException {
     static final String UNSUPPORTED = "CW802";

@@ -18,7 +18,7 @@ import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 
-/** One Hudi table. Its timeline is listed once, and files of it are read once, when they are needed. */
+/** One Hudi table. Its timeline is listed once, and each commit's file is read once, on first use. */
 final class HudiTable {
     private static final String META = ".hoodie";
     private static final String PARTITION_MARK = ".hoodie_partition_metadata";
@@ -26,7 +26,7 @@ final class HudiTable {
 
     final Path base;
 
-    /** Whether the table is of layout 2, which has completion times. */
+    /** Whether the table has timeline layout 2, which has completion times. */
     final boolean hasCompletions;
 
     private final FileSystem files;
@@ -45,8 +45,8 @@ final class HudiTable {
     }
 
     /**
-     * Returns the table with this base folder; null when no table has it. Throws HudiReadException for
-     * a table that is not supported, IOException.
+     * Returns the table with this base folder; null if the folder is none of a table. Throws
+     * HudiReadException for a table that is not supported, IOException.
      */
     static HudiTable open(Path base, Configuration conf) throws IOException {
         FileSystem files = base.getFileSystem(conf);
@@ -102,7 +102,7 @@ final class HudiTable {
         return property("hoodie.table.type", "").equals("MERGE_ON_READ");
     }
 
-    /** Whether rows have {@code _hoodie_commit_time}, which names the commit of a row. */
+    /** Whether rows have {@code _hoodie_commit_time}, the commit of a row. */
     boolean hasCommitTimes() {
         return !property("hoodie.populate.meta.fields", "true").equalsIgnoreCase("false");
     }
@@ -111,7 +111,7 @@ final class HudiTable {
         return !property("hoodie.table.partition.fields", "").isEmpty();
     }
 
-    /** Lists the timeline the first time. */
+    /** Returns the timeline, which is listed on first use. */
     Timeline timeline() throws IOException {
         if (timeline == null) {
             timeline = Timeline.of(names(folder));
@@ -127,6 +127,7 @@ final class HudiTable {
         return !names(archive).isEmpty();
     }
 
+    /** Returns the names of a folder's files; none if it does not exist. */
     private List<String> names(Path path) throws IOException {
         List<String> found = new ArrayList<>();
         try {
@@ -139,6 +140,7 @@ final class HudiTable {
         return found;
     }
 
+    /** Returns the metadata of a commit, which is read on first use. */
     CommitMetadata commit(Instant commit) throws IOException {
         CommitMetadata found = commits.get(commit.file);
         if (found == null) {
@@ -149,26 +151,26 @@ final class HudiTable {
         return found;
     }
 
-    /** Returns the oldest commit whose files a clean kept; empty when it does not record it. */
+    /** Returns the oldest commit whose files a clean kept; empty if the clean does not record it. */
     String earliestRetained(Instant clean) throws IOException {
         return TimelineFiles.read(files, new Path(folder, clean.file))
                 .path("earliestCommitToRetain").asText("");
     }
 
-    /** Returns the partition's folder. Names of partitions may have colons. */
+    /** Returns the partition's folder. Its name may have colons, so it is no relative Path. */
     Path path(String partition) {
         String root = base.toUri().getPath();
         return partition.isEmpty() ? base : new Path(
                 base.toUri().getScheme(), base.toUri().getAuthority(), root + "/" + partition);
     }
 
-    /** Returns the name of a folder at or below the base, which is empty for the base. */
+    /** Returns the path of a folder relative to the base; empty for the base itself. */
     String relative(Path path) {
         String below = path.toUri().getPath().substring(base.toUri().getPath().length());
         return below.startsWith("/") ? below.substring(1) : below;
     }
 
-    /** Returns the direct children of a folder; none when it does not exist. One list call. */
+    /** Returns the direct children of a folder by one list call; none if it does not exist. */
     List<LocatedFileStatus> list(Path path) throws IOException {
         List<LocatedFileStatus> found = new ArrayList<>();
         RemoteIterator<LocatedFileStatus> children;
@@ -183,7 +185,7 @@ final class HudiTable {
         return found;
     }
 
-    /** Returns each partition at or below a folder, with its files. One list call a folder. */
+    /** Returns the partitions at or below a folder with their files, by one list call for each folder. */
     Map<String, List<FileStatus>> partitions(String under) throws IOException {
         Map<String, List<FileStatus>> found = new LinkedHashMap<>();
         Deque<String> waiting = new ArrayDeque<>();

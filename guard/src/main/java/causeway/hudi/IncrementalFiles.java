@@ -13,20 +13,20 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The files with the changed rows of a table: of each file group the newest base file that the commits
- * of the range wrote. Only the partitions that these commits name are listed, and only those at or
- * below the paths of the job.
+ * Lists the files with the changed rows of a table: of each file group the newest base file that the
+ * commits of the range wrote. It lists only the partitions that these commits name, and of them only those
+ * at or below the paths of the job.
  *
- * <p>Ranges are of request times, as in Hudi's input format. A running commit holds back the commits
- * behind it, so a reader that continues after the newest commit that it has read loses none.
+ * <p>Ranges are of request times, as in Hudi's input format. Commits that were requested after a running
+ * one are left out, so a reader that continues after the newest commit of its rows misses none.
  */
 final class IncrementalFiles {
-    /** The last file that the range wrote into a file group. */
-    private static final class Last {
+    /** The last file that the range wrote into a file group, and its commit. */
+    private static final class LastWrite {
         final Instant commit;
         final String name;
 
-        Last(Instant commit, String name) {
+        LastWrite(Instant commit, String name) {
             this.commit = commit;
             this.name = name;
         }
@@ -42,7 +42,7 @@ final class IncrementalFiles {
         this.replacing = replacing;
     }
 
-    /** Throws HudiReadException where the files would not be certain, IOException. */
+    /** Returns the files. Throws HudiReadException if they are not certain, IOException. */
     static List<FileStatus> list(HudiTable table, List<Path> paths, ReadSettings settings)
             throws IOException {
         checkStart(table, settings.start);
@@ -66,6 +66,7 @@ final class IncrementalFiles {
         return new IncrementalFiles(table, range, replacing).list(paths);
     }
 
+    /** Refuses a range of which the archive may have commits, and tables without commit times. */
     private static void checkStart(HudiTable table, String start) throws IOException {
         String first = table.timeline().start();
         if ((first.isEmpty() || start.compareTo(first) < 0) && table.hasArchive()) {
@@ -79,35 +80,36 @@ final class IncrementalFiles {
     }
 
     private List<FileStatus> list(List<Path> paths) throws IOException {
-        Set<String> asked = new HashSet<>();
-        paths.forEach(each -> asked.add(table.relative(each)));
-        Map<String, Map<String, Last>> wanted = new TreeMap<>();
+        Set<String> folders = new HashSet<>();
+        paths.forEach(each -> folders.add(table.relative(each)));
+        Map<String, Map<String, LastWrite>> lastWrites = new TreeMap<>();
         for (Instant commit : range) {
             for (Map.Entry<String, List<Written>> each : table.commit(commit).written.entrySet()) {
-                if (isAsked(each.getKey(), asked)) {
-                    Map<String, Last> groups =
-                            wanted.computeIfAbsent(each.getKey(), partition -> new HashMap<>());
+                if (isBelowAny(each.getKey(), folders)) {
+                    Map<String, LastWrite> groups =
+                            lastWrites.computeIfAbsent(each.getKey(), partition -> new HashMap<>());
                     for (Written file : each.getValue()) {
                         checkFile(each.getKey(), file);
-                        groups.put(file.group, new Last(commit, file.name));
+                        groups.put(file.group, new LastWrite(commit, file.name));
                     }
                 }
             }
         }
         List<FileStatus> found = new ArrayList<>();
-        for (Map.Entry<String, Map<String, Last>> each : wanted.entrySet()) {
+        for (Map.Entry<String, Map<String, LastWrite>> each : lastWrites.entrySet()) {
             addFiles(found, each.getKey(), each.getValue());
         }
         return found;
     }
 
-    private static boolean isAsked(String partition, Set<String> asked) {
+    /** Whether a partition is one of the folders or lies below one. */
+    private static boolean isBelowAny(String partition, Set<String> folders) {
         for (String each = partition; !each.isEmpty(); each = parent(each)) {
-            if (asked.contains(each)) {
+            if (folders.contains(each)) {
                 return true;
             }
         }
-        return asked.contains("");
+        return folders.contains("");
     }
 
     private static String parent(String partition) {
@@ -123,17 +125,17 @@ final class IncrementalFiles {
         }
     }
 
-    private void addFiles(List<FileStatus> found, String partition, Map<String, Last> groups)
+    private void addFiles(List<FileStatus> found, String partition, Map<String, LastWrite> groups)
             throws IOException {
-        Map<String, Last> names = new HashMap<>();
-        for (Map.Entry<String, Last> each : groups.entrySet()) {
+        Map<String, LastWrite> names = new HashMap<>();
+        for (Map.Entry<String, LastWrite> each : groups.entrySet()) {
             if (!isReplaced(partition, each.getKey(), each.getValue().commit)) {
                 names.put(each.getValue().name, each.getValue());
             }
         }
         List<? extends FileStatus> listed = table.list(table.path(partition));
         if (listed.isEmpty()) {
-            return; // as in Hudi: the partition does not exist any more
+            return; // the partition does not exist any more: Hudi reads no rows then
         }
         for (FileStatus each : listed) {
             if (names.remove(each.getPath().getName()) != null) {
@@ -147,7 +149,7 @@ final class IncrementalFiles {
         }
     }
 
-    /** Whether a commit that counts replaced the group after {@code commit} had written it. */
+    /** Whether one of the replacing commits replaced the group after {@code commit} had written it. */
     private boolean isReplaced(String partition, String group, Instant commit) throws IOException {
         for (Instant each : replacing) {
             if (table.commit(each).replaces(partition, group)) {

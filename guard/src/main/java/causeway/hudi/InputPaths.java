@@ -13,7 +13,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** The paths of a job by class: those of each Hudi table, and others. Each table is opened once. */
+/** The paths of a job: those of each Hudi table, and others. Each table is opened once. */
 final class InputPaths {
     private static final Pattern GLOB = Pattern.compile("[*?\\[{]");
 
@@ -22,8 +22,8 @@ final class InputPaths {
 
     private final Map<Path, HudiTable> known = new HashMap<>();
 
-    /** Folders that are neither a table nor below one. */
-    private final Set<Path> plain = new HashSet<>();
+    /** Folders that are no table and lie below none. */
+    private final Set<Path> outside = new HashSet<>();
 
     private final Configuration conf;
 
@@ -31,7 +31,10 @@ final class InputPaths {
         this.conf = conf;
     }
 
-    /** Throws HudiReadException for a table that is not supported, or a pattern in one; IOException. */
+    /**
+     * Returns the job's paths. Throws HudiReadException for a table that is not supported and for a pattern
+     * or file in a table, IOException.
+     */
     static InputPaths of(Path[] paths, Configuration conf) throws IOException {
         InputPaths found = new InputPaths(conf);
         for (Path path : paths) {
@@ -53,7 +56,7 @@ final class InputPaths {
         return found;
     }
 
-    /** Returns the table that has the path; null when no table has it. */
+    /** Returns the table in which the path lies; null if it lies in none. */
     static HudiTable tableOf(Path path, Configuration conf) throws IOException {
         return new InputPaths(conf).table(path.getFileSystem(conf).makeQualified(path));
     }
@@ -66,7 +69,7 @@ final class InputPaths {
             }
         }
         List<Path> passed = new ArrayList<>();
-        for (Path each = path; each != null && !plain.contains(each); each = each.getParent()) {
+        for (Path each = path; each != null && !outside.contains(each); each = each.getParent()) {
             HudiTable found = HudiTable.open(each, conf);
             if (found != null) {
                 known.put(each, found);
@@ -74,7 +77,7 @@ final class InputPaths {
             }
             passed.add(each);
         }
-        plain.addAll(passed);
+        outside.addAll(passed);
         return null;
     }
 }

@@ -1,6 +1,6 @@
 package causeway.hudi;
 
-/** One action of a timeline. Its completion is empty while it runs, and always in layout 1. */
+/** One action of a timeline. Its completion time is empty while it runs, and always in layout 1. */
 final class Instant {
     final String requested;
     final String completion;
@@ -16,7 +16,7 @@ final class Instant {
         this.file = file;
     }
 
-    /** Returns the last moment of the action that is known: its request in layout 1. */
+    /** Returns the completion time, or the request time if it has none. */
     String end() {
         return completion.isEmpty() ? requested : completion;
     }

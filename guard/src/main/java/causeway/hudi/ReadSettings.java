@@ -3,7 +3,7 @@ package causeway.hudi;
 import java.util.Locale;
 import org.apache.hadoop.conf.Configuration;
 
-/** The settings of a job that select what it reads of one table, by Hudi's names. */
+/** Hudi's settings in a job that select the commits and files to read of one table. */
 final class ReadSettings {
     static final String HOLES = "hoodie.read.timeline.holes.resolution.policy";
     static final String READ_OPTIMIZED = "hoodie.query.as.ro.table";
@@ -30,7 +30,7 @@ final class ReadSettings {
     private ReadSettings(Configuration conf, HudiTable table, String name, boolean isIncremental)
             throws HudiReadException {
         String consume = "hoodie." + name + ".consume.";
-        // Hudi has these three by the table's name alone, also where other names have databases.
+        // Hudi names these three by the table alone, also if the other names have the database.
         String bare = "hoodie." + table.name() + ".";
         this.isIncremental = isIncremental;
         start = isIncremental ? instant(conf, consume + "start.timestamp") : null;
@@ -47,14 +47,14 @@ final class ReadSettings {
         }
     }
 
-    /** Throws HudiReadException for a setting that is not valid, or may mean this table or another. */
+    /** Returns the settings. Throws HudiReadException for one that is invalid or may mean another table. */
     static ReadSettings of(Configuration conf, HudiTable table) throws HudiReadException {
         String full = table.database() + "." + table.name();
         String name = conf.getBoolean(USE_DATABASE, false) ? full : table.name();
         return new ReadSettings(conf, table, name, isIncremental(conf, table, name, full));
     }
 
-    /** Whether the job reads changed rows of any table. */
+    /** Whether the job has a setting by which it reads the changed rows of some table. */
     static boolean hasIncremental(Configuration conf) {
         return conf.getValByRegex(MODES).values().stream().anyMatch(ReadSettings::isIncremental);
     }

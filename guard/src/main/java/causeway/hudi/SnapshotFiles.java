@@ -10,7 +10,7 @@ import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
-/** The files with all rows of a table: the newest base file of each file group that counts. */
+/** Lists the files with all rows of a table: the newest base file of each file group up to a commit. */
 final class SnapshotFiles {
     private final HudiTable table;
     private final Timeline timeline;
@@ -32,7 +32,7 @@ final class SnapshotFiles {
         }
     }
 
-    /** Throws HudiReadException where the files would not be certain, IOException. */
+    /** Returns the files. Throws HudiReadException if they are not certain, IOException. */
     static List<FileStatus> list(HudiTable table, List<Path> paths, ReadSettings settings)
             throws IOException {
         Timeline timeline = table.timeline();
@@ -60,6 +60,7 @@ final class SnapshotFiles {
         return found;
     }
 
+    /** Refuses a read as of a commit whose files a clean may have deleted. */
     private static void checkKept(HudiTable table, String asOf, String newest) throws IOException {
         List<Instant> cleans = table.timeline().cleans;
         if (cleans.isEmpty() || asOf.compareTo(newest) >= 0) {
@@ -105,6 +106,7 @@ final class SnapshotFiles {
         found.addAll(newest.values());
     }
 
+    /** Whether base files of that commit are read. */
     private boolean counts(String instant) {
         return instant.compareTo(asOf) <= 0
                 && (timeline.isVisible(instant) || pending.contains(instant));
@@ -114,6 +116,7 @@ final class SnapshotFiles {
         return replacing.stream().anyMatch(each -> each.replaces(partition, group));
     }
 
+    /** Refuses a partition of which logs may have rows that the base files lack. */
     private void checkLogs(String partition, Map<String, DataFile> bases, List<DataFile> logs)
             throws HudiReadException {
         for (DataFile log : logs) {
@@ -132,7 +135,7 @@ final class SnapshotFiles {
             return log.instant.compareTo(base) >= 0;
         }
         Instant commit = timeline.commit(log.instant);
-        // An archived one may have completed after a base file with a later request.
+        // An archived commit may have completed after a base file with a later request time.
         return commit == null ? timeline.isVisible(log.instant) : commit.end().compareTo(base) > 0;
     }
 }

@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The actions on the active timeline of a table, from the names of its files.
+ * The actions of a table's active timeline, read from the names of its files.
  *
  * <p>Layout 1 (table version 6 and older) keeps {@code .hoodie/<requested>.<action>[.<state>]}, layout 2
  * keeps {@code .hoodie/timeline/<requested>[_<completion>].<action>[.<state>]}. One action has up to
@@ -32,22 +32,22 @@ final class Timeline {
     private static final Set<String> WRITES =
             new HashSet<>(Arrays.asList(COMMIT, "deltacommit", REPLACE, CLUSTERING));
 
-    /** Completed commits in the order of their requests. */
+    /** Completed commits in the order of their request times. */
     final List<Instant> commits = new ArrayList<>();
 
-    /** Running actions in the order of their requests. */
+    /** Running actions in the order of their request times. */
     final List<Instant> running = new ArrayList<>();
 
-    /** Completed cleans in the order of their requests. */
+    /** Completed cleans in the order of their request times. */
     final List<Instant> cleans = new ArrayList<>();
 
     private final Map<String, Instant> done = new HashMap<>();
     private final Set<String> active = new HashSet<>();
     private final String start;
 
-    private Timeline(List<Instant> every, Set<String> saved) {
+    private Timeline(List<Instant> actions, Set<String> savepoints) {
         List<String> writes = new ArrayList<>();
-        for (Instant each : every) {
+        for (Instant each : actions) {
             active.add(each.requested);
             boolean isWrite = WRITES.contains(each.action);
             if (isWrite) {
@@ -63,37 +63,37 @@ final class Timeline {
             }
         }
         String oldest = writes.isEmpty() ? "" : writes.get(0);
-        start = writes.stream().filter(each -> !saved.contains(each)).findFirst().orElse(oldest);
+        start = writes.stream().filter(each -> !savepoints.contains(each)).findFirst().orElse(oldest);
     }
 
     /** Returns the timeline with these file names. Names of other files are skipped. */
     static Timeline of(Collection<String> names) {
-        List<Instant> every = new ArrayList<>();
+        List<Instant> actions = new ArrayList<>();
         List<Instant> states = new ArrayList<>();
-        Set<String> known = new HashSet<>();
-        Set<String> saved = new HashSet<>();
+        Set<String> completed = new HashSet<>();
+        Set<String> savepoints = new HashSet<>();
         for (String name : names) {
             Instant each = parse(name);
             if (each == null) {
                 continue;
             }
             if (each.action.equals(SAVEPOINT)) {
-                saved.add(each.requested);
+                savepoints.add(each.requested);
             } else if (each.isCompleted) {
-                every.add(each);
-                known.add(each.requested);
+                actions.add(each);
+                completed.add(each.requested);
             } else {
                 states.add(each);
             }
         }
-        Set<String> begun = new HashSet<>();
+        Set<String> seen = new HashSet<>();
         for (Instant each : states) {
-            if (!known.contains(each.requested) && begun.add(each.requested + each.action)) {
-                every.add(each);
+            if (!completed.contains(each.requested) && seen.add(each.requested + each.action)) {
+                actions.add(each);
             }
         }
-        every.sort(Comparator.comparing((Instant each) -> each.requested));
-        return new Timeline(every, saved);
+        actions.sort(Comparator.comparing((Instant each) -> each.requested));
+        return new Timeline(actions, savepoints);
     }
 
     private static Instant parse(String name) {
@@ -102,35 +102,35 @@ final class Timeline {
             return null;
         }
         String completion = parts.group(2) == null ? "" : parts.group(2);
-        String last = parts.group(3);
-        if (last == null) {
+        String suffix = parts.group(3);
+        if (suffix == null) {
             return new Instant(parts.group(1), completion, parts.group(4), false, name);
         }
-        // A running `commit` has the state alone.
-        boolean isState = last.equals("inflight") || last.equals("requested");
-        return new Instant(parts.group(1), completion, isState ? COMMIT : last, !isState, name);
+        // A running `commit` has its state in the place of the action: <requested>.inflight.
+        boolean isState = suffix.equals("inflight") || suffix.equals("requested");
+        return new Instant(parts.group(1), completion, isState ? COMMIT : suffix, !isState, name);
     }
 
     /**
-     * Returns the request of the oldest commit without a savepoint: older files belong to complete
-     * commits of the archive. Empty without commits.
+     * Returns the request time of the oldest commit without a savepoint; empty without commits. Files with
+     * an earlier time are of completed commits, which are archived.
      */
     String start() {
         return start;
     }
 
-    /** Whether the commit that was requested then is complete, archived or not. */
+    /** Whether the commit of that request time is completed, archived or not. */
     boolean isVisible(String requested) {
         return done.containsKey(requested)
                 || !active.contains(requested) && requested.compareTo(start) < 0;
     }
 
-    /** Returns the complete commit that was requested then; null where the active timeline has none. */
+    /** Returns the completed commit of that request time; null if the active timeline has none. */
     Instant commit(String requested) {
         return done.get(requested);
     }
 
-    /** Returns the requests of all running actions. */
+    /** Returns the request times of all running actions. */
     Set<String> pending() {
         Set<String> found = new HashSet<>();
         running.forEach(each -> found.add(each.requested));
@@ -138,9 +138,9 @@ final class Timeline {
     }
 
     /**
-     * Returns the commits that a reader of base files may continue after: those before a pending
-     * compaction, and those before a running write. Throws HudiReadException where commits are behind
-     * a running write and the reader wants to fail then.
+     * Returns the commits after which a reader of base files may continue: those before a pending compaction
+     * and before a running write. Throws HudiReadException if a commit follows a running write and the
+     * settings say FAIL.
      */
     List<Instant> visible(ReadSettings settings) throws HudiReadException {
         List<Instant> found = commits;
@@ -149,7 +149,7 @@ final class Timeline {
             found = before(found, compaction);
         }
         Set<String> writes = new HashSet<>(WRITES);
-        writes.remove(CLUSTERING); // in layout 2, where it writes no new rows
+        writes.remove(CLUSTERING); // an action of layout 2 that writes no new rows
         Instant write = first(writes);
         if (write == null || settings.holes.equals("USE_TRANSITION_TIME")) {
             return found;
@@ -163,6 +163,7 @@ final class Timeline {
         return earlier;
     }
 
+    /** Returns the first running action of these; null without one. */
     private Instant first(Set<String> actions) {
         return running.stream().filter(each -> actions.contains(each.action)).findFirst().orElse(null);
     }

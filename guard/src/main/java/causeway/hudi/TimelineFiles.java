@@ -21,7 +21,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The content of a completed action's file. Table version 6 writes JSON, versions 8 and 9 write Avro
+ * Reads the file of a completed action. Table version 6 writes JSON, versions 8 and 9 write Avro
  * containers. The first bytes distinguish them.
  */
 final class TimelineFiles {
@@ -31,7 +31,7 @@ final class TimelineFiles {
 
     private TimelineFiles() {}
 
-    /** Returns the record of a file. Throws HudiReadException where it has none, IOException. */
+    /** Returns the record of a file. Throws HudiReadException if it has none, IOException. */
     static JsonNode read(FileSystem files, Path path) throws IOException {
         try (InputStream in = new BufferedInputStream(files.open(path))) {
             in.mark(AVRO.length);

@@ -24,7 +24,7 @@ import org.apache.thrift.transport.TServerSocket;
 import org.apache.thrift.transport.TTransport;
 
 /**
- * Hive's metastore on 127.0.0.1. Hive 2.3 has no setting for the address, and its own main class
+ * Runs Hive's metastore on 127.0.0.1. Hive 2.3 has no setting for the address, and its own main class
  * listens on every address. Argument: the port.
  */
 public final class LocalMetastore {
@@ -77,8 +77,8 @@ public final class LocalMetastore {
     }
 
     /**
-     * Creates the tables of locks, which are not among those of the schema: Iceberg locks a table to
-     * commit. Locks of a client that died end after hive.txn.timeout.
+     * Creates the tables of locks, which the schema lacks: Iceberg locks a table to commit. Then ends the
+     * locks of dead clients once a minute, after hive.txn.timeout.
      */
     private static void prepareLocks(HiveConf conf) throws Exception {
         try {

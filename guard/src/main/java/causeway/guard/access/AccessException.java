@@ -2,7 +2,7 @@ package causeway.guard.access;
 
 import causeway.guard.CodedException;
 
-/** A rule of the operator denies what a statement reads, or cannot be kept with its plan. */
+/** Refuses a statement because a rule of the operator denies a read, or cannot be kept in the plan. */
 public final class AccessException extends CodedException {
     static final String CODE = "CW107";
 
@@ -16,7 +16,7 @@ public final class AccessException extends CodedException {
         super(CODE, "42501", text, cause);
     }
 
-    /** Of a text that begins with the code. */
+    /** Returns the exception with a message that begins with the code already. */
     static AccessException of(String message) {
         return new AccessException(message.substring(CODE.length() + 2).trim());
     }

@@ -21,14 +21,14 @@ import org.apache.spark.sql.types.Metadata;
 import scala.Option;
 import scala.collection.Iterator;
 
-/** What the expressions of rules may use: functions of Spark's own, over the columns of one row. */
+/** Checks the expressions of rules: they may use functions of Spark's own, over the columns of one row. */
 final class BuiltInFunctions {
     private static final Pattern CHAR = Pattern.compile("\\bchar\\(", Pattern.CASE_INSENSITIVE);
     private static final String RAW_TYPE = "__CHAR_VARCHAR_TYPE_STRING";
 
     private BuiltInFunctions() {}
 
-    /** Returns the first function that is not certainly Spark's own in this session; null without one. */
+    /** Returns the name of the first function that may not be Spark's own in this session; null without one. */
     static String firstOther(Expression parsed, SparkSession session) {
         if (parsed instanceof UnresolvedFunction) {
             UnresolvedFunction function = (UnresolvedFunction) parsed;
@@ -46,7 +46,7 @@ final class BuiltInFunctions {
         return null;
     }
 
-    /** A temporary function may have the name of one of Spark's, and is called in its place. */
+    /** Whether the name is that of a function of Spark's own, which no temporary function replaces. */
     private static boolean isBuiltIn(String name, SparkSession session) {
         FunctionIdentifier identifier = builtIn(name);
         FunctionRegistry known = session.sessionState().functionRegistry();
@@ -55,7 +55,7 @@ final class BuiltInFunctions {
                 && !session.sessionState().catalog().isTemporaryFunction(new FunctionIdentifier(name));
     }
 
-    /** Spark 4 has a name of its own for them. */
+    /** Returns the registry's identifier of a function of Spark's own. Spark 4 computes it differently. */
     private static FunctionIdentifier builtIn(String name) {
         try {
             return (FunctionIdentifier) FunctionRegistry$.class
@@ -66,7 +66,7 @@ final class BuiltInFunctions {
         }
     }
 
-    /** Returns why a resolved expression is none over the columns alone; null if it is one. */
+    /** Returns why a rule must not have the resolved expression; null if it may. */
     static String fault(Expression expression, List<Attribute> columns) {
         Set<ExprId> known = new HashSet<>();
         columns.forEach(each -> known.add(each.exprId()));
@@ -105,6 +105,7 @@ final class BuiltInFunctions {
         return null;
     }
 
+    /** Whether the metadata of a column declares the type CHAR. */
     static boolean isChar(Metadata column) {
         return column.contains(RAW_TYPE) && CHAR.matcher(column.getString(RAW_TYPE)).find();
     }

@@ -1,6 +1,6 @@
 package causeway.guard.access;
 
-/** Columns that Hudi adds to its tables, in which values of other columns are. */
+/** The columns that Hudi adds to its tables and that contain values of other columns. */
 final class HudiColumns {
     private HudiColumns() {}
 

@@ -14,12 +14,12 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Puts, in each plan that Spark has resolved, what the user may see in the place of each relation of a
- * table that the statement's claim restricts. {@link Check} refuses a plan in which such a relation
- * stands alone.
+ * Replaces each relation of a table that the statement's claim restricts, by a plan of the part that the
+ * user may see ({@link RestrictedRelations}). {@link Check} refuses a plan with a relation that was not
+ * replaced.
  *
- * <p>Spark resolves sub-queries, queries of WITH and of views like any plan, so that this rule sees them.
- * For SparkSessionExtensions.injectPostHocResolutionRule: relations have their last form then.
+ * <p>Spark applies the rule to sub-queries and the queries of WITH and of views, as to any plan. For
+ * SparkSessionExtensions.injectPostHocResolutionRule: relations have their last form then.
  */
 public final class RestrictedRead extends Rule<LogicalPlan> {
     private static final String CACHE_MANAGER = "org.apache.spark.sql.execution.CacheManager";
@@ -36,12 +36,12 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
     public LogicalPlan apply(LogicalPlan plan) {
         Claim claim = claims.current();
         return claim == null || !claim.restricts() || isOfCache()
-                ? plan : new Replacing(new RestrictedRelations(session, claim)).apply(plan);
+                ? plan : new RelationReplacer(new RestrictedRelations(session, claim)).apply(plan);
     }
 
     /**
      * Whether Spark plans cached queries of any user again, or looks for those that read a table which the
-     * statement has changed. They stay as they are: nothing of them is shown.
+     * statement has changed. Such plans stay as they are: their rows are not shown.
      */
     static boolean isOfCache() {
         for (StackTraceElement each : Thread.currentThread().getStackTrace()) {
@@ -54,10 +54,10 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
         return false;
     }
 
-    private static final class Replacing extends AbstractFunction1<LogicalPlan, LogicalPlan> {
+    private static final class RelationReplacer extends AbstractFunction1<LogicalPlan, LogicalPlan> {
         private final RestrictedRelations relations;
 
-        Replacing(RestrictedRelations relations) {
+        RelationReplacer(RestrictedRelations relations) {
             this.relations = relations;
         }
 
@@ -71,7 +71,7 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
                     : inside((LogicalPlan) plan.mapChildren(this));
         }
 
-        /** The same in the queries that a command holds and runs by itself. */
+        /** Replaces relations in the queries that a command has as arguments and runs itself. */
         private LogicalPlan inside(LogicalPlan plan) {
             if (plan.innerChildren().isEmpty() || !(plan instanceof Product)) {
                 return plan;
@@ -99,7 +99,7 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
         }
     }
 
-    /** For SparkSessionExtensions.injectCheckRule: Spark's own plan is the judge. */
+    /** For SparkSessionExtensions.injectCheckRule: refuses by the resolved plan, whatever the rule did. */
     public static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         private final SparkSession session;
         private final SessionClaims claims;
@@ -114,16 +114,16 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
             Claim claim = claims.current();
             if (claim != null && claim.restricts() && !isOfCache()) {
                 RestrictedRelations relations = new RestrictedRelations(session, claim);
-                LogicalPlan alone = alone(plan, relations);
-                if (alone != null) {
-                    throw RestrictedRelations.unrestricted(alone);
+                LogicalPlan relation = unrestrictedRelation(plan, relations);
+                if (relation != null) {
+                    throw RestrictedRelations.unrestricted(relation);
                 }
             }
             return BoxedUnit.UNIT;
         }
 
         /** Returns the first relation that is not restricted as it has to be; null without one. */
-        private static LogicalPlan alone(LogicalPlan plan, RestrictedRelations relations) {
+        private static LogicalPlan unrestrictedRelation(LogicalPlan plan, RestrictedRelations relations) {
             if (relations.isRestricted(plan)) {
                 return null;
             }
@@ -131,8 +131,8 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
                 return plan;
             }
             AtomicReference<LogicalPlan> found = new AtomicReference<>();
-            Plans.forEachBelow(plan, each -> found.compareAndSet(null, alone(each, relations)));
-            Plans.forEachInside(plan, each -> found.compareAndSet(null, alone(each, relations)));
+            Plans.forEachBelow(plan, each -> found.compareAndSet(null, unrestrictedRelation(each, relations)));
+            Plans.forEachInside(plan, each -> found.compareAndSet(null, unrestrictedRelation(each, relations)));
             return found.get();
         }
     }

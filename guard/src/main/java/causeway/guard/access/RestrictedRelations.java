@@ -23,12 +23,12 @@ import scala.collection.Iterator;
 import scala.collection.immutable.List$;
 
 /**
- * Relations of tables that rules restrict, and what stands for them in a plan:
+ * Relations of tables that rules restrict, and the plans that replace them:
  * {@code Project(masks, Filter(condition, relation))}.
  *
- * <p>With masks the relation has new attributes, and the projection has those that the plan above refers
- * to. So no attribute has two meanings, and what Spark concludes about the values of the one holds for
- * it alone.
+ * <p>With masks the relation has new attributes, and the projection has those to which the plan above
+ * refers. So no attribute has two meanings: what Spark concludes about the values of a raw column does not
+ * hold for the masked one.
  */
 final class RestrictedRelations {
     private static final String[] METADATA = {"__metadata_col", "__file_source_metadata_col"};
@@ -41,20 +41,20 @@ final class RestrictedRelations {
         this.claim = claim;
     }
 
-    /** Returns the restriction of the table that the plan itself reads; null without one. */
+    /** Returns the restriction of the table of which the plan is a relation; null without one. */
     Restriction of(LogicalPlan plan) {
         CatalogTable table = Plans.table(plan);
         String name = table == null ? Plans.foreignName(plan) : Plans.name(table.identifier());
         return name == null ? null : claim.restriction(name);
     }
 
-    /** Whether it reads, by another catalog's interface, a table that the statement was to write only. */
+    /** Whether the plan is a relation of the catalog interface for a table that the statement only writes. */
     boolean isForeignAndUnread(LogicalPlan plan) {
         String name = Plans.foreignName(plan);
         return name != null && claim.isUnread(name);
     }
 
-    /** Returns what the user may see of a relation. Throws AccessException if that cannot be made. */
+    /** Returns the plan of the part that the user may see. Throws AccessException if there is none. */
     LogicalPlan restricted(LogicalPlan relation, Restriction restriction) {
         if (!isKnown(relation)) {
             throw unrestricted(relation);
@@ -63,13 +63,13 @@ final class RestrictedRelations {
         LogicalPlan source = restriction.changesColumns()
                 ? ((MultiInstanceRelation) relation).newInstance() : relation;
         RuleExpressions rules = rules(relation, restriction);
-        List<Attribute> raw = output(source);
-        Expression condition = rules.condition(raw);
+        List<Attribute> sourceOutput = output(source);
+        Expression condition = rules.condition(sourceOutput);
         LogicalPlan rows = condition == null ? source : new Filter(condition, source);
         if (!restriction.changesColumns()) {
             return rows;
         }
-        List<Expression> values = rules.values(raw);
+        List<Expression> values = rules.values(sourceOutput);
         List<NamedExpression> columns = new ArrayList<>();
         for (int i = 0; i < output.size(); i++) {
             Attribute column = output.get(i);
@@ -80,7 +80,7 @@ final class RestrictedRelations {
         return new Project(RuleExpressions.list(columns.toArray(new NamedExpression[0])), rows);
     }
 
-    /** Whether the plan is what `restricted` makes of the relation in it, whatever made it. */
+    /** Whether the plan equals the one that `restricted` returns for the relation in it. */
     boolean isRestricted(LogicalPlan plan) {
         LogicalPlan rows = plan instanceof Project ? ((Project) plan).child() : plan;
         LogicalPlan relation = rows instanceof Filter ? ((Filter) rows).child() : rows;
@@ -89,13 +89,13 @@ final class RestrictedRelations {
                 || (restriction.filter != null) != rows instanceof Filter) {
             return false;
         }
-        List<Attribute> raw = output(relation);
+        List<Attribute> sourceOutput = output(relation);
         RuleExpressions rules = rules(relation, restriction);
-        Expression condition = rules.condition(raw);
+        Expression condition = rules.condition(sourceOutput);
         if (condition != null && !((Filter) rows).condition().semanticEquals(condition)) {
             return false;
         }
-        return !restriction.changesColumns() || areEqual((Project) plan, rules.values(raw));
+        return !restriction.changesColumns() || areEqual((Project) plan, rules.values(sourceOutput));
     }
 
     private static boolean areEqual(Project columns, List<Expression> values) {

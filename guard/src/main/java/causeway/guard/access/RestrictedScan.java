@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution.SparkStrategy;
 import scala.collection.Iterator;
 
 /**
- * Refuses an optimised plan that still computes a denied column, or that reads a table of which the
- * statement's user may read a part and which the statement was known to write only. It is a strategy
- * that plans nothing: Spark has dropped the columns that nothing needs then.
+ * Refuses an optimised plan that still computes a denied column, or that reads a table which the statement
+ * only writes by its decision, and of which the user may see a part. It is a strategy of the planner that
+ * plans nothing: only then has Spark removed unused columns.
  */
 public final class RestrictedScan extends SparkStrategy {
     private static final String DENIED = "[" + AccessException.CODE + "]";
@@ -30,7 +30,7 @@ public final class RestrictedScan extends SparkStrategy {
 
     @Override
     public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
-        // The planner begins with this, and goes on with parts of the same plan.
+        // The planner calls the strategy with the whole plan first, and then with parts of it.
         Claim claim = plan instanceof ReturnAnswer ? claims.current() : null;
         if (claim != null && claim.restricts() && !RestrictedRead.isOfCache()) {
             check(plan, claim);
@@ -50,6 +50,7 @@ public final class RestrictedScan extends SparkStrategy {
         Plans.forEachBelow(plan, each -> check(each, claim));
     }
 
+    /** Refuses an expression with the error that stands for a denied column. */
     private static void checkDenied(Expression expression) {
         if (expression instanceof RaiseError) {
             String message = message(expression);
@@ -62,6 +63,7 @@ public final class RestrictedScan extends SparkStrategy {
         }
     }
 
+    /** Returns the message of a denied column in the arguments of an error; null without one. */
     private static String message(Expression expression) {
         if (expression instanceof Literal) {
             String text = String.valueOf(((Literal) expression).value());

@@ -7,11 +7,12 @@ import java.util.Map;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What a statement's user sees of one table, by the operator's rules: the rows for which a condition
- * holds, and for some columns another value. A denied column has a message in the place of its value.
+ * The part of one table that a statement's user sees by the operator's rules: the rows for which a
+ * condition holds, and masks in the place of some columns. A denied column has an error's message in its
+ * place.
  */
 public final class Restriction {
-    /** SQL of a rule. */
+    /** An SQL expression and the rule that it is part of. */
     static final class Expression {
         final String sql;
         final String rule;
@@ -51,7 +52,7 @@ public final class Restriction {
         return masks.containsKey(column) || denied.containsKey(column);
     }
 
-    /** Returns what was resolved for a relation of these columns; null before `keep`. */
+    /** Returns the expressions that `keep` has stored for relations with these columns; null without. */
     RuleExpressions resolved(StructType columns) {
         return resolved.get(columns);
     }

@@ -38,34 +38,34 @@ import scala.runtime.AbstractPartialFunction;
 /**
  * The condition and the masks of one table, resolved for the columns of a relation.
  *
- * <p>They are parsed and resolved by Spark, apart from the statement and by the settings of the server:
- * no setting, variable or function of the session changes what they mean. Without ANSI mode a value that
- * cannot be computed is NULL, and a row for which the condition cannot be computed is left out.
+ * <p>Spark parses and resolves them apart from the statement, by the settings of the server: no setting,
+ * variable or function of the session changes their meaning. Without ANSI mode a value that cannot be
+ * computed is NULL, and a row for which the condition cannot be computed is left out.
  */
 final class RuleExpressions {
     private static final String ANSI = "spark.sql.ansi.enabled";
 
     private final List<Attribute> columns;
     private final Expression condition; // null: all rows
-    private final Map<Integer, Expression> values = new HashMap<>(); // by place; others are as they are
+    private final Map<Integer, Expression> values = new HashMap<>(); // of masked and denied columns, by index
 
     private RuleExpressions(List<Attribute> columns, Expression condition) {
         this.columns = columns;
         this.condition = condition;
     }
 
-    /** Throws AccessException where a rule cannot be kept with these columns. */
+    /** Resolves the rules for a relation with this output. Throws AccessException if one cannot be kept. */
     static RuleExpressions of(
             Restriction restriction, CatalogTable table, List<Attribute> output, SparkSession session) {
         return SQLConf$.MODULE$.withExistingConf(settings(session), new AbstractFunction0<RuleExpressions>() {
             @Override
             public RuleExpressions apply() {
-                return new Resolving(restriction, table, output, session).all();
+                return new Resolver(restriction, table, output, session).all();
             }
         });
     }
 
-    /** The settings of the server, whatever the session has set. */
+    /** Returns the settings of the server, without those of the session. */
     private static SQLConf settings(SparkSession session) {
         SQLConf settings = new SQLConf();
         for (Tuple2<String, String> each : session.sparkContext().getConf().getAll()) {
@@ -77,32 +77,32 @@ final class RuleExpressions {
 
     /** Returns the condition on rows of a relation with this output; null for all rows. */
     Expression condition(List<Attribute> output) {
-        return condition == null ? null : with(condition, output);
+        return condition == null ? null : rewritten(condition, output);
     }
 
-    /** Returns what the user sees of each column of a relation with this output. */
+    /** Returns the value that the user sees of each column of a relation with this output. */
     List<Expression> values(List<Attribute> output) {
         List<Expression> found = new ArrayList<>();
         for (int i = 0; i < output.size(); i++) {
             Expression value = values.get(i);
-            found.add(value == null ? output.get(i) : with(value, output));
+            found.add(value == null ? output.get(i) : rewritten(value, output));
         }
         return found;
     }
 
-    /** The same of the columns of a relation. */
-    private Expression with(Expression expression, List<Attribute> output) {
+    /** Returns the expression over the columns of a relation with this output. */
+    private Expression rewritten(Expression expression, List<Attribute> output) {
         Map<ExprId, Attribute> found = new HashMap<>();
         for (int i = 0; i < output.size(); i++) {
             found.put(columns.get(i).exprId(), output.get(i));
         }
-        return (Expression) expression.transformUp(new Replacing(found));
+        return (Expression) expression.transformUp(new AttributeReplacer(found));
     }
 
-    private static final class Replacing extends AbstractPartialFunction<Expression, Expression> {
+    private static final class AttributeReplacer extends AbstractPartialFunction<Expression, Expression> {
         private final Map<ExprId, Attribute> found;
 
-        Replacing(Map<ExprId, Attribute> found) {
+        AttributeReplacer(Map<ExprId, Attribute> found) {
             this.found = found;
         }
 
@@ -120,14 +120,14 @@ final class RuleExpressions {
     }
 
     /** Resolves the rules of one table. */
-    private static final class Resolving {
+    private static final class Resolver {
         private final Restriction restriction;
         private final CatalogTable table;
         private final SparkSession session;
         private final List<Attribute> columns = new ArrayList<>();
         private final LogicalPlan source;
 
-        Resolving(Restriction restriction, CatalogTable table, List<Attribute> output,
+        Resolver(Restriction restriction, CatalogTable table, List<Attribute> output,
                 SparkSession session) {
             this.restriction = restriction;
             this.table = table;
@@ -154,7 +154,7 @@ final class RuleExpressions {
             return found;
         }
 
-        /** A column of the table that the relation does not have may have another name there. */
+        /** Refuses a relation that lacks a masked or denied column: it may have it by another name. */
         private void checkColumns() {
             for (String each : table.schema().fieldNames()) {
                 String name = each.toLowerCase(Locale.ROOT);
@@ -178,8 +178,8 @@ final class RuleExpressions {
             return condition;
         }
 
-        private Expression mask(Restriction.Expression rule, int place) {
-            String name = columns.get(place).name();
+        private Expression mask(Restriction.Expression rule, int index) {
+            String name = columns.get(index).name();
             NamedExpression value = new Alias(parsed(rule), name, NamedExpression$.MODULE$.newExprId(),
                     List$.MODULE$.<String>empty(), Option.<Metadata>empty(), List$.MODULE$.<String>empty());
             LogicalPlan plan = analysed(rule, new Project(list(value), source));
@@ -187,7 +187,7 @@ final class RuleExpressions {
                 throw refused(rule, "is no value");
             }
             Alias alias = (Alias) ((Project) plan).projectList().head();
-            Expression found = cast(checked(rule, alias.child()), place);
+            Expression found = cast(checked(rule, alias.child()), index);
             if (!found.resolved()) {
                 throw refused(rule, "is no value of the type of " + name);
             }
@@ -230,20 +230,20 @@ final class RuleExpressions {
             return found;
         }
 
-        /** Spark compares such a column with its padding, which it adds elsewhere. */
+        /** Refuses CHAR columns: Spark compares them with their padding, which it adds in other rules. */
         private void checkNoChar(Restriction.Expression rule, Expression condition) {
             for (Iterator<Attribute> each = condition.references().iterator(); each.hasNext(); ) {
                 String name = each.next().name();
-                Option<Object> place = table.schema().getFieldIndex(name);
-                if (place.isDefined() && BuiltInFunctions.isChar(
-                        table.schema().apply((int) place.get()).metadata())) {
+                Option<Object> index = table.schema().getFieldIndex(name);
+                if (index.isDefined() && BuiltInFunctions.isChar(
+                        table.schema().apply((int) index.get()).metadata())) {
                     throw refused(rule, "uses the column " + name + ", whose type is CHAR");
                 }
             }
         }
 
-        private Expression cast(Expression value, int place) {
-            Attribute column = columns.get(place);
+        private Expression cast(Expression value, int index) {
+            Attribute column = columns.get(index);
             if (value.dataType().sameType(column.dataType())) {
                 return value;
             }
@@ -255,12 +255,12 @@ final class RuleExpressions {
             return new RaiseError(Literal$.MODULE$.apply(message));
         }
 
-        private AccessException refused(Restriction.Expression rule, String why) {
+        private AccessException refused(Restriction.Expression rule, String reason) {
             return new AccessException("The rule '" + rule.rule + "' cannot be kept for "
-                    + table.identifier().unquotedString() + ", since its expression " + why + ".");
+                    + table.identifier().unquotedString() + ", since its expression " + reason + ".");
         }
 
-        /** A relation without rows. Its constructor differs between the versions of Spark. */
+        /** Returns a relation without rows. Its constructor differs between the versions of Spark. */
         private static LogicalPlan relation(List<Attribute> columns) {
             Constructor<?> constructor = LocalRelation.class.getConstructors()[0];
             Object[] arguments = new Object[constructor.getParameterCount()];
@@ -278,7 +278,7 @@ final class RuleExpressions {
         }
     }
 
-    /** The user of the statement, who need not be the user that Spark runs as. */
+    /** Replaces current_user() by the statement's user, which may differ from the user of Spark's process. */
     private static final class CurrentUser extends AbstractPartialFunction<Expression, Expression> {
         private final String user;
 

@@ -27,9 +27,9 @@ import scala.runtime.BoxedUnit;
 
 /**
  * Compares an analysed plan with the claim of its statement before it runs: each relation, view and
- * path that it reads. {@link CommandCheck} looks at commands, {@link PartitionCheck} at partitions.
+ * path that it reads. {@link CommandCheck} compares commands, {@link PartitionCheck} partitions.
  *
- * <p>Commands run statements of their own, which pass here too and are covered by the same claim.
+ * <p>Commands run statements of their own, whose plans are compared with the same claim.
  */
 public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     private final SparkSession session;
@@ -57,8 +57,8 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
             } catch (ClaimException refused) {
                 // Before it drops, replaces or uncaches a view Spark analyses the view's query, to
                 // drop its cached rows. PartitionCheck refuses to read data in such a statement.
-                boolean ofView = !(plan instanceof Command) && claim.readsNoData();
-                if (!ofView && !isPart() && !isRefresh()) {
+                boolean isOfView = !(plan instanceof Command) && claim.readsNoData();
+                if (!isOfView && !isPart() && !isRefresh()) {
                     throw Refusals.reported(session, claim, refused);
                 }
             }
@@ -67,9 +67,8 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
     }
 
     /**
-     * Whether Spark checks a part of a plan alone, a sub-query or a view's query. The whole plan is
-     * checked afterwards. There the part counts only if it is used: a query of WITH may have no
-     * reference to it.
+     * Whether Spark checks a part of a plan separately: a sub-query or a view's query. Spark checks the
+     * whole plan afterwards, and only there the part counts, since an unused query of WITH reads nothing.
      */
     private static boolean isPart() {
         for (StackTraceElement each : Thread.currentThread().getStackTrace()) {
@@ -85,8 +84,8 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
     }
 
     /**
-     * Whether a command of Hudi has Spark forget the files of a table that it has changed with its own.
-     * The table is analysed, and none of its data is read.
+     * Whether a command of Hudi refreshes Spark's list of files of a table that it has changed. Spark
+     * analyses the table then, and reads none of its data.
      */
     private static boolean isRefresh() {
         for (StackTraceElement each : Thread.currentThread().getStackTrace()) {
@@ -98,10 +97,10 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         return false;
     }
 
-    /** `opened`: the plan is inside a temporary view of the claim, so its folders are not in the claim. */
-    private void check(LogicalPlan plan, Claim claim, boolean opened) {
+    /** `inView`: the plan is in a temporary view that the claim lists, so the claim lacks its folders. */
+    private void check(LogicalPlan plan, Claim claim, boolean inView) {
         String name = plan.getClass().getSimpleName().replace("$", "");
-        boolean inside = opened;
+        boolean isInView = inView;
         if (plan instanceof Command) {
             if (Commands.isExplain(name)) {
                 claim.beginExplain();
@@ -118,18 +117,18 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
                     return;
                 }
                 checkView((View) plan, claim);
-                inside |= ((View) plan).isTempView();
+                isInView |= ((View) plan).isTempView();
             } else {
-                checkRelation(plan, claim, inside);
+                checkRelation(plan, claim, isInView);
             }
         }
-        boolean below = inside;
+        boolean inViewBelow = isInView;
         if (plan instanceof WithCTE) {
-            Plans.forEachUsed((WithCTE) plan, each -> check(each, claim, below));
+            Plans.forEachUsed((WithCTE) plan, each -> check(each, claim, inViewBelow));
             return;
         }
-        Plans.forEachBelow(plan, each -> check(each, claim, below));
-        Plans.forEachInside(plan, each -> check(each, claim, below));
+        Plans.forEachBelow(plan, each -> check(each, claim, inViewBelow));
+        Plans.forEachInside(plan, each -> check(each, claim, inViewBelow));
     }
 
     private void checkView(View view, Claim claim) {
@@ -141,7 +140,7 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         }
     }
 
-    /** Whether the claim opens a temporary view of that description, which keeps its first name. */
+    /** Whether the claim lists the temporary view by a later name: its description keeps the first one. */
     private boolean opensRenamed(CatalogTable description, Claim claim) {
         for (String name : claim.opened()) {
             Option<TemporaryViewRelation> view = session.sessionState().catalog()
@@ -153,19 +152,19 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         return false;
     }
 
-    private void checkRelation(LogicalPlan plan, Claim claim, boolean opened) {
+    private void checkRelation(LogicalPlan plan, Claim claim, boolean inView) {
         CatalogTable table = Plans.table(plan);
         String foreign = table == null ? Plans.foreignName(plan) : null;
         if (table != null) {
             checkTable(table, claim);
         } else if (foreign != null) {
             checkSource(foreign, claim);
-        } else if (plan instanceof LogicalRelation && !opened) {
+        } else if (plan instanceof LogicalRelation && !inView) {
             checkFolders((LogicalRelation) plan, claim);
         }
     }
 
-    /** Checks a table of the catalog interface. Its facts are read after its metadata. */
+    /** Checks a table of the catalog interface. Reads its facts, which Spark's relation lacks. */
     private void checkSource(String name, Claim claim) {
         Selection claimed = read(name, claim);
         if (!claimed.isNone() && claimed != Selection.WRITTEN) {
@@ -196,6 +195,7 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         }
     }
 
+    /** Returns the partitions that the claim allows to read. Throws ClaimException if it lacks the table. */
     static Selection read(String table, Claim claim) {
         Selection claimed = claim.read(table);
         if (claimed == null) {
@@ -205,6 +205,7 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         return claimed;
     }
 
+    /** Returns the refusal (CW363) of a table that changed after the decision. */
     static ClaimException changed(String table) {
         return new ClaimException(ClaimException.CHANGED, "Table " + table
                 + " was written or placed differently after the decision for this statement.");
@@ -234,7 +235,7 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         return folders.has(folder, table -> checkTable(table, claim));
     }
 
-    /** Returns the option `path` of a command; null where it has none. */
+    /** Returns the option `path` of a command; null without one. */
     static String pathOption(Map<String, String> options) {
         for (Map.Entry<String, String> each : options.entrySet()) {
             if (each.getKey().equalsIgnoreCase("path")) {

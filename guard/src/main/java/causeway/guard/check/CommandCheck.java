@@ -22,8 +22,8 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Compares one command with the claim of its statement. A command without {@link CommandTargets} is
- * refused, since its writes are not known.
+ * Compares one command with the claim of its statement. A command that may write, but has no
+ * {@link CommandTargets}, is refused: its writes are not known.
  */
 final class CommandCheck {
     private final SparkSession session;
@@ -46,7 +46,7 @@ final class CommandCheck {
             return;
         }
         if (name.equals("CacheTableAsSelect")) {
-            claim.alsoOpens(Plans.lower(Plans.text(arguments.get(0)))); // a view that it creates
+            claim.alsoOpens(Plans.lower(Plans.text(arguments.get(0)))); // the view that it creates
         }
         if (isReading(name)) {
             if (claim.mode == Claim.Mode.RUN) {
@@ -70,7 +70,7 @@ final class CommandCheck {
     /** Whether the command creates or changes a temporary view, which belongs to the session. */
     private boolean isOfTemporaryView(String name, List<Object> arguments) {
         if (name.equals("CreateTempViewUsing")) {
-            return true; // it reads its folder as a relation, which is checked
+            return true; // it reads its folder by a relation, which ClaimCheck checks
         }
         if (name.equals("CreateViewCommand")) {
             return arguments.stream().noneMatch(each -> CommandTargets.isNamed(each, "PersistedView"));
@@ -86,7 +86,7 @@ final class CommandCheck {
             if (each instanceof TableIdentifier) {
                 TableIdentifier table = inItsDatabase(name, (TableIdentifier) each, arguments);
                 if (!claim.opens(Plans.name(table))) {
-                    ClaimCheck.read(targets.named(table), claim);
+                    ClaimCheck.read(targets.nameOf(table), claim);
                 }
             } else if (each instanceof Table && CommandTargets.wrapped(each) != null) {
                 ClaimCheck.read(Plans.name(CommandTargets.wrapped(each).identifier()), claim);
@@ -94,7 +94,7 @@ final class CommandCheck {
         }
     }
 
-    /** The table with the database of `SHOW COLUMNS IN v FROM d`, which Spark 4 keeps apart for a view. */
+    /** Adds the database of `SHOW COLUMNS IN v FROM d`: for a view, Spark 4 has it as another argument. */
     private static TableIdentifier inItsDatabase(
             String name, TableIdentifier table, List<Object> arguments) {
         if (table.database().isEmpty() && name.equals("ShowColumnsCommand")) {
@@ -117,12 +117,12 @@ final class CommandCheck {
         }
         targets.collect(command, name, arguments);
         if (targets.isEmpty()) {
-            throw CommandTargets.unknown("what " + name + " writes is not known");
+            throw ClaimException.unknownCommand("what " + name + " writes is not known");
         }
-        boolean keeps = name.startsWith("Create") && name.contains("Table")
-                && keepsWhatIsThere(arguments);
+        boolean isIfNotExists = name.startsWith("Create") && name.contains("Table")
+                && hasIfNotExists(arguments);
         for (String target : targets.names) {
-            if (claim.written(target) == null && keeps
+            if (claim.written(target) == null && isIfNotExists
                     && session.sessionState().catalog().tableExists(identifier(target))) {
                 return; // IF NOT EXISTS: nothing is created
             }
@@ -137,11 +137,11 @@ final class CommandCheck {
         targets.locations().forEach(claim::alsoWrites);
     }
 
-    private static boolean keepsWhatIsThere(List<Object> arguments) {
+    private static boolean hasIfNotExists(List<Object> arguments) {
         return arguments.contains(Boolean.TRUE) || arguments.contains(SaveMode.Ignore);
     }
 
-    /** The name that a command has itself, or in its ResolvedNamespace. */
+    /** Returns the database that a command's first argument names: by itself or as a ResolvedNamespace. */
     private static String database(Object argument) {
         if (argument instanceof LogicalPlan) {
             for (Object each : Plans.arguments((Product) argument)) {
@@ -160,7 +160,7 @@ final class CommandCheck {
                 return; // nothing is dropped
             }
             if (claim.tablesWritten().isEmpty()) {
-                throw ClaimCheck.changed(target); // it did not exist when the drop was decided
+                throw ClaimCheck.changed(target); // it did not exist when the proxy decided
             }
         }
         if (claimed == null) {
@@ -200,7 +200,7 @@ final class CommandCheck {
         try {
             return columns(session.sessionState().catalog().getTableMetadata(identifier(target)));
         } catch (NoSuchDatabaseException | NoSuchTableException gone) {
-            return new ArrayList<>(); // no specification fits then
+            return new ArrayList<>(); // then no specification has these columns
         }
     }
 
@@ -217,9 +217,8 @@ final class CommandCheck {
         return names;
     }
 
-    private ClaimException notWritten(String what) {
+    private ClaimException notWritten(String action) {
         return new ClaimException(ClaimException.NOT_WRITTEN, "The decision did not know that "
-                + what + ": " + claim.describe() + ".");
+                + action + ": " + claim.describe() + ".");
     }
-
 }

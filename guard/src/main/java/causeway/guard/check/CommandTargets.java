@@ -26,9 +26,9 @@ import scala.collection.Seq;
 
 /** The tables and folders that one command writes, found among its arguments by type. */
 final class CommandTargets {
-    /** The tables. */
+    /** The names of all tables. */
     final List<String> names = new ArrayList<>();
-    /** Those of the tables that the command describes. */
+    /** The metadata of those tables for which the command has it. */
     final List<CatalogTable> tables = new ArrayList<>();
     final List<String> folders = new ArrayList<>();
     /** Specifications of partitions, and options. */
@@ -48,19 +48,20 @@ final class CommandTargets {
         return names.isEmpty() && folders.isEmpty();
     }
 
-    /** Collects the targets of a command. Its reads are checked with the plans below it. */
+    /** Collects the targets of a command. Its reads are among the plans below it, which are checked too. */
     void collect(LogicalPlan command, String name, List<Object> arguments) {
-        boolean first = true;
+        boolean isFirst = true;
         names.addAll(V2Tables.namedByText(session, command));
         for (Object each : arguments) {
             if (each instanceof CatalogTable) {
                 addTable((CatalogTable) each, name.startsWith("Create"));
             } else if (each instanceof TableIdentifier) {
-                if (first || !name.equals("CreateTableLikeCommand")) { // its second table is only described
-                    names.add(named((TableIdentifier) each));
+                // CREATE TABLE LIKE only reads the description of its second table.
+                if (isFirst || !name.equals("CreateTableLikeCommand")) {
+                    names.add(nameOf((TableIdentifier) each));
                 }
             } else if (each instanceof LogicalPlan) {
-                addPlan(command, (LogicalPlan) each, first);
+                addPlan(command, (LogicalPlan) each, isFirst);
             } else if (each instanceof CatalogStorageFormat) {
                 addStorage((CatalogStorageFormat) each);
             } else if (each instanceof Path) {
@@ -72,7 +73,7 @@ final class CommandTargets {
             } else if (each instanceof Table || isNamed(each, "HoodieCatalogTable")) {
                 addWrapped(each);
             }
-            first = false;
+            isFirst = false;
         }
         if (name.equals("LoadDataCommand") && Boolean.FALSE.equals(arguments.get(2))) {
             folders.add((String) arguments.get(1));
@@ -81,7 +82,7 @@ final class CommandTargets {
         } else if (name.equals("AnalyzeTablesCommand")) {
             names.addAll(claim.tablesWritten());
         }
-        if (isEmpty()) { // Delta's own command for a part of another
+        if (isEmpty()) { // a command that Delta makes for a part of another one
             Plans.forEachInside(command, this::addFolders);
         }
         if (!name.startsWith("Create")) { // an existing table is written in its folder
@@ -95,7 +96,7 @@ final class CommandTargets {
     private void addWrapped(Object table) {
         CatalogTable found = wrapped(table);
         if (found == null) {
-            throw unknown("the table of " + table + " is not known");
+            throw ClaimException.unknownCommand("the table of " + table + " is not known");
         }
         addTable(found, false);
     }
@@ -103,15 +104,9 @@ final class CommandTargets {
     /** Returns the metastore's table that an object of Hudi or Delta wraps; null if it has none. */
     static CatalogTable wrapped(Object table) {
         for (String method : Arrays.asList("table", "catalogTable")) {
-            try {
-                Object found = table.getClass().getMethod(method).invoke(table);
-                found = found instanceof Option && ((Option<?>) found).isDefined()
-                        ? ((Option<?>) found).get() : found;
-                if (found instanceof CatalogTable) {
-                    return (CatalogTable) found;
-                }
-            } catch (ReflectiveOperationException other) {
-                continue;
+            Object found = Plans.unwrapped(Plans.call(table, method));
+            if (found instanceof CatalogTable) {
+                return (CatalogTable) found;
             }
         }
         return null;
@@ -126,7 +121,7 @@ final class CommandTargets {
     }
 
     /** Returns the name with its database: by default that of the first target, or else the current one. */
-    String named(TableIdentifier table) {
+    String nameOf(TableIdentifier table) {
         if (table.database().isDefined()) {
             return Plans.name(table);
         }
@@ -135,11 +130,13 @@ final class CommandTargets {
         return Plans.lower(database + "." + table.table());
     }
 
-    /** Adds the target in a plan among the arguments. A query below the command is read; any other plan,
-     * and the first of several, is written. */
-    private void addPlan(LogicalPlan command, LogicalPlan plan, boolean first) {
-        boolean below = command.children().contains(plan) || command.innerChildren().contains(plan);
-        if (!below || (first && !(command.children().size() == 1 && isQueryOf(command)))) {
+    /**
+     * Adds the target in a plan among the arguments. A query below the command is read. Any other plan is
+     * written, and so is the first of several queries.
+     */
+    private void addPlan(LogicalPlan command, LogicalPlan plan, boolean isFirst) {
+        boolean isBelow = command.children().contains(plan) || command.innerChildren().contains(plan);
+        if (!isBelow || (isFirst && !(command.children().size() == 1 && isQueryOf(command)))) {
             String target = Plans.firstTable(plan);
             target = target == null ? V2Tables.resolvedName(plan) : target;
             if (target != null) {
@@ -174,16 +171,16 @@ final class CommandTargets {
         }
     }
 
-    /** Partition specifications, alone or each with the partition's folder. */
-    private void addSpecs(Seq<?> all) {
-        for (Iterator<?> each = all.iterator(); each.hasNext(); ) {
+    /** Adds specifications of partitions, and the folder of a partition that has one. */
+    private void addSpecs(Seq<?> specs) {
+        for (Iterator<?> each = specs.iterator(); each.hasNext(); ) {
             Object value = each.next();
             if (value instanceof Tuple2 && ((Tuple2<?, ?>) value)._1() instanceof scala.collection.Map) {
                 Object folder = ((Tuple2<?, ?>) value)._2();
                 if (folder instanceof Option && ((Option<?>) folder).isDefined()) {
                     folders.add(((Option<?>) folder).get().toString());
                 }
-                value = ((Tuple2<?, ?>) value)._1();
+                value = ((Tuple2<?, ?>) value)._1(); // the specification
             }
             if (value instanceof scala.collection.Map) {
                 maps.add(texts((scala.collection.Map<?, ?>) value));
@@ -198,7 +195,7 @@ final class CommandTargets {
         return found;
     }
 
-    /** Returns the folder of a table, also of one that will be created. Spaces are not escaped. */
+    /** Returns the folder of a table, or the default one of a table that will be created. */
     private String folderOf(CatalogTable table) {
         Option<URI> location = table.storage().locationUri();
         URI folder = location.isDefined() ? location.get()
@@ -206,24 +203,18 @@ final class CommandTargets {
         return new Path(folder).toString();
     }
 
-    /** Keys in lower case with their values; null for those without one. */
+    /** Returns a map's values by their keys in lower case; null for an Option without a value. */
     private static Map<String, String> texts(scala.collection.Map<?, ?> map) {
-        Map<String, String> found = new HashMap<>();
+        Map<String, String> texts = new HashMap<>();
         for (Iterator<? extends Tuple2<?, ?>> each = map.iterator(); each.hasNext(); ) {
             Tuple2<?, ?> pair = each.next();
-            Object value = pair._2();
-            if (value instanceof Option) {
-                value = ((Option<?>) value).isDefined() ? ((Option<?>) value).get() : null;
-            }
-            found.put(Plans.lower(String.valueOf(pair._1())), value == null ? null : value.toString());
+            Object value = Plans.unwrapped(pair._2());
+            texts.put(Plans.lower(String.valueOf(pair._1())), value == null ? null : value.toString());
         }
-        return found;
+        return texts;
     }
 
-    static ClaimException unknown(String what) {
-        return new ClaimException(ClaimException.UNKNOWN_COMMAND, "Refused, since " + what + ".");
-    }
-
+    /** Whether the class of {@code value} has this simple name. */
     static boolean isNamed(Object value, String type) {
         return value != null && value.getClass().getSimpleName().replace("$", "").equals(type);
     }

@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
-/** How Spark's commands use the tables among their arguments, by the command's class. */
+/** Classes of Spark's commands by how they use the tables among their arguments. */
 final class Commands {
-    /** They name no table, or only drop Spark's cached facts of one. */
+    /** These name no table, or only drop what Spark has cached about one. */
     private static final Set<String> FREE = set(
             "AddArchivesCommand", "AddFilesCommand", "AddJarsCommand", "ClearCacheCommand",
             "CloseCursor", "CreateFunctionCommand", "CreateSQLFunctionCommand",
@@ -20,10 +20,10 @@ final class Commands {
             "ShowFunctionsCommand", "ShowNamespaces", "ShowTableExtended", "ShowTables",
             "ShowTablesCommand", "ShowViews", "ShowViewsCommand", "UncacheTable");
 
-    /** They analyse a statement of their own when they run, which is checked then. */
+    /** These analyse a statement of their own when they run. It is checked then. */
     private static final Set<String> EXPLAIN = set("ExplainCommand", "StreamingExplainCommand");
 
-    /** They read the tables that they name, or the tables' descriptions. */
+    /** These read the tables that they name, or the tables' descriptions. */
     private static final Set<String> READING = set(
             "CacheTable", "CacheTableAsSelect", "CreateTempViewUsing", "CreateVariable",
             "DescribeColumn", "DescribeColumnCommand", "DescribeQueryCommand", "DescribeRelation",
@@ -32,7 +32,7 @@ final class Commands {
             "ShowCreateTableCommand", "ShowPartitions", "ShowPartitionsCommand",
             "ShowTableProperties", "ShowTablePropertiesCommand");
 
-    /** They change rows of their first plan; their condition does not filter its partitions. */
+    /** These change rows of their first plan. Their condition does not prune its partitions. */
     private static final Set<String> ROW_CHANGES =
             set("DeleteFromTable", "MergeIntoTable", "UpdateTable");
 
@@ -55,7 +55,7 @@ final class Commands {
         return ROW_CHANGES.contains(command);
     }
 
-    /** Whether it creates, alters or drops a database, which its first argument names. */
+    /** Whether the command creates, alters or drops the database that its first argument names. */
     static boolean isOfDatabase(String command) {
         return command.contains("Database") || command.contains("Namespace");
     }

@@ -31,28 +31,33 @@ final class Freshness {
     /** Whether the cluster is the table's primary or has a fresh copy of the table as a whole. */
     boolean isReadable(Map<String, String> table, Claim claim) {
         return table.getOrDefault(PRIMARY, defaultCluster).equals(cluster)
-                || table.getOrDefault(WRITE, NEVER).equals(copied(table)) && !isWritten(table, claim, null);
+                || table.getOrDefault(WRITE, NEVER).equals(copyVersion(table))
+                && !isWritten(table, claim, null);
     }
 
-    /** The same for one partition. {@code name} ({@code ds=1}) is its name in marks of running writes. */
+    /**
+     * Whether the cluster is the partition's primary or has a fresh copy of it, alone or of the table as a
+     * whole. {@code name} ({@code ds=1}) is the partition's name in marks of running writes.
+     */
     boolean isReadable(
             Map<String, String> partition, Map<String, String> table, String name, Claim claim) {
         String owner = table.getOrDefault(PRIMARY, defaultCluster);
         if (partition.getOrDefault(PRIMARY, owner).equals(cluster)) {
             return true;
         }
-        if (copied(partition) == null && isUniform(table)) {
+        if (copyVersion(partition) == null && isUniform(table)) {
             return isReadable(table, claim);
         }
         String version = table.getOrDefault(WRITE, NEVER) + "/" + partition.getOrDefault(WRITE, NEVER);
-        return version.equals(copied(partition)) && !isWritten(table, claim, name);
+        return version.equals(copyVersion(partition)) && !isWritten(table, claim, name);
     }
 
+    /** Whether no partition of the table has facts of its own. */
     boolean isUniform(Map<String, String> table) {
         return table.getOrDefault("causeway.partitions", "").equals("uniform");
     }
 
-    /** Whether the table's ids are those by which the decision found its copies fresh. */
+    /** Whether the table's write id is the one by which the decision found its copy fresh. */
     boolean isSameWrite(Map<String, String> table, Selection claimed) {
         return table.getOrDefault(WRITE, NEVER).equals(claimed.write);
     }
@@ -62,6 +67,7 @@ final class Freshness {
         return table.getOrDefault(FACTS, NEVER).equals(claimed.facts) && !isMarked(table, claim);
     }
 
+    /** Whether the table has a mark of another statement's running write. */
     private boolean isMarked(Map<String, String> table, Claim claim) {
         return table.keySet().stream().anyMatch(
                 key -> key.startsWith(OPEN) && !claim.hasMark(key.substring(OPEN.length())));
@@ -79,6 +85,7 @@ final class Freshness {
         return false;
     }
 
+    /** Whether a mark covers the partition, or for null any part of the table. */
     private static boolean covers(String mark, String partition) {
         try {
             JsonNode names = JSON.readTree(mark).path("partitions");
@@ -96,8 +103,8 @@ final class Freshness {
         }
     }
 
-    /** Returns the version of the cluster's copy; null where it has no copy. */
-    private String copied(Map<String, String> object) {
+    /** Returns the version of the cluster's copy; null without a readable one. */
+    private String copyVersion(Map<String, String> object) {
         try {
             String copy = object.get(COPY + cluster);
             return copy == null ? null : JSON.readTree(copy).path("of").asText(null);

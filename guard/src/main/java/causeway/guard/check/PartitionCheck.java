@@ -43,8 +43,8 @@ import scala.collection.Seq;
 
 /**
  * Compares the partitions that an optimised plan selects with the claim of its statement. It is a
- * strategy of the planner, although it plans nothing, because extensions cannot add an optimizer rule
- * that runs after Spark has pruned partitions.
+ * strategy of the planner that plans nothing: extensions cannot add an optimizer rule that runs after
+ * Spark has pruned partitions.
  */
 public final class PartitionCheck extends SparkStrategy {
     private static final String NO_VALUE = "__HIVE_DEFAULT_PARTITION__";
@@ -64,7 +64,7 @@ public final class PartitionCheck extends SparkStrategy {
 
     @Override
     public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
-        // The planner begins with this, and goes on with parts of the same plan.
+        // The planner calls the strategy with the whole plan first, and then with parts of it.
         Claim claim = plan instanceof ReturnAnswer && !cluster.isEmpty() ? Claims.of(session) : null;
         if (claim != null && claim.mode != Claim.Mode.READ) {
             try {
@@ -80,8 +80,7 @@ public final class PartitionCheck extends SparkStrategy {
 
     /**
      * Whether Spark plans cached queries of any session again, because the statement has changed one of
-     * their tables. Nothing is read then. The next statement that reads the cached rows has a claim
-     * for them.
+     * their tables. This reads nothing: the next statement that reads the cached rows has a claim for them.
      */
     private static boolean isOfCache() {
         for (StackTraceElement each : Thread.currentThread().getStackTrace()) {
@@ -95,7 +94,7 @@ public final class PartitionCheck extends SparkStrategy {
 
     private void check(LogicalPlan plan, Claim claim) {
         if (Commands.isRowChange(plan.getClass().getSimpleName())) {
-            return; // of a table with files Spark refuses it; of others it plans another command
+            return; // Spark refuses it for a table of files, and plans another command for other tables
         }
         CatalogTable table = Plans.table(plan);
         String source = table == null ? Plans.foreignName(plan) : null;
@@ -133,7 +132,7 @@ public final class PartitionCheck extends SparkStrategy {
         }
     }
 
-    /** Checks a table of the catalog interface, whose partitions its own metadata has. */
+    /** Checks a table of the catalog interface, which may have partitions in its own metadata alone. */
     private void checkSource(String name, Claim claim) {
         boolean repeated = claim.mode == Claim.Mode.SESSION;
         Selection claimed = repeated ? Selection.READABLE : ClaimCheck.read(name, claim);
@@ -163,13 +162,13 @@ public final class PartitionCheck extends SparkStrategy {
     private void checkFiles(
             HadoopFsRelation files, CatalogTable table, Selection claimed, Claim claim) {
         FileIndex index = files.location();
-        if (index instanceof CatalogFileIndex) { // nothing was pruned
+        if (index instanceof CatalogFileIndex) { // Spark pruned no partition
             checkCatalog(table, listed(table), claimed, claim);
         } else if (index instanceof PartitioningAwareFileIndex) {
             List<InternalRow> read = rows((PartitioningAwareFileIndex) index);
-            boolean same = !claimed.readsCopy()
+            boolean hasSameFacts = !claimed.readsCopy()
                     || freshness.isSameFacts(TableFacts.of(table), claimed, claim);
-            if (!same || !areClaimed(read, files.partitionSchema(), claimed)) {
+            if (!hasSameFacts || !areClaimed(read, files.partitionSchema(), claimed)) {
                 checkCatalog(table, listed(table, read, files.partitionSchema()), claimed, claim);
             }
         } else {
@@ -180,32 +179,32 @@ public final class PartitionCheck extends SparkStrategy {
     private void checkCatalog(
             CatalogTable table, Seq<CatalogTablePartition> read, Selection claimed, Claim claim) {
         for (Iterator<CatalogTablePartition> each = read.iterator(); each.hasNext(); ) {
-            checkValues(table, values(table, each.next()), claimed);
+            checkValues(table, PartitionFacts.values(table, each.next()), claimed);
         }
         if (claimed.readsCopy()
                 && !freshness.isSameFacts(TableFacts.of(table), claimed, claim)) {
             CatalogTablePartition other = unreadable(table, read, claim);
             if (other != null) {
                 throw ClaimCheck.changed(Plans.name(table.identifier()) + ", partition "
-                        + values(table, other) + ",");
+                        + PartitionFacts.values(table, other) + ",");
             }
         }
     }
 
-    /** Checks that the cluster may read all partitions of a table with a reader that prunes by itself. */
+    /** Checks that the cluster may read all partitions of a table whose reader prunes them itself. */
     private void checkAll(CatalogTable table, Claim claim) {
         if (freshness.isUniform(TableFacts.of(table))) {
-            return; // checked as a whole with the relation
+            return; // ClaimCheck has checked the table as a whole
         }
         CatalogTablePartition other = unreadable(table, listed(table), claim);
         if (other != null) {
             throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark may read partition "
-                    + values(table, other) + " of table " + Plans.name(table.identifier())
-                    + ", which this cluster does not have.");
+                    + PartitionFacts.values(table, other) + " of table "
+                    + Plans.name(table.identifier()) + ", which this cluster does not have.");
         }
     }
 
-    /** Returns a partition that the cluster may not read; null where there is none. */
+    /** Returns the first partition that the cluster may not read; null without one. */
     private CatalogTablePartition unreadable(
             CatalogTable table, Seq<CatalogTablePartition> read, Claim claim) {
         Map<String, String> whole = TableFacts.of(table);
@@ -236,7 +235,7 @@ public final class PartitionCheck extends SparkStrategy {
         return session.sessionState().catalog().listPartitions(table.identifier(), Option.empty());
     }
 
-    /** Returns the metastore's partitions for those of a file index, which has only typed values. */
+    /** Returns the metastore's partitions for those of a file index, which has typed values alone. */
     private Seq<CatalogTablePartition> listed(
             CatalogTable table, List<InternalRow> read, StructType schema) {
         Set<InternalRow> rows = new HashSet<>(read);
@@ -245,13 +244,6 @@ public final class PartitionCheck extends SparkStrategy {
                 each -> rows.contains(each.toRow(schema, zone)));
     }
 
-    private static List<String> values(CatalogTable table, CatalogTablePartition partition) {
-        List<String> found = new ArrayList<>();
-        for (Iterator<String> each = table.partitionColumnNames().iterator(); each.hasNext(); ) {
-            found.add(partition.spec().apply(each.next()));
-        }
-        return found;
-    }
 
     private static List<InternalRow> rows(PartitioningAwareFileIndex index) {
         List<InternalRow> found = new ArrayList<>();
@@ -263,8 +255,8 @@ public final class PartitionCheck extends SparkStrategy {
     }
 
     /**
-     * Whether the claim certainly has all rows, by the usual text of their values: a partition named
-     * 01 has the number 1.
+     * Whether the claim certainly allows all rows of partition values, compared by the usual text of each
+     * value. False does not mean that it forbids one: the number 1 may be of a partition named 01.
      */
     private boolean areClaimed(List<InternalRow> rows, StructType schema, Selection claimed) {
         for (InternalRow row : rows) {

@@ -10,8 +10,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 
 /**
- * The folders of claimed tables of Delta. Delta reads its log, and the files of its own commands, by
- * path: this is a part of reading or writing the table, and no claim names the path.
+ * The folders of Delta tables that a claim lists. Delta reads its log, and the files that its commands
+ * change, by path. That is a part of reading or writing the table, and no claim lists the path.
  */
 final class TableFolders {
     private final SparkSession session;
@@ -25,8 +25,8 @@ final class TableFolders {
     }
 
     /**
-     * Whether the folder is in that of a claimed table, which {@code check} accepts, or of one that the
-     * statement creates.
+     * Whether the folder is in that of a table that the claim lists, or of one that the statement creates.
+     * Calls {@code check} with the listed table, to refuse it.
      */
     boolean has(String folder, Consumer<CatalogTable> check) {
         if (paths.isIn(folder, claim.tableFolders())) {
@@ -46,7 +46,7 @@ final class TableFolders {
         return false;
     }
 
-    /** Whether the folder is in that of a table that the statement may write. */
+    /** Whether the folder is in that of a Delta table that the statement may write. */
     boolean hasWritten(String folder) {
         for (String name : claim.tablesWritten()) {
             CatalogTable table = V2Tables.metadata(session, name);

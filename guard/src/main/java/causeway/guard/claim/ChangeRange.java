@@ -7,10 +7,10 @@ public final class ChangeRange {
     /** The range begins after this instant. */
     public final String start;
 
-    /** The last instant of the range; null where it has no end. */
+    /** The last instant of the range; null if it has no end. */
     public final String end;
 
-    /** The largest number of commits; null where all of the range are read. */
+    /** The largest number of commits; null if all commits of the range are read. */
     public final Integer commits;
 
     public ChangeRange(JsonNode json) {

@@ -26,22 +26,22 @@ import java.util.zip.InflaterInputStream;
 public final class Claim {
     static final String KEY = "causeway.claim";
     static final int VERSION = 1;
-    private static final int NEWEST_VERSION = 5; // a guard that does not know a part refuses it
+    private static final int NEWEST_VERSION = 5; // parts of later versions are refused, not left out
     private static final String EVERY_TABLE = "*";
 
-    /** The kinds of claims. */
+    /** What the statement may do. */
     public enum Mode {
-        /** Read and write what the claim names. */
+        /** Reads and writes what the claim lists. */
         RUN,
-        /** Read anything, write nothing: a pinned session's statement that was not analysed. */
+        /** Reads anything, writes nothing: a pinned session's statement that was not analysed. */
         READ,
-        /** Change the session, read and write nothing: a statement that is repeated. */
+        /** Changes the session, writes nothing: a statement that is repeated in another cluster. */
         SESSION,
-        /** Be parsed. */
+        /** Is parsed and then ended. */
         PARSE,
-        /** Be parsed and analysed. */
+        /** Is parsed and analysed and then ended. */
         ANALYZE,
-        /** Nothing: the proxy asks whether claims are checked. */
+        /** Is ended at once, with the version of claims that the guard checks. */
         PROBE
     }
 
@@ -54,14 +54,14 @@ public final class Claim {
     private final Set<String> marks = new HashSet<>();
     private final Set<String> opened = new HashSet<>();
     private final Set<String> databases = new HashSet<>();
-    private final Map<String, ChangeRange> changes = new HashMap<>(); // null: incremental by itself
+    private final Map<String, ChangeRange> changes = new HashMap<>(); // null: incremental without a range
     private final Map<String, Set<String>> unless = new HashMap<>();
     private final Map<String, Restriction> restricted = new HashMap<>();
     private final Set<String> unread = new HashSet<>();
     private final List<String> pathsRead = new ArrayList<>();
     private final List<String> pathsWritten = new ArrayList<>();
     private final List<String> tableFolders = new ArrayList<>();
-    private boolean explaining;
+    private boolean hasExplained;
 
     private Claim(JsonNode json) {
         int version = json.path("v").asInt();
@@ -125,37 +125,41 @@ public final class Claim {
         return mode == Mode.PARSE || mode == Mode.ANALYZE || mode == Mode.PROBE;
     }
 
-    /** Returns the partitions that may be read; null when the claim does not have the table. */
+    /** Returns the partitions that may be read; null if the claim does not list the table. */
     public Selection read(String table) {
         Selection selection = reads.get(table);
         return selection == null && writes.containsKey(table) ? Selection.WRITTEN : selection;
     }
 
-    /** Returns the partitions that may be written; null when the claim does not have the table. */
+    /** Returns the partitions that may be written; null if the claim does not list the table as written. */
     public Selection written(String table) {
         return writes.get(table);
     }
 
-    /** Whether some tables are read incrementally, or the settings may mean that. */
+    /** Whether the claim says of some Hudi table that it is, or must not be, read as a whole. */
     public boolean hasRanges() {
         return !changes.isEmpty() || !unless.isEmpty();
     }
 
-    /** Returns the names for which the table may not be read as a whole, where Hudi itself gives it
-     * one of them; empty where it may. */
-    public Set<String> names(String table) {
+    /**
+     * Returns names of Hudi's for tables. If Hudi gives one of them to {@code table}, the table may not be
+     * read as a whole.
+     */
+    public Set<String> hudiNamesRefused(String table) {
         Set<String> names = unless.get(table);
         return names != null ? names : unless.getOrDefault(EVERY_TABLE, Collections.emptySet());
     }
 
-    /** Whether the table may be read incrementally alone. Its name may be in the claim without its
-     * database: then the statement was not analysed. */
+    /**
+     * Whether the table may only be read incrementally. The claim of a statement that was not analysed
+     * has the table's name without its database.
+     */
     public boolean isIncremental(String table) {
         return changes.containsKey(table)
                 || changes.containsKey(table.substring(table.indexOf('.') + 1));
     }
 
-    /** Returns the range of the table that the statement reads; null where it reads all rows. */
+    /** Returns the range of the table that the statement reads; null if the claim has none. */
     public ChangeRange range(String table) {
         return changes.get(table);
     }
@@ -165,17 +169,17 @@ public final class Claim {
         return !restricted.isEmpty() || !unread.isEmpty();
     }
 
-    /** Returns what the user may see of the table; null where that is all of it. */
+    /** Returns the part of the table that the user may see; null if that is all of it. */
     public Restriction restriction(String table) {
         return restricted.get(table);
     }
 
-    /** Whether the statement only writes the table, of which its user may see a part. */
+    /** Whether the statement only writes the table, and its user may see a part of it alone. */
     public boolean isUnread(String table) {
         return unread.contains(table);
     }
 
-    /** Whether the decision was that a copy of the table is read, or no decision says that none is. */
+    /** Whether the statement may read a copy of the table: by its decision, or for lack of one. */
     public boolean readsCopy(String table) {
         Selection claimed = read(table);
         return claimed == null || claimed.readsCopy();
@@ -192,6 +196,7 @@ public final class Claim {
         return writes.keySet();
     }
 
+    /** Whether the statement may read through the view. */
     public boolean opens(String view) {
         return opened.contains(view);
     }
@@ -205,7 +210,7 @@ public final class Claim {
         return script;
     }
 
-    /** Whether the statement only changes or drops views: plans may be analysed, and none reads data. */
+    /** Whether the statement only changes views or clears the cache: plans are analysed, none reads data. */
     public boolean readsNoData() {
         return idle;
     }
@@ -214,7 +219,7 @@ public final class Claim {
         return databases.contains(database.toLowerCase(Locale.ROOT));
     }
 
-    /** Whether `id` is that of the mark of this statement's own write, {@code causeway.open.id}. */
+    /** Whether {@code causeway.open.<id>} is the mark of a write of this statement. */
     public boolean hasMark(String id) {
         return marks.contains(id);
     }
@@ -231,12 +236,12 @@ public final class Claim {
         return pathsWritten;
     }
 
-    /** Allows writes to a folder: a command within the claim writes it in a plan of its own. */
+    /** Allows writes of a folder, which a command of the statement writes in a plan of its own. */
     public void alsoWrites(String path) {
         pathsWritten.add(path);
     }
 
-    /** Remembers the folder of a claimed table, whose files its format reads by path. */
+    /** Adds the folder of a claimed table, whose format reads its files by path. */
     public void addTableFolder(String path) {
         tableFolders.add(path);
     }
@@ -245,22 +250,22 @@ public final class Claim {
         return tableFolders;
     }
 
-    /** Allows a temporary view: a command within the claim creates it and reads through it. */
+    /** Allows reads through a temporary view, which a command of the statement creates. */
     public void alsoOpens(String view) {
         opened.add(view);
     }
 
-    /** Records that Spark explains a statement and does not run it. */
+    /** Records that Spark has begun to explain a statement. */
     public void beginExplain() {
-        explaining = true;
+        hasExplained = true;
     }
 
-    /** Whether the claim is of an EXPLAIN and Spark has not begun to explain a statement. */
+    /** Whether the claim is of an EXPLAIN and Spark has not yet begun to explain, so it would run a plan. */
     public boolean isOnlyExplained() {
-        return explain && !explaining;
+        return explain && !hasExplained;
     }
 
-    /** Whether the statement may only read descriptions of tables, and write nothing. */
+    /** Whether the statement may read descriptions of tables, no rows, and write nothing. */
     public boolean isDescription() {
         return !reads.isEmpty() && writes.isEmpty()
                 && reads.values().stream().allMatch(Selection::isNone);
@@ -275,16 +280,16 @@ public final class Claim {
         return tables.isEmpty() ? "nothing" : String.join(", ", tables.keySet());
     }
 
-    private static void addSelections(JsonNode json, Map<String, Selection> found) {
+    private static void addSelections(JsonNode json, Map<String, Selection> target) {
         for (Iterator<Map.Entry<String, JsonNode>> each = json.fields(); each.hasNext(); ) {
             Map.Entry<String, JsonNode> entry = each.next();
-            found.put(entry.getKey(), new Selection(entry.getValue()));
+            target.put(entry.getKey(), new Selection(entry.getValue()));
         }
     }
 
-    private static void addTexts(JsonNode json, java.util.Collection<String> found) {
+    private static void addTexts(JsonNode json, java.util.Collection<String> target) {
         for (JsonNode each : json) {
-            found.add(each.asText());
+            target.add(each.asText());
         }
     }
 }

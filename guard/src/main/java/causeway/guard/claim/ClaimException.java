@@ -2,7 +2,7 @@ package causeway.guard.claim;
 
 import causeway.guard.CodedException;
 
-/** A statement goes beyond the claim that Causeway sent along. Nothing of it was done. */
+/** Refuses a statement that goes beyond its claim. Nothing was read or written. */
 public final class ClaimException extends CodedException {
     static final String UNREADABLE = "CW360";
     public static final String NOT_READ = "CW361";
@@ -17,8 +17,8 @@ public final class ClaimException extends CodedException {
         super(code, code.equals(CHANGED) ? "40001" : "0A000", text, null);
     }
 
-    /** The refusal of a command whose writes are not known. */
-    public static ClaimException unknownCommand(String what) {
-        return new ClaimException(UNKNOWN_COMMAND, "Refused, since " + what + ".");
+    /** Returns the refusal of a command whose writes are not known. */
+    public static ClaimException unknownCommand(String reason) {
+        return new ClaimException(UNKNOWN_COMMAND, "Refused, since " + reason + ".");
     }
 }

@@ -12,12 +12,12 @@ import org.apache.spark.sql.internal.SQLConf$;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Refuses a statement that Spark would analyse without the guard's rules, and ends one after its parse
- * if its claim allows no more. Every other call goes to the parser of Spark or of another extension: a
- * proxy object has all methods of any version's interface.
+ * A parser that ends a statement after its parse if its claim allows no more, and refuses a statement that
+ * Spark would analyse without the guard's rules. It calls the parser of Spark or of another extension. It
+ * is a dynamic proxy, since the parser's interface differs between the versions of Spark.
  */
 public final class ClaimParser implements InvocationHandler {
-    /** Settings of Spark 4 for an analyzer that knows no rules of extensions. */
+    /** Settings of Spark 4 for an analyzer that runs no rules of extensions. */
     private static final String[] SINGLE_PASS = {"enabled", "enabledTentatively", "dualRunWithLegacy"};
 
     private final SparkSession session;
@@ -28,7 +28,7 @@ public final class ClaimParser implements InvocationHandler {
         this.parser = parser;
     }
 
-    static ParserInterface around(SparkSession session, ParserInterface parser) {
+    static ParserInterface of(SparkSession session, ParserInterface parser) {
         return (ParserInterface) Proxy.newProxyInstance(
                 ClaimParser.class.getClassLoader(), new Class<?>[] {ParserInterface.class},
                 new ClaimParser(session, parser));
@@ -36,9 +36,9 @@ public final class ClaimParser implements InvocationHandler {
 
     @Override
     public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
-        // Spark 4 calls parsePlanWithParameters too.
-        boolean statement = method.getName().startsWith("parsePlan");
-        Claim claim = statement ? Claims.of(session) : null;
+        // parsePlan, and parsePlanWithParameters of Spark 4.
+        boolean isStatement = method.getName().startsWith("parsePlan");
+        Claim claim = isStatement ? Claims.of(session) : null;
         if (claim != null && claim.mode == Claim.Mode.PROBE) {
             throw new NotRunException(NotRunException.CHECKED + Claim.VERSION);
         }
@@ -48,7 +48,7 @@ public final class ClaimParser implements InvocationHandler {
         } catch (InvocationTargetException error) {
             throw error.getCause();
         }
-        if (statement && !(parsed instanceof SetCommand || parsed instanceof ResetCommand)) {
+        if (isStatement && !(parsed instanceof SetCommand || parsed instanceof ResetCommand)) {
             checkAnalyzer();
         }
         if (claim != null && claim.mode == Claim.Mode.PARSE) {
@@ -72,8 +72,8 @@ public final class ClaimParser implements InvocationHandler {
             extends AbstractFunction2<SparkSession, ParserInterface, ParserInterface> {
         @Override
         public ParserInterface apply(SparkSession session, ParserInterface parser) {
-            boolean named = session.sparkContext().getConf().contains("spark.causeway.cluster");
-            return named ? around(session, parser) : parser;
+            boolean isGuarded = session.sparkContext().getConf().contains("spark.causeway.cluster");
+            return isGuarded ? of(session, parser) : parser;
         }
     }
 }

@@ -10,42 +10,42 @@ import scala.Option;
 /**
  * The claim of the statement that the current thread runs.
  *
- * <p>A client sends it in the configuration overlay of ExecuteStatement. Spark ignores the overlay,
- * but the Thrift Server keeps it with the operation, which lives in this JVM. The operation is found
- * by the id that Spark gives the statement's jobs.
+ * <p>The proxy sends it in the configuration overlay of ExecuteStatement. Spark ignores the overlay, but
+ * its Thrift Server, which runs in this virtual machine, keeps it with the operation. The operation is
+ * found by the id that Spark gives to the statement's jobs.
  */
 public final class Claims {
-    /** The proxy's id of the statement, the same as in its logs. */
+    /** The key of the statement's id in the proxy's logs. */
     private static final String STATEMENT = "causeway.statement";
     static final String DESCRIPTION = "spark.job.description";
-    private static final int LONGEST_ID = 64;
+    private static final int MAX_ID_LENGTH = 64;
     private static final String SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$";
-    private static final ThreadLocal<Running> RUNNING = new ThreadLocal<>();
+    private static final ThreadLocal<CurrentClaim> CURRENT = new ThreadLocal<>();
     private static volatile Claims instance;
 
-    private final Object manager; // null where this JVM has no Thrift Server that we know
-    private Method operations;
-    private Method statementId;
-    private Method overlay;
+    private final Object manager; // the Thrift Server's operations; null if there is no known Thrift Server
+    private Method operationsMethod;
+    private Method statementIdMethod;
+    private Method overlayMethod;
 
     private Claims(Object manager) {
         this.manager = manager;
     }
 
-    /** Null when the statement makes no claim, as those of clients that come directly. */
+    /** Returns null if the statement has no claim, as those of clients that do not use the proxy. */
     public static Claim of(SparkSession session) {
         String id = session.sparkContext().getLocalProperty("spark.jobGroup.id");
         if (id == null) {
             return null;
         }
-        Running last = RUNNING.get();
+        CurrentClaim last = CURRENT.get();
         if (last == null || !last.id.equals(id)) {
             Map<?, ?> settings = server().find(id);
             if (settings != null) {
                 describe(session.sparkContext(), (String) settings.get(STATEMENT));
             }
-            last = new Running(id, settings == null ? null : claim(session, settings));
-            RUNNING.set(last);
+            last = new CurrentClaim(id, settings == null ? null : claim(session, settings));
+            CURRENT.set(last);
         }
         return last.claim;
     }
@@ -62,7 +62,7 @@ public final class Claims {
     /** Puts the proxy's id before the text that Spark's UI shows for the statement's jobs. */
     private static void describe(SparkContext context, String statement) {
         String text = context.getLocalProperty(DESCRIPTION);
-        if (statement != null && statement.length() <= LONGEST_ID && text != null) {
+        if (statement != null && statement.length() <= MAX_ID_LENGTH && text != null) {
             context.setLocalProperty(DESCRIPTION, "[" + statement + "] " + text);
         }
     }
@@ -72,12 +72,13 @@ public final class Claims {
         if (found == null) {
             found = lookUp();
             if (found.manager != null) {
-                instance = found; // else the server may still be starting
+                instance = found; // a server that is still starting is looked up again
             }
         }
         return found;
     }
 
+    /** Finds the Thrift Server by its fields and methods, which are not public. */
     private static Claims lookUp() {
         try {
             Class<?> type = Class.forName(SERVER, true, Claims.class.getClassLoader());
@@ -88,30 +89,30 @@ public final class Claims {
             Option<?> server = (Option<?>) field(listener, "server");
             Object sessions = call(field(server.get(), "cliService"), "getSessionManager");
             Claims found = new Claims(call(sessions, "getOperationManager"));
-            found.operations = method(found.manager.getClass(), "handleToOperation");
+            found.operationsMethod = method(found.manager.getClass(), "handleToOperation");
             return found;
         } catch (ReflectiveOperationException | RuntimeException | LinkageError none) {
             return new Claims(null);
         }
     }
 
-    /** The overlay of the statement with that id, or null. */
+    /** Returns the overlay of the statement whose jobs have that id; null if there is none. */
     private Map<?, ?> find(String id) {
         if (manager == null) {
             return null;
         }
         try {
-            synchronized (manager) { // which guards its map so
-                for (Object each : ((Map<?, ?>) operations.invoke(manager)).values()) {
+            synchronized (manager) { // the lock by which the manager guards its map
+                for (Object each : ((Map<?, ?>) operationsMethod.invoke(manager)).values()) {
                     if (!isStatement(each.getClass())) {
                         continue;
                     }
-                    if (statementId == null) {
-                        statementId = method(each.getClass(), "statementId");
-                        overlay = method(each.getClass(), "getConfOverlay");
+                    if (statementIdMethod == null) {
+                        statementIdMethod = method(each.getClass(), "statementId");
+                        overlayMethod = method(each.getClass(), "getConfOverlay");
                     }
-                    if (id.equals(statementId.invoke(each))) {
-                        return (Map<?, ?>) overlay.invoke(each);
+                    if (id.equals(statementIdMethod.invoke(each))) {
+                        return (Map<?, ?>) overlayMethod.invoke(each);
                     }
                 }
             }
@@ -121,7 +122,7 @@ public final class Claims {
         }
     }
 
-    /** Whether it is Spark's class of statements or one that extends it. */
+    /** Whether {@code operation} is Spark's class of statements or extends it. */
     private static boolean isStatement(Class<?> operation) {
         return operation != null && (operation.getSimpleName().equals("SparkExecuteStatementOperation")
                 || isStatement(operation.getSuperclass()));
@@ -157,11 +158,12 @@ public final class Claims {
         throw new NoSuchFieldException(target.getClass() + "." + name);
     }
 
-    private static final class Running {
+    /** The claim of the statement that a thread ran last, and the id of its jobs. */
+    private static final class CurrentClaim {
         final String id;
         final Claim claim;
 
-        Running(String id, Claim claim) {
+        CurrentClaim(String id, Claim claim) {
             this.id = id;
             this.claim = claim;
         }

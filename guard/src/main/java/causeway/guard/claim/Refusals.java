@@ -17,18 +17,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Appends each refusal of what a claim does not cover to the file {@code spark.causeway.refusals.file}
- * as a line of JSON, also where Spark shows the refusal as a row (EXPLAIN) or hides it. Each is a
- * fault of the analysis. CW363 is none: the proxy decides such a statement again.
+ * Appends each refusal by a claim to the file {@code spark.causeway.refusals.file} as a line of JSON, also
+ * if Spark shows the refusal as a row of an EXPLAIN or hides it. Each one is a fault of the proxy's
+ * analysis. CW363 is not, and is left out: the proxy decides such a statement again.
  */
 public final class Refusals {
     private static final Logger LOG = LoggerFactory.getLogger(Refusals.class);
     private static final String FILE = "spark.causeway.refusals.file";
-    private static final int LONGEST_TEXT = 10_000;
+    private static final int MAX_TEXT_LENGTH = 10_000;
 
     private Refusals() {}
 
-    /** Returns the exception to throw. {@code claim} is null where it cannot be read. */
+    /** Appends the refusal and returns the exception to throw. {@code claim} is null if it is unreadable. */
     public static RuntimeException reported(
             SparkSession session, Claim claim, ClaimException refused) {
         SparkContext context = session.sparkContext();
@@ -46,16 +46,16 @@ public final class Refusals {
         return claim == null ? refused : uncaught(claim, refused);
     }
 
-    /** Returns the exception to throw: one that no handler of a script catches. */
+    /** Returns the exception to throw. For a script it is one that no handler of the script catches. */
     public static RuntimeException uncaught(Claim claim, ClaimException refused) {
         return claim.isScript() ? new ScriptRefusedException(refused) : refused;
     }
 
     private static String shortened(String text) {
-        return text == null || text.length() <= LONGEST_TEXT ? text : text.substring(0, LONGEST_TEXT);
+        return text == null || text.length() <= MAX_TEXT_LENGTH ? text : text.substring(0, MAX_TEXT_LENGTH);
     }
 
-    /** One call writes the line, so that lines of several processes do not mix. */
+    /** Writes the line by one call, so that lines of several processes do not mix. */
     private static void append(String file, Map<String, String> line) {
         try (FileChannel channel = FileChannel.open(Paths.get(file),
                 StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {

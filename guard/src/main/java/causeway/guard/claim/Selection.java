@@ -8,18 +8,18 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The part of a claim for one table: its partitions, and the ids by which its copy was fresh. A
- * partition is the list of its values in the order of the table's columns.
+ * The partitions of one table that a claim allows, and the ids by which the proxy found its copy fresh. A
+ * partition is the list of its values in the order of the table's partition columns.
  */
 public final class Selection {
-    /** A table that is written may be read, in its primary. */
+    /** The selection for reads of a table that the claim lists as written alone: all partitions. */
     public static final Selection WRITTEN = new Selection(JsonNodeFactory.instance.objectNode());
 
-    /** Everything that this cluster may read now: a repeated statement has no decision. */
+    /** The partitions that this cluster may read now, for a repeated statement, which has no decision. */
     public static final Selection READABLE =
             new Selection(JsonNodeFactory.instance.objectNode().put("write", "").put("facts", ""));
 
-    /** The table's `causeway.write` and `causeway.facts`; null where no copy is read. */
+    /** The table's `causeway.write` and `causeway.facts`; null if no copy is read. */
     public final String write;
     public final String facts;
 
@@ -42,7 +42,7 @@ public final class Selection {
         return values != null && !except && values.isEmpty();
     }
 
-    /** Whether the values are the partitions that may not be used. */
+    /** Whether the selection lists the partitions that are excluded. */
     public boolean isExcept() {
         return except;
     }

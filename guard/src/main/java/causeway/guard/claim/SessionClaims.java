@@ -2,7 +2,7 @@ package causeway.guard.claim;
 
 import org.apache.spark.sql.SparkSession;
 
-/** The claims of a session's statements. There are none in a Spark that is no cluster of Causeway. */
+/** The claims of a session's statements. A Spark without {@code spark.causeway.cluster} has none. */
 public final class SessionClaims {
     private final SparkSession session;
     private final boolean isGuarded;
@@ -12,7 +12,7 @@ public final class SessionClaims {
         isGuarded = session.sparkContext().getConf().contains("spark.causeway.cluster");
     }
 
-    /** The claim of the statement that the current thread runs, or null. */
+    /** Returns the claim of the statement that the current thread runs; null without one. */
     public Claim current() {
         return isGuarded ? Claims.of(session) : null;
     }

@@ -4,8 +4,9 @@ package causeway.guard.facts;
 public final class FactsUnavailableException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    FactsUnavailableException(String what, Exception cause) {
-        super("[CW354] The clusters of " + what + " cannot be read from the metastore: " + cause + ".",
+    /** {@code objects} names the table or its partitions. */
+    FactsUnavailableException(String objects, Exception cause) {
+        super("[CW354] The clusters of " + objects + " cannot be read from the metastore: " + cause + ".",
                 cause);
     }
 }

@@ -30,8 +30,8 @@ import scala.collection.Seq;
 /**
  * The {@code causeway.} parameters of partitions.
  *
- * <p>A metastore view hides them from Spark, so they are read by a call that names the cluster. That
- * is later than Spark read the locations. It suffices: the view has sent a location whose data was
+ * <p>A metastore view hides them from Spark, so the guard reads them by a call that names the cluster. It
+ * reads them after Spark has read the locations. This suffices: the view sent locations whose data was
  * right at that time, and every statement reads its partitions' locations itself.
  */
 public final class PartitionFacts {
@@ -86,7 +86,8 @@ public final class PartitionFacts {
         return found;
     }
 
-    private static List<String> values(CatalogTable table, CatalogTablePartition partition) {
+    /** Returns the partition's values in the order of the table's partition columns. */
+    public static List<String> values(CatalogTable table, CatalogTablePartition partition) {
         List<String> values = new ArrayList<>();
         for (Iterator<String> each = table.partitionColumnNames().iterator(); each.hasNext(); ) {
             values.add(partition.spec().apply(each.next()));

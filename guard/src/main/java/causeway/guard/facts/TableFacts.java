@@ -25,7 +25,7 @@ public final class TableFacts {
     private TableFacts() {
     }
 
-    /** Returns the facts by their names. Throws FactsUnavailableException if they are unreadable. */
+    /** Returns the parameters by their names. Throws FactsUnavailableException if they are unreadable. */
     public static Map<String, String> of(CatalogTable table) {
         return areHidden(table) ? hidden(table) : reserved(table.properties());
     }
@@ -36,7 +36,7 @@ public final class TableFacts {
         return text.isDefined() && text.get().startsWith(HIDDEN);
     }
 
-    /** Returns the facts among parameters. */
+    /** Returns those of {@code parameters} that begin with {@code causeway.}. */
     static Map<String, String> reserved(scala.collection.Map<String, String> parameters) {
         Map<String, String> found = new HashMap<>();
         for (scala.collection.Iterator<Tuple2<String, String>> each = parameters.iterator();

@@ -17,28 +17,27 @@ import org.apache.hadoop.fs.Path;
 
 /**
  * Ends the copies of objects that are written without a plan: by RDDs, by programs that call a file
- * system, by threads of a command after its end.
+ * system, by threads of a command after its end. The package {@code causeway.guard.writes} has the theory.
  *
- * <p>Before the first change of a file in a folder the view gets one report of a write of the folder
- * ({@link FolderLease}). Files that a running SQL command has reported need no lease
- * ({@link StatementWrites}).
+ * <p>Before the first change of a file in a folder, {@link FolderLease} reports a write of the folder to
+ * the view. A file that a running SQL command has reported needs no lease ({@link StatementWrites}).
  *
- * <p>A file belongs to the objects whose folder contains it. A directory that is renamed or deleted
- * may also contain folders of objects, so it has a lease of its own.
+ * <p>A file belongs to the objects whose folders contain it. A directory that is renamed or deleted may
+ * also contain folders of objects, so it has a lease of its own.
  */
 final class FileWrites {
-    // Leases that calls of this thread hold; null begins the leases of one call.
+    // The leases of this thread's calls, a stack. A null precedes the leases of each call.
     private static final ThreadLocal<List<FolderLease>> CALLS =
             ThreadLocal.withInitial(ArrayList::new);
 
     private FileWrites() {}
 
-    /** A call that changes files begins. */
+    /** Begins a call that changes files. */
     static void enter() {
         CALLS.get().add(null);
     }
 
-    /** The call has ended. The folder of a returned stream is in use until the stream closes. */
+    /** Ends the call. If it returned a stream, the stream keeps the call's leases until it is closed. */
     static void exit(Object result) {
         List<FolderLease> calls = CALLS.get();
         FolderLease lease = null;
@@ -50,68 +49,75 @@ final class FileWrites {
         }
     }
 
-    /** Before {@code system} writes the file {@code path}. Throws IOException if it must not. */
+    /** Call it before {@code system} writes the file {@code path}. Throws IOException to refuse. */
     static void beforeFile(Object system, Path path, ServerStorage storage) throws IOException {
-        if (!StatementWrites.cover(system, path)) {
-            change(system, path, false, storage);
+        if (!StatementWrites.covers(system, path)) {
+            lease(system, path, false, storage);
         }
     }
 
-    /** Before {@code system} deletes or replaces {@code path}, which may be a directory. */
+    /** Call it before {@code system} deletes or replaces {@code path}, which may be a directory. */
     static void beforeTree(Object system, Path path, ServerStorage storage) throws IOException {
-        if (!StatementWrites.cover(system, path)) {
-            change(system, path, isDirectory(system, path), storage);
+        if (!StatementWrites.covers(system, path)) {
+            lease(system, path, isDirectory(system, path), storage);
         }
     }
 
-    /** Before {@code system} renames {@code from} to {@code to}, or moves it into that directory. */
+    /**
+     * Call it before {@code system} renames {@code from} to {@code to}, or moves it into {@code to}, which
+     * is a directory then.
+     */
     static void beforeRename(Object system, Path from, Path to, ServerStorage storage)
             throws IOException {
-        boolean source = StatementWrites.cover(system, from);
-        boolean target = StatementWrites.cover(system, to);
-        if (source && target) {
+        boolean isSourceCovered = StatementWrites.covers(system, from);
+        boolean isTargetCovered = StatementWrites.covers(system, to);
+        if (isSourceCovered && isTargetCovered) {
             return;
         }
-        boolean whole = isDirectory(system, from);
-        if (!source) {
-            change(system, from, whole, storage);
+        boolean isTree = isDirectory(system, from);
+        if (!isSourceCovered) {
+            lease(system, from, isTree, storage);
         }
-        if (!target) {
-            change(system, isDirectory(system, to) ? new Path(to, from.getName()) : to, whole, storage);
+        if (!isTargetCovered) {
+            lease(system, isDirectory(system, to) ? new Path(to, from.getName()) : to, isTree, storage);
         }
     }
 
-    /** Before a job writes the directory {@code path}. The lease is in use until the job's end. */
+    /** Call it before a job writes the directory {@code path}. The job keeps the lease until its end. */
     static void beforeJob(Object committer, Object system, Path path, ServerStorage storage)
             throws IOException {
-        if (!StatementWrites.cover(system, path)) {
-            LeaseHolders.add(committer, change(system, path, true, storage));
+        if (!StatementWrites.covers(system, path)) {
+            LeaseHolders.add(committer, lease(system, path, true, storage));
         }
     }
 
-    private static FolderLease change(
-            Object system, Path path, boolean whole, ServerStorage storage) throws IOException {
+    /**
+     * Returns the lease of the folder in which {@code path} lies, or with {@code isTree} that of the
+     * directory {@code path}. The current call uses it until its end.
+     */
+    private static FolderLease lease(
+            Object system, Path path, boolean isTree, ServerStorage storage) throws IOException {
         List<String> paths = new ArrayList<>();
         StringBuilder key = new StringBuilder();
         for (Path name : names(system, path)) {
             Path folder = folderOf(name);
-            boolean tree = whole && (name.isRoot() || folder.equals(name.getParent()));
+            boolean isOwnTree = isTree && (name.isRoot() || folder.equals(name.getParent()));
             paths.add(name.toString());
-            key.append(tree ? name + "/*" : folder.toString()).append('\n');
+            key.append(isOwnTree ? name + "/*" : folder.toString()).append('\n');
         }
         FolderLease lease = FolderLease.acquire(key.toString(), paths, storage);
         CALLS.get().add(lease);
         return lease;
     }
 
-    /** The full names of a path: as it is given, and where links of a local one lead. */
+    /** Returns the full names of a path: its own, and that of the target if a local path has links. */
     private static List<Path> names(Object system, Path path) throws IOException {
         List<Path> names = new ArrayList<>();
         names.add(HadoopPaths.fullName(system, path));
-        Location named = HadoopPaths.location(system, path);
-        if (named.isLocal()) {
-            String target = new File(named.path()).getCanonicalPath();
-            if (!target.equals(named.path())) {
+        Location location = HadoopPaths.location(system, path);
+        if (location.isLocal()) {
+            String target = new File(location.path()).getCanonicalPath();
+            if (!target.equals(location.path())) {
                 names.add(new Path("file", null, target));
             }
         }
@@ -119,9 +125,8 @@ final class FileWrites {
     }
 
     /**
-     * The folder in which a file is written. Files below a committer's {@code _temporary/0} or
-     * {@code __magic} count as files of the folder in which they will appear, not each task's as one
-     * more folder.
+     * Returns the folder in which a file will be. A file below a committer's {@code _temporary/0} or
+     * {@code __magic} will appear in the folder above these, so each job has one folder, not each task.
      */
     private static Path folderOf(Path path) {
         Path folder = path.getParent();

@@ -18,15 +18,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running write of the files of one folder. It begins with the first change of one of them and ends
- * when no call, no stream and no committer's job has used it for some seconds. A lease that an SQL
- * command of this process has used and nothing uses now ends with the command: a copy that is made
- * next would not be fresh.
+ * A running write of the files of one folder, which no command has reported. It begins with the first
+ * change of a file and ends five seconds after its last user: a call, a stream or a committer's job. A
+ * lease that an SQL command of this process has used and that has no user ends with the command, since a
+ * copy that its client makes next would not be fresh. The package {@code causeway.guard.writes} has the
+ * theory.
  */
 final class FolderLease {
     private static final Logger LOG = LoggerFactory.getLogger(FolderLease.class);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
-    private static final int MOST = 500; // of one process; idle ones end early for others
+    private static final int MAX_LEASES = 500; // of one process; further ones end idle ones early
     private static final ConcurrentMap<String, FolderLease> ALL = new ConcurrentHashMap<>();
 
     static {
@@ -36,9 +37,9 @@ final class FolderLease {
     private final String key;
     private final Runnable atCommandEnd = () -> endIfIdle(0);
     private RunningWrite write; // null where the metastore is no view
-    private volatile boolean begun; // this and the next two change under the lease's lock
+    private volatile boolean begun; // begun, users and ended change under the lease's lock
     private volatile int users;
-    private boolean over;
+    private boolean ended;
     private volatile long lastUse = System.nanoTime();
 
     private FolderLease(String key) {
@@ -46,9 +47,9 @@ final class FolderLease {
     }
 
     /**
-     * Returns the lease of the folder {@code key}, in use until {@link #release}. For a new lease the
-     * view has put the marks of a write of {@code paths}. Throws IOException when the files must not
-     * be written.
+     * Returns the lease of the folder {@code key} and adds a user to it, who calls {@link #release}. Begins
+     * a new lease by the report of a write of {@code paths}. Throws IOException when the files must not be
+     * written.
      */
     static FolderLease acquire(String key, List<String> paths, ServerStorage storage)
             throws IOException {
@@ -61,8 +62,9 @@ final class FolderLease {
         }
     }
 
+    /** Adds a user, and begins the lease for the first one. Returns false if the lease has ended. */
     private synchronized boolean use(List<String> paths, ServerStorage storage) throws IOException {
-        if (over) {
+        if (ended) {
             return false;
         }
         if (!begun) {
@@ -79,17 +81,18 @@ final class FolderLease {
         return true;
     }
 
-    /** Adds a user to a lease that is in use. */
+    /** Adds a user to a lease that has one. */
     synchronized void share() {
         users++;
     }
 
+    /** Removes a user. */
     synchronized void release() {
         users--;
         lastUse = System.nanoTime();
     }
 
-    /** Reports the write to the view; null where the metastore is no view, which has no copies. */
+    /** Reports the write to the view. Returns null if the metastore is no view: then there are no copies. */
     private RunningWrite begin(List<String> paths, ServerStorage storage) throws IOException {
         LOG.debug("files that no command names are written: {}", paths);
         WriteReport report = new WriteReport(
@@ -106,13 +109,14 @@ final class FolderLease {
         }
     }
 
+    /** Ends idle leases until a new one has room. Throws IOException if none is idle. */
     private static void makeRoom(List<String> paths) throws IOException {
-        while (ALL.size() > MOST) {
+        while (ALL.size() > MAX_LEASES) {
             Optional<FolderLease> oldest = ALL.values().stream().filter(FolderLease::isIdle)
                     .min(Comparator.comparingLong(each -> each.lastUse));
             if (!oldest.isPresent()) {
                 throw new IOException("[CW354] The copies of what lies in folder " + paths.get(0)
-                        + " cannot be ended before it is written: this process writes " + MOST
+                        + " cannot be ended before it is written: this process writes " + MAX_LEASES
                         + " other folders.");
             }
             oldest.get().endIfIdle(0);
@@ -120,24 +124,24 @@ final class FolderLease {
     }
 
     private static void endIdle() {
-        LeaseHolders.releaseForgotten();
+        LeaseHolders.releaseUnreachable();
         for (FolderLease each : new ArrayList<>(ALL.values())) {
             each.endIfIdle(IDLE_NANOS);
         }
     }
 
-    /** Called without the lock, which a lease that has begun holds only for moments. */
+    /** Whether the lease has begun and has no user. May be called without the lock. */
     private boolean isIdle() {
         return begun && users == 0;
     }
 
-    /** Ends the lease and returns true if it was not used for so long. */
+    /** Ends the lease if it has had no user for {@code nanos}. Returns whether it did. */
     private boolean endIfIdle(long nanos) {
         if (!isIdle()) {
             return false;
         }
         synchronized (this) {
-            if (over || !isIdle() || System.nanoTime() - lastUse < nanos) {
+            if (ended || !isIdle() || System.nanoTime() - lastUse < nanos) {
                 return false;
             }
             forget();
@@ -148,8 +152,9 @@ final class FolderLease {
         return true;
     }
 
+    /** Removes the lease, so that the next use of the folder makes a new one. */
     private void forget() {
-        over = true;
+        ended = true;
         ALL.remove(key, this);
     }
 }

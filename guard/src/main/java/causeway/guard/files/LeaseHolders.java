@@ -9,30 +9,33 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Objects that write files, each with the leases of its folders: streams until they are closed,
- * committers until their job has ended, both until they are garbage.
+ * The objects that use leases for longer than one call: a stream until it is closed, a committer until its
+ * job has ended. An object that is garbage before that releases its leases, too.
  */
 final class LeaseHolders {
-    private static final ReferenceQueue<Object> FORGOTTEN = new ReferenceQueue<>();
+    private static final ReferenceQueue<Object> UNREACHABLE = new ReferenceQueue<>();
     private static final ConcurrentMap<Key, List<FolderLease>> LEASES = new ConcurrentHashMap<>();
 
     private LeaseHolders() {}
 
+    /** Adds {@code holder} to the users of a lease that has a user. */
     static void add(Object holder, FolderLease lease) {
         lease.share();
-        LEASES.compute(new Key(holder, FORGOTTEN), (key, leases) -> {
+        LEASES.compute(new Key(holder, UNREACHABLE), (key, leases) -> {
             List<FolderLease> all = leases == null ? new ArrayList<>() : leases;
             all.add(lease);
             return all;
         });
     }
 
+    /** Releases the leases of {@code holder}. */
     static void remove(Object holder) {
         release(LEASES.remove(new Key(holder, null)));
     }
 
-    static void releaseForgotten() {
-        for (Reference<?> each = FORGOTTEN.poll(); each != null; each = FORGOTTEN.poll()) {
+    /** Releases the leases of holders that are garbage. */
+    static void releaseUnreachable() {
+        for (Reference<?> each = UNREACHABLE.poll(); each != null; each = UNREACHABLE.poll()) {
             release(LEASES.remove(each));
         }
     }
@@ -43,7 +46,7 @@ final class LeaseHolders {
         }
     }
 
-    /** A holder by its identity. */
+    /** A holder, compared by its identity and not kept from being garbage. */
     private static final class Key extends WeakReference<Object> {
         private final int hash;
 

@@ -17,16 +17,25 @@ import org.apache.xbean.asm9.Opcodes;
 import org.apache.xbean.asm9.Type;
 
 /**
- * A Java agent: every Hadoop file system of the process asks {@link StorageCheck} before it changes
- * anything, and every committer before it begins and ends a job.
+ * A Java agent: adds calls of {@link StorageCheck} to every Hadoop file system and committer of the
+ * process. A file system calls it before it changes a file, a committer before it begins and ends a job.
  *
  * <p>All implementations of {@code FileSystem} and {@code AbstractFileSystem} change files in
- * methods with the names below, which take paths. When such a class is loaded, the agent adds the
- * call at the beginning of these methods. So every class is checked that the configuration, a session's
- * settings or a table's options choose for a scheme, and callers get the class that they expect.
+ * methods with the names below, which take paths. When such a class is loaded, the agent adds the calls
+ * to these methods. So each class is checked that the configuration, a session's settings or a table's
+ * options choose for a scheme, and callers get the class that they expect. The package
+ * {@code causeway.guard.writes} says what the calls begin and end.
+ *
+ * <pre>
+ * before a method that changes files    enter, beforeChange, then beforeFile, beforeTree or beforeRename
+ * after it                              exit
+ * before a committer's method of a job  enter, beforeJob
+ * after it                              jobEnded if it returns from a commit or abort; exit
+ * after close() of a stream             closed
+ * </pre>
  */
 public final class StorageAgent implements ClassFileTransformer {
-    private static final Set<String> CHANGES = new HashSet<>(Arrays.asList(
+    private static final Set<String> CHANGING_METHODS = new HashSet<>(Arrays.asList(
             "create", "createNewFile", "createNonRecursive", "createInternal", "createFile",
             "primitiveCreate", "append", "appendFile", "truncate", "concat",
             "createMultipartUploader", "copyFromLocalFile", "moveFromLocalFile",
@@ -41,22 +50,22 @@ public final class StorageAgent implements ClassFileTransformer {
             "disallowSnapshot", "provisionSnapshotTrash"));
 
     /** The methods that change the bytes of one file, or create a file. */
-    private static final Set<String> FILES = new HashSet<>(Arrays.asList(
+    private static final Set<String> FILE_METHODS = new HashSet<>(Arrays.asList(
             "create", "createNewFile", "createNonRecursive", "createInternal", "createFile",
             "primitiveCreate", "append", "appendFile", "truncate", "concat",
             "createMultipartUploader", "createSymlink"));
     /** The methods that move or delete files and whole directories. */
-    private static final Set<String> TREES = new HashSet<>(Arrays.asList(
+    private static final Set<String> TREE_METHODS = new HashSet<>(Arrays.asList(
             "rename", "renameInternal", "delete", "copyFromLocalFile", "moveFromLocalFile"));
     private static final String STREAM = "org/apache/hadoop/fs/FSDataOutputStream";
     /**
-     * The methods of a committer that begin and end a job, of Hadoop's {@code OutputCommitter} and of
-     * Spark's {@code FileCommitProtocol}. Their first argument is the job.
+     * The methods that begin and end a job, of Hadoop's {@code OutputCommitter} and of Spark's
+     * {@code FileCommitProtocol}. Their first argument is the job.
      */
-    private static final Set<String> JOBS =
+    private static final Set<String> JOB_METHODS =
             new HashSet<>(Arrays.asList("setupJob", "commitJob", "abortJob"));
     private static final String JOB = "Lorg/apache/hadoop/mapreduce/JobContext;";
-    private static final String OLD_JOB = "Lorg/apache/hadoop/mapred/JobContext;"; // a JOB, too
+    private static final String OLD_JOB = "Lorg/apache/hadoop/mapred/JobContext;"; // a subclass of JOB
 
     private static final String PATH = "Lorg/apache/hadoop/fs/Path;";
     private static final String PATHS = "[" + PATH;
@@ -66,7 +75,7 @@ public final class StorageAgent implements ClassFileTransformer {
         "mapreduce/JobContext".getBytes(StandardCharsets.US_ASCII),
         "mapred/JobContext".getBytes(StandardCharsets.US_ASCII),
     };
-    // The base class: its methods call those of its subclasses, which are checked.
+    // The base class is left as it is: its methods call those of its subclasses, which are checked.
     private static final String BASE = "org/apache/hadoop/fs/FileSystem";
     private static final String CHECK = "causeway/guard/files/StorageCheck";
 
@@ -82,7 +91,7 @@ public final class StorageAgent implements ClassFileTransformer {
         active = true;
     }
 
-    /** Whether the file systems of this process are checked. */
+    /** Whether the virtual machine was started with the agent. */
     public static boolean isActive() {
         return active;
     }
@@ -104,7 +113,7 @@ public final class StorageAgent implements ClassFileTransformer {
             CheckedClass checked = new CheckedClass(writer, name.equals(STREAM));
             reader.accept(checked, 0);
             return checked.changed ? writer.toByteArray() : null;
-        } catch (Throwable failure) { // the virtual machine would ignore it
+        } catch (Throwable failure) { // the virtual machine would ignore it without a word
             System.err.println("causeway guard: the writes of " + name + " are not checked: " + failure);
             return null;
         }
@@ -123,12 +132,13 @@ public final class StorageAgent implements ClassFileTransformer {
         return false;
     }
 
-    private static boolean isAt(byte[] code, int at, byte[] word) {
-        int same = 0;
-        while (same < word.length && at + same < code.length && code[at + same] == word[same]) {
-            same++;
+    /** Whether the bytes {@code text} are at that place of the code. */
+    private static boolean isAt(byte[] code, int at, byte[] text) {
+        int length = 0;
+        while (length < text.length && at + length < code.length && code[at + length] == text[length]) {
+            length++;
         }
-        return same == word.length;
+        return length == text.length;
     }
 
     private static final class CheckedClass extends ClassVisitor {
@@ -144,17 +154,17 @@ public final class StorageAgent implements ClassFileTransformer {
         public MethodVisitor visitMethod(
                 int access, String name, String types, String signature, String[] thrown) {
             MethodVisitor next = super.visitMethod(access, name, types, signature, thrown);
-            boolean runs = (access & (Opcodes.ACC_STATIC | Opcodes.ACC_ABSTRACT)) == 0;
+            boolean hasInstanceCode = (access & (Opcodes.ACC_STATIC | Opcodes.ACC_ABSTRACT)) == 0;
             if (isStream && name.equals("close") && types.equals("()V")) {
                 changed = true;
                 return new ClosingMethod(next);
             }
-            if (runs && JOBS.contains(name)
+            if (hasInstanceCode && JOB_METHODS.contains(name)
                     && (types.startsWith("(" + JOB) || types.startsWith("(" + OLD_JOB))) {
                 changed = true;
                 return new JobMethod(next, name);
             }
-            if (!runs || !CHANGES.contains(name) || !types.contains(PATH)) {
+            if (!hasInstanceCode || !CHANGING_METHODS.contains(name) || !types.contains(PATH)) {
                 return next;
             }
             changed = true;
@@ -162,7 +172,7 @@ public final class StorageAgent implements ClassFileTransformer {
         }
     }
 
-    /** A method with a check at its beginning and a call before each of its ends. */
+    /** A method with calls at its beginning, before each return, and for each exception. */
     private abstract static class EnclosedMethod extends MethodVisitor {
         private final Label begin = new Label();
         private final Label end = new Label();
@@ -171,23 +181,24 @@ public final class StorageAgent implements ClassFileTransformer {
             super(Opcodes.ASM9, next);
         }
 
-        abstract void check();
+        /** Adds the calls after enter. */
+        abstract void addChecks();
 
-        /** Before the method returns. */
-        void checkReturn() {}
+        /** Adds the calls before a return. */
+        void addBeforeReturn() {}
 
         @Override
         public void visitCode() {
             super.visitCode();
             call("enter", "()V");
             visitLabel(begin);
-            check();
+            addChecks();
         }
 
         @Override
         public void visitInsn(int instruction) {
             if (instruction >= Opcodes.IRETURN && instruction <= Opcodes.RETURN) {
-                checkReturn();
+                addBeforeReturn();
             }
             if (instruction == Opcodes.ARETURN) {
                 super.visitInsn(Opcodes.DUP);
@@ -225,19 +236,20 @@ public final class StorageAgent implements ClassFileTransformer {
         }
 
         @Override
-        void check() {
+        void addChecks() {
             forEachPath("beforeChange");
             if (name.startsWith("rename") && pathArguments() == 2) {
                 visitVarInsn(Opcodes.ALOAD, 0);
                 loadPaths();
                 call("beforeRename", "(Ljava/lang/Object;" + PATH + PATH + ")V");
-            } else if (TREES.contains(name)) {
+            } else if (TREE_METHODS.contains(name)) {
                 forEachPath("beforeTree");
-            } else if (FILES.contains(name)) {
+            } else if (FILE_METHODS.contains(name)) {
                 forEachPath("beforeFile");
             }
         }
 
+        /** Adds a call of {@code method} for each argument that is a path or an array of paths. */
         private void forEachPath(String method) {
             int local = 1; // after `this`
             for (Type argument : arguments) {
@@ -280,14 +292,14 @@ public final class StorageAgent implements ClassFileTransformer {
         }
 
         @Override
-        void check() {
+        void addChecks() {
             visitVarInsn(Opcodes.ALOAD, 0);
             visitVarInsn(Opcodes.ALOAD, 1);
             call("beforeJob", "(Ljava/lang/Object;" + JOB + ")V");
         }
 
         @Override
-        void checkReturn() {
+        void addBeforeReturn() {
             if (ends) {
                 visitVarInsn(Opcodes.ALOAD, 0);
                 call("jobEnded", "(Ljava/lang/Object;)V");
@@ -295,7 +307,7 @@ public final class StorageAgent implements ClassFileTransformer {
         }
     }
 
-    /** The end of a stream's {@code close}. */
+    /** The method {@code close} of a stream, with a call before it returns. */
     private static final class ClosingMethod extends MethodVisitor {
         ClosingMethod(MethodVisitor next) {
             super(Opcodes.ASM9, next);

@@ -21,37 +21,37 @@ import org.apache.hadoop.mapreduce.lib.output.PathOutputCommitter;
 import org.apache.hadoop.security.AccessControlException;
 
 /**
- * Called by every file system of the process before and after it changes files, and by every committer
- * of a job: {@link StorageAgent} adds the calls. Refuses changes in the file systems of other clusters,
- * and ends the copies of objects that are written in the cluster's own ({@link FileWrites}).
+ * The methods that file systems and committers call: {@link StorageAgent} adds the calls. They refuse
+ * changes in the file systems of other clusters, and end the copies of objects that are written in the
+ * cluster's own ({@link FileWrites}).
  */
 public final class StorageCheck {
     private StorageCheck() {}
 
-    /** A method that changes files begins. */
+    /** Begins a call that changes files. */
     public static void enter() {
         FileWrites.enter();
     }
 
-    /** The method has ended, with or without an exception. */
+    /** Ends the call, which returns no object or throws. */
     public static void exit() {
         FileWrites.exit(null);
     }
 
-    /** The method returns {@code result}, which may be an open stream. */
+    /** Ends the call, which returns {@code result}, perhaps an open stream. */
     public static void exit(Object result) {
         FileWrites.exit(result);
     }
 
-    /** A stream has been closed. */
+    /** Releases the leases of a stream that was closed. */
     public static void closed(Object stream) {
         LeaseHolders.remove(stream);
     }
 
     /**
-     * A committer's method for a whole job begins. From the first of them until {@link #jobEnded} no
-     * copy of what the job writes is fresh: a committer may make files visible without a call of a file
-     * system, as those of S3A do by completing uploads. Throws IOException if the job must not write.
+     * Call it before a committer's method of a job. From the first one until {@link #jobEnded} no copy of
+     * the job's output is fresh, since a committer may make files visible without a call of a file system:
+     * those of S3A complete uploads. Throws IOException if the job must not write.
      */
     public static void beforeJob(Object committer, JobContext job) throws IOException {
         ServerStorage storage = ServerStorage.current();
@@ -63,7 +63,7 @@ public final class StorageCheck {
             try {
                 system = path.getFileSystem(job.getConfiguration());
             } catch (UnsupportedFileSystemException none) {
-                continue; // the job writes no files: the name means something to its own format
+                continue; // the job writes no files: its output format gives the name another meaning
             }
             while (system instanceof FilterFileSystem) {
                 system = ((FilterFileSystem) system).getRawFileSystem();
@@ -75,17 +75,18 @@ public final class StorageCheck {
         }
     }
 
-    /** A committer has committed or aborted its job, without an exception. */
+    /** Releases the leases of a committer that has committed or aborted its job without an exception. */
     public static void jobEnded(Object committer) {
         LeaseHolders.remove(committer);
     }
 
+    /** Returns the output directories of a job. */
     private static Set<Path> outputs(Object committer, JobContext job) {
         Set<Path> outputs = new LinkedHashSet<>();
         try {
             outputs.add(new Path(job.getConfiguration().get(FileOutputFormat.OUTDIR, "")));
         } catch (IllegalArgumentException none) {
-            // the job has no directory
+            // the job has no output directory
         }
         if (committer instanceof PathOutputCommitter) {
             outputs.add(((PathOutputCommitter) committer).getOutputPath());
@@ -94,7 +95,7 @@ public final class StorageCheck {
         return outputs;
     }
 
-    /** Throws AccessControlException, before {@code system} changes one of {@code paths}. */
+    /** Throws AccessControlException if {@code system} must not change one of {@code paths}. */
     public static void beforeChange(Object system, Path[] paths) throws IOException {
         if (paths != null) {
             for (Path path : paths) {
@@ -103,7 +104,7 @@ public final class StorageCheck {
         }
     }
 
-    /** Throws AccessControlException, before {@code system} changes {@code path}. */
+    /** Throws AccessControlException if {@code system} must not change {@code path}. */
     public static void beforeChange(Object system, Path path) throws IOException {
         ServerStorage storage = storageFor(system, path);
         if (storage == null) {
@@ -117,7 +118,7 @@ public final class StorageCheck {
         }
     }
 
-    /** Before {@code system} writes these files. Throws IOException if it must not. */
+    /** Call it before {@code system} writes these files. Throws IOException to refuse. */
     public static void beforeFile(Object system, Path[] paths) throws IOException {
         if (paths != null) {
             for (Path path : paths) {
@@ -126,7 +127,7 @@ public final class StorageCheck {
         }
     }
 
-    /** Before {@code system} writes the file {@code path}. Throws IOException if it must not. */
+    /** Call it before {@code system} writes the file {@code path}. Throws IOException to refuse. */
     public static void beforeFile(Object system, Path path) throws IOException {
         ServerStorage storage = storageFor(system, path);
         if (storage != null && !storage.isScratch(HadoopPaths.location(system, path))) {
@@ -134,7 +135,7 @@ public final class StorageCheck {
         }
     }
 
-    /** Before {@code system} deletes or replaces these, with all that is in them. */
+    /** Call it before {@code system} deletes or replaces these, with all below them. */
     public static void beforeTree(Object system, Path[] paths) throws IOException {
         if (paths != null) {
             for (Path path : paths) {
@@ -143,7 +144,7 @@ public final class StorageCheck {
         }
     }
 
-    /** Before {@code system} deletes or replaces {@code path}, with all that is in it. */
+    /** Call it before {@code system} deletes or replaces {@code path}, with all below it. */
     public static void beforeTree(Object system, Path path) throws IOException {
         ServerStorage storage = storageFor(system, path);
         if (storage != null && !storage.isScratch(HadoopPaths.location(system, path))) {
@@ -151,7 +152,7 @@ public final class StorageCheck {
         }
     }
 
-    /** Before {@code system} renames {@code from} to {@code to}. Throws IOException if it must not. */
+    /** Call it before {@code system} renames {@code from} to {@code to}. Throws IOException to refuse. */
     public static void beforeRename(Object system, Path from, Path to) throws IOException {
         ServerStorage storage = storageFor(system, from);
         if (storage != null && to != null) {
@@ -159,9 +160,9 @@ public final class StorageCheck {
         }
     }
 
-    /** Returns the rules for writes of the process; null where {@code path} needs no check. */
+    /** Returns the storage whose rules hold for {@code path}; null if the path needs no check. */
     private static ServerStorage storageFor(Object system, Path path) {
-        // A filter changes files through another file system, which is checked too.
+        // A filter changes files by another file system, which has the calls too.
         if (path == null || system instanceof FilterFileSystem || system instanceof FilterFs) {
             return null;
         }

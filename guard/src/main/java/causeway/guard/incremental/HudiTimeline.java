@@ -20,11 +20,13 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The completed commits on the active timeline of a Hudi table, from the names of its files.
+ * The completed commits on the active timeline of a Hudi table, read from the names of its files.
  *
  * <p>Layout 1 (table version 6 and older) keeps {@code .hoodie/<requested>.<action>[.<state>]}, layout 2
- * keeps {@code .hoodie/timeline/<requested>[_<completion>].<action>[.<state>]}. pipeline/hudi/table has
- * the same facts for pulls.
+ * keeps {@code .hoodie/timeline/<requested>[_<completion>].<action>[.<state>]}. pipeline/hudi/table reads
+ * the same for pulls. {@code causeway.hudi.Timeline} is the timeline of Hive-style readers: it needs running
+ * actions and cleans, orders by request time, and is of tables that {@code HudiTable} supports alone. Here
+ * Hudi reads the files itself, of each table that it supports, and ranges of layout 2 are of completion times.
  */
 public final class HudiTimeline {
     private static final String META = ".hoodie";
@@ -32,7 +34,7 @@ public final class HudiTimeline {
     private static final Set<String> COMMITS =
             new HashSet<>(Arrays.asList("commit", "deltacommit", "replacecommit", "clustering"));
 
-    /** A completed commit. Its key is the instant that ranges compare. */
+    /** A completed commit. Its key is the instant by which ranges select it. */
     static final class Commit {
         final String requested;
         final String key;
@@ -43,13 +45,13 @@ public final class HudiTimeline {
         }
     }
 
-    /** Whether ranges are of completion times (layout 2), else of request times. */
+    /** Whether ranges are of completion times (layout 2) or of request times (layout 1). */
     final boolean byCompletion;
 
     /** The commits in the order of their keys. */
     final List<Commit> commits;
 
-    /** Request times of commits that have a savepoint, which stay when later ones are archived. */
+    /** Request times of commits with a savepoint, which stay when later ones are archived. */
     final Set<String> saved;
 
     /** Whether the table has an archive of older commits. */
@@ -80,7 +82,7 @@ public final class HudiTimeline {
 
     /**
      * Returns Hudi's own names of the table at {@code base}, without and with its database, in lower
-     * case; none where no Hudi table is there. Throws IOException.
+     * case; none if the folder is none of a Hudi table. Throws IOException.
      */
     static Set<String> tableNames(Path base, Configuration conf) throws IOException {
         Set<String> names = new HashSet<>();
@@ -119,7 +121,7 @@ public final class HudiTimeline {
     private static Properties properties(FileSystem files, Path meta) throws IOException {
         Properties found = new Properties();
         Path path = new Path(meta, "hoodie.properties");
-        if (!files.exists(path)) { // while the properties are changed, only their backup exists
+        if (!files.exists(path)) { // while Hudi changes the properties, only their backup exists
             path = new Path(meta, "hoodie.properties.backup");
         }
         try (InputStream content = files.open(path)) {
@@ -128,6 +130,7 @@ public final class HudiTimeline {
         return found;
     }
 
+    /** Returns the names of a folder's files; none if it does not exist. */
     private static List<String> names(FileSystem files, Path folder) throws IOException {
         List<String> found = new ArrayList<>();
         try {

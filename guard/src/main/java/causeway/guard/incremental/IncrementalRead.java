@@ -35,18 +35,17 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * Reads the changed rows of a Hudi table where the statement's claim has a range for it: replaces the
- * relation of the table by Hudi's incremental relation of the same table. {@link Check} refuses a plan
- * in which a relation was not replaced.
+ * Makes a statement read the changed rows of a Hudi table if its claim has a range for the table: replaces
+ * the table's relation by Hudi's incremental relation of the same table. {@link Check} refuses a plan in
+ * which a relation was not replaced. docs/internals/claim.md, "Changes of Hudi tables", has the theory.
  *
- * <p>The new relation keeps the table and the attributes, so what the claim allows of the table is
- * compared as usual.
+ * <p>The new relation keeps the table and the attributes, so all checks of the claim stay as they are.
  */
 public final class IncrementalRead extends Rule<LogicalPlan> {
     private static final String COMMIT_TIME = "_hoodie_commit_time";
     private static final String READ_OPTIMIZED = "hoodie.query.as.ro.table";
 
-    /** All reads of a table by one statement, which has one object of the range, read the same commits. */
+    /** The commits by range object: the reads of a table by one statement share it, and so the commits. */
     private static final Map<ChangeRange, Selected> SELECTED =
             Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -62,13 +61,13 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
     public LogicalPlan apply(LogicalPlan plan) {
         Claim claim = claims.current();
         return claim == null || !claim.hasRanges() ? plan
-                : plan.resolveOperatorsUp(new Replacing(claim));
+                : plan.resolveOperatorsUp(new RelationReplacer(claim));
     }
 
-    private final class Replacing extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+    private final class RelationReplacer extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
         private final Claim claim;
 
-        Replacing(Claim claim) {
+        RelationReplacer(Claim claim) {
             this.claim = claim;
         }
 
@@ -84,7 +83,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         }
     }
 
-    /** Whether it is the relation by which Hudi reads all rows of a table as they are now. */
+    /** Whether the plan is the relation by which Hudi reads all present rows of a table. */
     private static boolean isWhole(LogicalPlan plan) {
         if (!(plan instanceof LogicalRelation) || Plans.table(plan) == null) {
             return false;
@@ -124,7 +123,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         return new Filter(new GreaterThan(commitTime(name, whole), laterThan), changed);
     }
 
-    /** HiveSync registers a merge-on-read table twice: with all rows, and without its logs. */
+    /** Refuses the table without its logs, as which HiveSync registers a merge-on-read table once more. */
     private static void checkKind(String name, CatalogTable table) {
         Option<String> withoutLogs = table.storage().properties().get(READ_OPTIMIZED);
         if (withoutLogs.isDefined() && Boolean.parseBoolean(withoutLogs.get())) {
@@ -150,7 +149,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         }
     }
 
-    /** The settings of the session count for Hudi too, so that each setting of the range is given. */
+    /** Hudi also reads the session's settings, so each setting of a range is given here. */
     private BaseRelation relation(CatalogTable table, Path base, Selected selected) {
         String[][] settings = {
             {"path", base.toString()},
@@ -166,7 +165,8 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
             // Commits behind a running one wait for it (table version 6).
             {"hoodie.read.timeline.holes.resolution.policy", "BLOCK"},
         };
-        scala.collection.immutable.Map<String, String> options = without(table.storage().properties());
+        scala.collection.immutable.Map<String, String> options =
+                withoutReadOptimized(table.storage().properties());
         for (String[] each : settings) {
             options = with(options, each[0], each[1]);
         }
@@ -186,8 +186,8 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         return (scala.collection.immutable.Map<String, String>) (Object) options.updated(key, value);
     }
 
-    /** Hudi prefers this property of HiveSync's tables to the type of the query. */
-    private static scala.collection.immutable.Map<String, String> without(
+    /** Removes the property READ_OPTIMIZED of HiveSync's tables, which Hudi prefers to the query's type. */
+    private static scala.collection.immutable.Map<String, String> withoutReadOptimized(
             scala.collection.immutable.Map<String, String> options) {
         scala.collection.immutable.Map<String, String> kept = Map$.MODULE$.empty();
         for (Iterator<Tuple2<String, String>> each = options.iterator(); each.hasNext(); ) {
@@ -199,7 +199,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         return kept;
     }
 
-    /** Its other arguments differ between the versions of Spark. */
+    /** Returns the plan with another relation. Its other arguments differ between the versions of Spark. */
     private static LogicalPlan with(LogicalRelation whole, BaseRelation relation) {
         Object[] arguments = new Object[whole.productArity()];
         for (int i = 0; i < arguments.length; i++) {
@@ -229,6 +229,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         throw new NotIncrementalException(table + " has no column " + COMMIT_TIME + ".");
     }
 
+    /** Whether the relation reads changed rows alone. */
     private static boolean isChanges(BaseRelation relation) {
         String name = reader(relation);
         // CDC: the statement calls hudi_table_changes and names the range itself.
@@ -240,7 +241,7 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
                 + " alone, but Spark would read it by " + reader.getClass().getSimpleName() + ".");
     }
 
-    /** For SparkSessionExtensions.injectCheckRule: Spark's own plan is the judge. */
+    /** For SparkSessionExtensions.injectCheckRule: refuses by the resolved plan, whatever the rule did. */
     public static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         private final SparkSession session;
         private final SessionClaims claims;
@@ -263,8 +264,11 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
             return plan instanceof LogicalRelation && isChanges(((LogicalRelation) plan).relation());
         }
 
-        /** {@code table} is null where a relation of another interface does not tell it. */
-        private void checkHudisName(String name, CatalogTable table, Set<String> names) {
+        /**
+         * Refuses a table to which Hudi gives one of {@code names}. A relation of the catalog interface
+         * has no {@code table}: it is refused without a look at Hudi's name.
+         */
+        private void checkHudiName(String name, CatalogTable table, Set<String> names) {
             if (table != null && table.storage().locationUri().isEmpty()) {
                 return; // it has no files
             }
@@ -292,8 +296,8 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
                     boolean isRelation = plan instanceof LogicalRelation;
                     throw notIncremental(name, isRelation ? ((LogicalRelation) plan).relation() : plan);
                 }
-            } else if (name != null && !claim.names(name).isEmpty() && !readsChanges(plan)) {
-                checkHudisName(name, table, claim.names(name));
+            } else if (name != null && !claim.hudiNamesRefused(name).isEmpty() && !readsChanges(plan)) {
+                checkHudiName(name, table, claim.hudiNamesRefused(name));
             }
             Plans.forEachBelow(plan, each -> check(each, claim));
             Plans.forEachInside(plan, each -> check(each, claim));

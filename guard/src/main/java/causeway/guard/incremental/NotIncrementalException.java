@@ -2,7 +2,7 @@ package causeway.guard.incremental;
 
 import causeway.guard.CodedException;
 
-/** A table of which the session wants the changed rows alone would be read in another way. */
+/** Refuses a read of a table of which the session wants the changed rows alone. */
 public final class NotIncrementalException extends CodedException {
     private static final String CODE = "CW227";
     private static final long serialVersionUID = 1L;

@@ -5,12 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The range of instants that Hudi reads: after {@code begin}, up to and including {@code end}. It is
- * empty where they are equal.
+ * The range of instants that Hudi reads: after {@code begin}, up to and including {@code end}. The range
+ * is empty if they are equal.
  *
- * <p>{@code laterThan} is null, or a request time: rows of commits requested until then are left out.
- * A reader that continues after the newest {@code _hoodie_commit_time} that it has seen gives a request
- * time, and ranges of newer tables are of completion times, which are later.
+ * <p>{@code laterThan} is null or a request time: rows of commits requested until then are left out. A
+ * reader that continues after the newest {@code _hoodie_commit_time} of its rows gives a request time, but
+ * ranges of newer tables are of completion times, which are later.
  */
 public final class Selected {
     public final String begin;
@@ -18,8 +18,8 @@ public final class Selected {
     public final String laterThan;
 
     /**
-     * Whether Hudi may read all files where some of the range are gone, and select the rows as they are
-     * now. For a range before the timeline of an old table Hudi would do so without need.
+     * Whether Hudi may read all present files and filter the rows if files of the range were deleted. For
+     * a range that begins before the timeline of an old table Hudi would do so without need.
      */
     public final boolean mayScan;
 
@@ -31,9 +31,8 @@ public final class Selected {
     }
 
     /**
-     * Selects the commits of a range. {@code isCopy}: the timeline is that of a copy, which may lack
-     * files for another reason than Hudi's cleaner. Throws NotIncrementalException where the commits
-     * are not certain.
+     * Selects the commits of a range. {@code isCopy}: the table is a copy, which may lack files for
+     * another reason than Hudi's cleaner. Throws NotIncrementalException if the commits are not certain.
      */
     public static Selected of(ChangeRange range, HudiTimeline timeline, boolean isCopy) {
         if (mayHaveArchived(range, timeline)) {

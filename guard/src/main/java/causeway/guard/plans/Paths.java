@@ -13,11 +13,11 @@ public final class Paths {
         this.settings = settings;
     }
 
-    /** Whether the path is one of these, or lies in one of them. */
-    public boolean isIn(String path, List<String> claimed) {
-        String place = qualified(path) + "/";
-        for (String each : claimed) {
-            if (place.startsWith(beforePattern(qualified(each)))) {
+    /** Whether the path is one of {@code folders}, which may be patterns, or lies in one of them. */
+    public boolean isIn(String path, List<String> folders) {
+        String full = qualified(path) + "/";
+        for (String folder : folders) {
+            if (full.startsWith(beforePattern(qualified(folder)))) {
                 return true;
             }
         }
@@ -30,11 +30,11 @@ public final class Paths {
             String text = parsed.getFileSystem(settings).makeQualified(parsed).toString();
             return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
         } catch (IOException | IllegalArgumentException unknown) {
-            return path; // as it is spelled: it is compared by its letters
+            return path; // it is compared as it is spelled
         }
     }
 
-    /** The folder, or of a pattern of paths the part before its first wildcard. */
+    /** Returns the folder with a slash at its end; of a pattern the part before its first wildcard. */
     private static String beforePattern(String path) {
         int at = 0;
         while (at < path.length() && "*?[{".indexOf(path.charAt(at)) < 0) {

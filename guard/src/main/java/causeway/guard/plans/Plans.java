@@ -33,7 +33,7 @@ public final class Plans {
     private Plans() {
     }
 
-    /** Calls {@code each} with each plan below {@code plan}: children, and the plans of sub-queries. */
+    /** Calls {@code each} with each plan directly below {@code plan}: its children and sub-queries. */
     public static void forEachBelow(LogicalPlan plan, Consumer<LogicalPlan> each) {
         for (Iterator<?> all = plan.children().iterator(); all.hasNext(); ) {
             each.accept((LogicalPlan) all.next());
@@ -45,8 +45,8 @@ public final class Plans {
 
     /**
      * Calls {@code each} with the plan under WITH and with the queries of WITH that it refers to,
-     * directly or through each other. Spark analyses the other queries too, but the optimizer drops
-     * them: they read nothing.
+     * directly or through each other. The other queries read nothing: Spark analyses them, and its
+     * optimizer drops them.
      */
     public static void forEachUsed(WithCTE plan, Consumer<LogicalPlan> each) {
         Set<Long> used = new HashSet<>();
@@ -77,7 +77,7 @@ public final class Plans {
         forEachInside(plan, each -> addReferences(each, found));
     }
 
-    /** Calls {@code each} with each query that a command holds and runs by itself. */
+    /** Calls {@code each} with each query that a command has as an argument and runs itself. */
     public static void forEachInside(LogicalPlan plan, Consumer<LogicalPlan> each) {
         for (Iterator<? extends QueryPlan<?>> all = plan.innerChildren().iterator(); all.hasNext(); ) {
             QueryPlan<?> inner = all.next();
@@ -97,7 +97,7 @@ public final class Plans {
             return table.isDefined() ? table.get() : null;
         }
         if (plan.children().isEmpty() && plan instanceof Product && !(plan instanceof Command)) {
-            for (Object each : arguments((Product) plan)) { // a relation of a later version of Spark
+            for (Object each : arguments((Product) plan)) { // another class, of a later version of Spark
                 if (each instanceof CatalogTable && !isOfView((CatalogTable) each)) {
                     return (CatalogTable) each;
                 }
@@ -106,7 +106,7 @@ public final class Plans {
         return null;
     }
 
-    /** The name of the table that a relation of another catalog's interface reads; else null. */
+    /** Returns the name of the table that a relation of the catalog interface reads; null for others. */
     public static String foreignName(LogicalPlan plan) {
         DataSourceV2Relation relation = V2Tables.relation(plan);
         return relation == null ? null : V2Tables.name(relation);
@@ -122,18 +122,18 @@ public final class Plans {
         for (Iterator<?> each = files.location().rootPaths().iterator(); each.hasNext(); ) {
             found.add(each.next().toString());
         }
-        // Spark's own index without a path has no file. The files of another index are not known.
+        // An index of Spark's without a path has no files. Another index may have files without a path.
         return found.isEmpty() && !(files.location() instanceof InMemoryFileIndex) ? null : found;
     }
 
-    /** Whether a relation without a table reads the log of a table of Delta, which is no data. */
+    /** Whether a relation without a table reads only the log of a Delta table, which has no rows. */
     public static boolean isLog(LogicalRelation relation) {
         List<String> folders = folders(relation);
         return folders != null && !folders.isEmpty()
                 && folders.stream().allMatch(each -> each.contains("/_delta_log/"));
     }
 
-    /** Returns the first table at or below the plan, the target of a command with that plan. */
+    /** Returns the name of the first table at or below the plan, the target of a command; null if none. */
     public static String firstTable(LogicalPlan plan) {
         CatalogTable table = table(plan);
         if (table != null) {
@@ -146,7 +146,7 @@ public final class Plans {
         return foreign;
     }
 
-    /** Returns the parts of a temporary view's name, as an argument for the session's catalog. */
+    /** Returns the parts of a temporary view's name in the form that the session's catalog takes. */
     public static scala.collection.immutable.Seq<String> temporaryParts(String name) {
         List<String> parts = name.startsWith(GLOBAL_TEMP)
                 ? Arrays.asList("global_temp", name.substring(GLOBAL_TEMP.length()))
@@ -154,12 +154,13 @@ public final class Plans {
         return JavaConverters.asScalaBuffer(parts).toList();
     }
 
-    /** Whether it describes a temporary view, which DESCRIBE names in Spark 4. It has no data. */
+    /** Whether the table describes a temporary view, which has no rows. Spark 4's DESCRIBE has such tables. */
     private static boolean isOfView(CatalogTable table) {
         return table.identifier().database().isEmpty()
                 || name(table.identifier()).startsWith(GLOBAL_TEMP);
     }
 
+    /** Returns the name, {@code db.table} or {@code table}, in lower case. */
     public static String name(TableIdentifier table) {
         String database = table.database().isDefined() ? table.database().get() + "." : "";
         return lower(database + table.table());
@@ -174,16 +175,29 @@ public final class Plans {
         return name.toLowerCase(Locale.ROOT);
     }
 
-    /** Returns the arguments of a case class: of an Option its value, or null. */
+    /** Returns the arguments of a case class, each {@link #unwrapped}. */
     public static List<Object> arguments(Product product) {
-        List<Object> found = new ArrayList<>();
+        List<Object> arguments = new ArrayList<>();
         for (int i = 0; i < product.productArity(); i++) {
-            Object value = product.productElement(i);
-            if (value instanceof Option) {
-                value = ((Option<?>) value).isDefined() ? ((Option<?>) value).get() : null;
-            }
-            found.add(value);
+            arguments.add(unwrapped(product.productElement(i)));
         }
-        return found;
+        return arguments;
+    }
+
+    /** Returns the value of an Option, or null; other objects as they are. */
+    public static Object unwrapped(Object value) {
+        if (value instanceof Option) {
+            return ((Option<?>) value).isDefined() ? ((Option<?>) value).get() : null;
+        }
+        return value;
+    }
+
+    /** Returns the result of a method without arguments; null if the class lacks it or it fails. */
+    public static Object call(Object target, String method) {
+        try {
+            return target.getClass().getMethod(method).invoke(target);
+        } catch (ReflectiveOperationException none) {
+            return null;
+        }
     }
 }

@@ -32,7 +32,7 @@ public final class V2Tables {
 
     private V2Tables() {}
 
-    /** Returns the relation of a plan that reads one, before or after the optimizer; else null. */
+    /** Returns the relation of the catalog interface that is the plan or its scan; null for other plans. */
     public static DataSourceV2Relation relation(Object plan) {
         if (plan instanceof DataSourceV2ScanRelation) {
             return (DataSourceV2Relation) ((DataSourceV2ScanRelation) plan).relation();
@@ -57,7 +57,7 @@ public final class V2Tables {
         return Plans.lower(String.join(".", parts));
     }
 
-    /** Returns the name in ResolvedTable, ResolvedIdentifier and similar plans; null of others. */
+    /** Returns the name in ResolvedTable, ResolvedIdentifier and similar plans; null for others. */
     public static String resolvedName(LogicalPlan plan) {
         CatalogPlugin catalog = null;
         Identifier table = null;
@@ -71,7 +71,7 @@ public final class V2Tables {
         return table == null ? null : name(catalog, table);
     }
 
-    /** Returns the table in ResolvedTable and similar plans; null of others. */
+    /** Returns the table in ResolvedTable and similar plans; null for others. */
     public static Table resolvedTable(LogicalPlan plan) {
         for (Object each : Plans.arguments((Product) plan)) {
             if (each instanceof Table) {
@@ -81,32 +81,38 @@ public final class V2Tables {
         return null;
     }
 
-    /** Returns the metastore's table of that name; null if there is none. */
+    /** Returns the metastore's table {@code db.table}; null if there is none, and for names of other forms. */
     public static CatalogTable metadata(SparkSession session, String name) {
         String[] parts = name.split("\\.");
+        return parts.length == 2
+                ? metadata(session, new TableIdentifier(parts[1], Option.apply(parts[0]))) : null;
+    }
+
+    /** Returns the metastore's table of that name; null if there is none, or a temporary view has the name. */
+    public static CatalogTable existing(SparkSession session, TableIdentifier name) {
+        return session.sessionState().catalog().isTempView(name) ? null : metadata(session, name);
+    }
+
+    private static CatalogTable metadata(SparkSession session, TableIdentifier name) {
         SessionCatalog catalog = session.sessionState().catalog();
-        if (parts.length != 2) {
-            return null;
-        }
         try {
-            TableIdentifier table = new TableIdentifier(parts[1], Option.apply(parts[0]));
-            return catalog.tableExists(table) ? catalog.getTableMetadata(table) : null;
+            return catalog.tableExists(name) ? catalog.getTableMetadata(name) : null;
         } catch (NoSuchDatabaseException | NoSuchTableException gone) {
-            return null;
+            return null; // the command itself reports it
         }
     }
 
     /**
-     * Returns the tables that a command of an extension names by texts, as Iceberg's do: the parts of
-     * its table's name, or the texts among a procedure's arguments that are names of tables.
+     * Returns the names of the tables that a command of an extension names by strings, as Iceberg's do:
+     * the parts of its table's name, or the strings among a procedure's arguments that are names of tables.
      */
     public static List<String> namedByText(SparkSession session, LogicalPlan command) {
         List<String> found = new ArrayList<>();
-        Object parts = call(command, "table");
+        Object parts = Plans.call(command, "table");
         if (parts instanceof Seq && !((Seq<?>) parts).isEmpty() && ((Seq<?>) parts).head() instanceof String) {
-            found.add(named(session, (Seq<?>) parts));
+            found.add(fullName(session, (Seq<?>) parts));
         } else if (command.getClass().getSimpleName().equals("Call")) {
-            Object arguments = call(command, "args");
+            Object arguments = Plans.call(command, "args");
             if (arguments instanceof Seq) {
                 for (Iterator<?> each = ((Seq<?>) arguments).iterator(); each.hasNext(); ) {
                     addNamed(session, each.next(), found);
@@ -123,19 +129,19 @@ public final class V2Tables {
         Object value = ((Expression) argument).eval(null);
         try {
             if (value != null && !value.toString().isEmpty()) {
-                String name = named(session, session.sessionState().sqlParser()
+                String name = fullName(session, session.sessionState().sqlParser()
                         .parseMultipartIdentifier(value.toString()));
                 if (metadata(session, name) != null) {
                     found.add(name);
                 }
             }
         } catch (ParseException other) {
-            return; // no name
+            return; // the string is no name
         }
     }
 
-    /** Returns the full name of a name's parts, of which Spark fills in the first. */
-    private static String named(SparkSession session, Seq<?> given) {
+    /** Returns the full name of a table. Spark completes the first parts from the session. */
+    private static String fullName(SparkSession session, Seq<?> given) {
         List<String> parts = new ArrayList<>();
         for (Iterator<?> each = given.iterator(); each.hasNext(); ) {
             parts.add(String.valueOf(each.next()));
@@ -151,13 +157,5 @@ public final class V2Tables {
             parts.add(0, catalog);
         }
         return Plans.lower(String.join(".", parts));
-    }
-
-    private static Object call(Object target, String method) {
-        try {
-            return target.getClass().getMethod(method).invoke(target);
-        } catch (ReflectiveOperationException none) {
-            return null;
-        }
     }
 }

@@ -12,9 +12,9 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * One column of a block, in the bytes that Thrift's binary protocol has for the elements of a list.
+ * Packs one column of a block, as the bytes of a list's elements in Thrift's binary protocol.
  *
- * <p>Where a row is null there is a bit, and the value that Spark's Thrift Server sends for null.
+ * <p>A null sets a bit, and has the value that Spark's Thrift Server sends for null.
  */
 final class ColumnPacker {
     private static final byte[] EMPTY = {};
@@ -22,7 +22,7 @@ final class ColumnPacker {
     private final ColumnType type;
     private final DataType declared;
     private final int column;
-    private ByteBuffer values = ByteBuffer.allocate(512); // big-endian, as Thrift
+    private ByteBuffer values = ByteBuffer.allocate(512); // big-endian, as in Thrift
     private long[] nulls = {};
 
     ColumnPacker(ColumnType type, DataType declared, int column) {
@@ -31,7 +31,7 @@ final class ColumnPacker {
         this.column = column;
     }
 
-    /** Adds the column of `row`, which is the row of that number in its block. */
+    /** Adds the value of `row`, which is row `number` of its block. */
     void add(InternalRow row, int number) {
         if (row.isNullAt(column)) {
             addNull(number);
@@ -39,21 +39,21 @@ final class ColumnPacker {
         }
         switch (type) {
             case BOOLEAN:
-                room(1).put((byte) (row.getBoolean(column) ? 1 : 0));
+                reserve(1).put((byte) (row.getBoolean(column) ? 1 : 0));
                 break;
             case BYTE:
-                room(1).put(row.getByte(column));
+                reserve(1).put(row.getByte(column));
                 break;
             case SHORT:
-                room(2).putShort(row.getShort(column));
+                reserve(2).putShort(row.getShort(column));
                 break;
             case INT:
             case DATE:
-                room(4).putInt(row.getInt(column));
+                reserve(4).putInt(row.getInt(column));
                 break;
             case LONG:
             case TIMESTAMP:
-                room(8).putLong(row.getLong(column));
+                reserve(8).putLong(row.getLong(column));
                 break;
             case FLOAT: // the double with the same digits, as the Thrift Server sends it
                 addDouble(Double.parseDouble(Float.toString(row.getFloat(column))));
@@ -75,12 +75,12 @@ final class ColumnPacker {
         }
     }
 
-    /** Bytes that the block has of this column so far. */
+    /** Returns the number of bytes that the column has so far. */
     int size() {
         return values.position();
     }
 
-    /** Writes the column of a block, and is empty then. */
+    /** Writes the column and empties it for the next block. */
     void moveTo(DataOutputStream out) throws IOException {
         out.writeInt(nulls.length);
         for (long word : nulls) {
@@ -99,22 +99,22 @@ final class ColumnPacker {
         }
         nulls[word] |= 1L << number;
         if (type == ColumnType.BOOLEAN) {
-            room(1).put((byte) 1);
+            reserve(1).put((byte) 1);
         } else if (type.width == 0) {
             addBytes(EMPTY);
         } else {
-            room(type.width).put(new byte[type.width]);
+            reserve(type.width).put(new byte[type.width]);
         }
     }
 
     private void addDouble(double value) {
-        room(8).putLong(Double.doubleToLongBits(value));
+        reserve(8).putLong(Double.doubleToLongBits(value));
     }
 
-    /** Wrong UTF-8 is replaced as Java replaces it, since the Thrift Server makes Java's strings. */
+    /** Adds a string. Java replaces invalid UTF-8, since the Thrift Server too makes strings of Java. */
     private void addString(UTF8String text) {
         int size = text.numBytes();
-        int begin = room(4 + size).putInt(size).position();
+        int begin = reserve(4 + size).putInt(size).position();
         text.writeToMemory(values.array(), Platform.BYTE_ARRAY_OFFSET + begin);
         if (isAscii(values.array(), begin, begin + size)) {
             values.position(begin + size);
@@ -131,22 +131,23 @@ final class ColumnPacker {
     }
 
     private void addBytes(byte[] value) {
-        room(4 + value.length).putInt(value.length).put(value);
+        reserve(4 + value.length).putInt(value.length).put(value);
     }
 
-    private ByteBuffer room(int more) {
-        if (values.remaining() < more) {
-            int size = Math.max(values.position() + more, 2 * values.capacity());
+    /** Returns the buffer, with room for so many more bytes. */
+    private ByteBuffer reserve(int bytes) {
+        if (values.remaining() < bytes) {
+            int size = Math.max(values.position() + bytes, 2 * values.capacity());
             values = ByteBuffer.allocate(size).put(values.array(), 0, values.position());
         }
         return values;
     }
 
     private static boolean isAscii(byte[] bytes, int from, int to) {
-        int all = 0;
+        int bits = 0;
         for (int at = from; at < to; at++) {
-            all |= bytes[at];
+            bits |= bytes[at];
         }
-        return all >= 0;
+        return bits >= 0;
     }
 }

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.thrift.protocol.TType;
 
-/** The types that are packed, each with its field of TColumn and its Thrift type of an element. */
+/** The types that are packed, each with its field in TColumn and the Thrift type of its elements. */
 enum ColumnType {
     BOOLEAN(1, TType.BOOL, 1),
     BYTE(2, TType.BYTE, 1),
@@ -28,15 +28,15 @@ enum ColumnType {
     DOUBLE(6, TType.DOUBLE, 8),
     STRING(7, TType.STRING, 0),
     DECIMAL(7, TType.STRING, 0),
-    /** Packed as days. The text depends on the session's settings when rows are fetched. */
+    /** Packed as days: its text depends on the session's settings at the fetch. */
     DATE(7, TType.STRING, 4),
-    /** Packed as microseconds, for the same reason. */
+    /** Packed as microseconds, for the same reason as DATE. */
     TIMESTAMP(7, TType.STRING, 8),
     BINARY(8, TType.STRING, 0);
 
     final short field;
     final byte element;
-    /** Bytes of a packed value; 0: each value begins with its length, in four bytes. */
+    /** The bytes of a packed value; 0 if each value begins with its length in four bytes. */
     final int width;
 
     ColumnType(int field, byte element, int width) {
@@ -45,7 +45,7 @@ enum ColumnType {
         this.width = width;
     }
 
-    /** The columns' types; null when one of them is not packed, or there is no column. */
+    /** Returns the columns' types; null if a type cannot be packed, or there is no column. */
     static ColumnType[] of(StructType schema) {
         StructField[] fields = schema.fields();
         ColumnType[] types = new ColumnType[fields.length];

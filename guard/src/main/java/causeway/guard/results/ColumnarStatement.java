@@ -11,16 +11,16 @@ import org.apache.spark.sql.hive.thriftserver.SparkExecuteStatementOperation;
 import scala.runtime.AbstractFunction0;
 
 /**
- * A statement of the Thrift Server that sends packed columns where its rows were packed.
+ * A statement of the Thrift Server that sends packed columns if its rows were packed.
  *
- * <p>Spark makes a Row of each row in the server when it collects, and makes columns of them again
- * when a client fetches. {@link RowPacker} makes the columns' bytes in executors, and a fetch copies
- * them. {@link causeway.guard.StatementHook} puts this class in the place of Spark's own.
+ * <p>Spark's own statement collects Row objects in the server, and makes columns of them when a client
+ * fetches. Here {@link RowPacker} makes the bytes of columns in executors, and a fetch copies them.
+ * {@link causeway.guard.StatementHook} replaces Spark's class by this one.
  */
 public final class ColumnarStatement extends SparkExecuteStatementOperation {
     private final SQLContext context;
 
-    /** The parameters are those of the class that it extends. */
+    /** Has the parameters of the constructor that StatementHook replaces. */
     public ColumnarStatement(SQLContext context, HiveSession session, String statement,
             Map<String, String> overlay, boolean runsInBackground, long timeout) {
         this(overlay, context(context, session), session, statement, runsInBackground, timeout);
@@ -37,7 +37,7 @@ public final class ColumnarStatement extends SparkExecuteStatementOperation {
         PackedResult packed = context instanceof PackingContext
                 ? ((PackingContext) context).result() : null;
         if (packed == null || !isFetched(order)) {
-            return super.getNextRowSet(order, most); // raises what is to be raised
+            return super.getNextRowSet(order, most); // also raises the errors of a wrong state or order
         }
         setHasResultSet(true);
         return withLocalProperties(new AbstractFunction0<TRowSet>() {
@@ -62,7 +62,7 @@ public final class ColumnarStatement extends SparkExecuteStatementOperation {
                         || order == FetchOrientation.FETCH_FIRST);
     }
 
-    /** Clients of protocols before 6 get rows. */
+    /** Returns a context that packs, except for clients of protocols before 6, which receive rows. */
     private static SQLContext context(SQLContext context, HiveSession session) {
         boolean columns = session.getProtocolVersion().getValue()
                 >= TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6.getValue();

@@ -10,7 +10,7 @@ import java.util.BitSet;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.io.CompressionCodec$;
 
-/** A block of rows that {@link RowPacker} packed, as columns that can be read. */
+/** Unpacks a block of rows that {@link RowPacker} packed, and gives access to its columns. */
 final class PackedBlock {
     private static final int COUNT = 4; // bytes of the number of rows, which is not compressed
 
@@ -39,7 +39,7 @@ final class PackedBlock {
         }
     }
 
-    /** The number of rows of a packed block. */
+    /** Returns the number of rows of a packed block. */
     static int rows(byte[] packed) {
         return ByteBuffer.wrap(packed).getInt();
     }
@@ -52,14 +52,14 @@ final class PackedBlock {
         return nulls[column];
     }
 
-    /** Where that row begins in the column's values; the number of rows gives their end. */
+    /** Returns the offset of a row in the column's values; for the number of rows, the values' end. */
     int offset(int column, int row) {
         if (types[column].width > 0) {
             return row * types[column].width;
         }
         ByteBuffer lengths = ByteBuffer.wrap(values[column]);
         int offset = 0;
-        for (int passed = 0; passed < row; passed++) {
+        for (int earlier = 0; earlier < row; earlier++) {
             offset += 4 + lengths.getInt(offset);
         }
         return offset;

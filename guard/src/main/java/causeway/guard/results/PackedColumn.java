@@ -12,7 +12,7 @@ import org.apache.thrift.protocol.TProtocol;
 import org.apache.thrift.protocol.TStruct;
 import org.apache.thrift.protocol.TType;
 
-/** A column of a reply whose values are encoded already. Only Thrift's binary protocol can send it. */
+/** A column of a reply with values in Thrift's binary protocol already. No other protocol can send it. */
 final class PackedColumn extends TColumn {
     private static final long serialVersionUID = 1;
     private static final TStruct NO_NAME = new TStruct("");
@@ -27,7 +27,7 @@ final class PackedColumn extends TColumn {
         this.rows = rows;
     }
 
-    /** Adds encoded values. */
+    /** Adds values of the next rows, in Thrift's binary protocol. */
     void add(ByteBuffer encoded) {
         values.add(encoded);
     }

@@ -8,12 +8,12 @@ import java.util.List;
 import org.apache.hive.service.cli.FetchOrientation;
 import org.apache.hive.service.rpc.thrift.TRowSet;
 
-/** A collected result and the place in it, which moves as Spark's ArrayFetchIterator does. */
+/** A collected result with a cursor, which moves as that of Spark's ArrayFetchIterator. */
 final class PackedResult implements AutoCloseable {
     private final ColumnType[] types;
     private final TimeTexts times;
     private final byte[][] blocks; // packed
-    /** The number of the first row of each block. */
+    /** The index of each block's first row in the result. */
     private final long[] starts;
     private final long rows;
     private final ResultMemory memory;
@@ -22,7 +22,7 @@ final class PackedResult implements AutoCloseable {
     private int openNumber = -1;
     private PackedBlock open;
 
-    /** The result keeps `memory` until it is closed. */
+    /** Takes `memory` for the result until it is closed. */
     PackedResult(ColumnType[] types, TimeTexts times, List<byte[]> collected, ResultMemory memory) {
         this.types = types;
         this.times = times;
@@ -40,13 +40,13 @@ final class PackedResult implements AutoCloseable {
         memory.keep(bytes);
     }
 
-    /** Its memory is free for other results. */
+    /** Gives the memory back. */
     @Override
     public void close() {
         memory.close();
     }
 
-    /** At most `most` rows. Dates and timestamps are formatted by the settings of the active session. */
+    /** Returns up to `most` rows. The settings of the active session format dates and timestamps. */
     synchronized TRowSet fetch(FetchOrientation order, long most) {
         if (order == FetchOrientation.FETCH_FIRST) {
             position = 0;
@@ -95,9 +95,10 @@ final class PackedResult implements AutoCloseable {
         return values;
     }
 
+    /** Returns the index of the block that has the row. */
     private int blockOf(long row) {
-        int found = Arrays.binarySearch(starts, row);
-        return found >= 0 ? found : Math.max(0, -found - 2);
+        int index = Arrays.binarySearch(starts, row);
+        return index >= 0 ? index : Math.max(0, -index - 2);
     }
 
     private PackedBlock open(int number) {

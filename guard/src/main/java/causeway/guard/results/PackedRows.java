@@ -11,7 +11,7 @@ import scala.Function0;
 import scala.Some;
 import scala.runtime.AbstractFunction0;
 
-/** A dataset whose rows are packed in executors, where its plan collects in Spark's common way. */
+/** A dataset that packs its rows in executors, unless its plan collects them in a way of its own. */
 final class PackedRows extends Dataset<Row> {
     private static final long serialVersionUID = 1;
     private static final String ACTION = "collect";
@@ -19,18 +19,21 @@ final class PackedRows extends Dataset<Row> {
     private final transient ColumnType[] types;
     private final transient boolean java8Times;
     private final transient long memory;
-    private final transient Consumer<PackedResult> collected;
+    private final transient Consumer<PackedResult> onCollected;
 
-    /** `memory` is that which all results of the server may take, in bytes. */
-    PackedRows(Dataset<Row> rows, ColumnType[] types, long memory, Consumer<PackedResult> collected) {
+    /**
+     * `memory` is the limit for all results of the server, in bytes. `onCollected` receives the packed
+     * result.
+     */
+    PackedRows(Dataset<Row> rows, ColumnType[] types, long memory, Consumer<PackedResult> onCollected) {
         super(rows.queryExecution(), rows.encoder());
         this.types = types;
         java8Times = rows.sparkSession().sessionState().conf().datetimeJava8ApiEnabled();
         this.memory = memory;
-        this.collected = collected;
+        this.onCollected = onCollected;
     }
 
-    /** No rows, when they are packed; else all, as Spark collects them. */
+    /** Returns no rows if they are packed. Otherwise returns all, as Spark collects them. */
     @Override
     public Object collect() {
         SparkPlan plan = queryExecution().executedPlan();
@@ -41,22 +44,23 @@ final class PackedRows extends Dataset<Row> {
             plan.resetMetrics();
             return packed(plan);
         });
-        // As Dataset.withAction does.
-        collected.accept(SQLExecution$.MODULE$.withNewExecutionId(
+        // Does the same as Dataset.withAction, which is not public.
+        onCollected.accept(SQLExecution$.MODULE$.withNewExecutionId(
                 queryExecution(), new Some<>(ACTION), function(() -> QueryExecution$.MODULE$
                         .withInternalError("The \"" + ACTION + "\" action failed.", packing))));
         return new Row[0];
     }
 
     private PackedResult packed(SparkPlan plan) {
-        ResultMemory taken = new ResultMemory(memory);
+        ResultMemory resultMemory = new ResultMemory(memory);
         try {
-            RowPacker packer = new RowPacker(types, schema(), taken.id());
+            RowPacker packer = new RowPacker(types, schema(), resultMemory.id());
             return new PackedResult(types, new TimeTexts(java8Times),
-                    plan.execute().toJavaRDD().mapPartitions(packer).collect(), taken);
+                    plan.execute().toJavaRDD().mapPartitions(packer).collect(), resultMemory);
         } catch (Throwable failure) {
-            RuntimeException refusal = taken.refusal(); // before tasks that still run are refused, too
-            taken.close();
+            // Read before close(), after which tasks that still run are refused, too.
+            RuntimeException refusal = resultMemory.refusal();
+            resultMemory.close();
             if (refusal != null) {
                 throw refusal;
             }
@@ -64,7 +68,7 @@ final class PackedRows extends Dataset<Row> {
         }
     }
 
-    /** False for LIMIT, commands, local rows: plans that collect in a way of their own. */
+    /** Whether the plan collects in Spark's common way. LIMIT, commands and local rows do not. */
     private static boolean isCollectedFromTasks(SparkPlan plan) {
         SparkPlan root = plan instanceof AdaptiveSparkPlanExec
                 ? ((AdaptiveSparkPlanExec) plan).initialPlan() : plan;

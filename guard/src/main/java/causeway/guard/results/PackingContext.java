@@ -8,9 +8,9 @@ import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * The context of one statement of the Thrift Server, whose dataset packs its rows when it can.
+ * The context of one statement of the Thrift Server, which makes the statement's dataset pack its rows.
  *
- * <p>The Thrift Server calls {@code sql} once for a statement, and {@code collect} of what it returns.
+ * <p>The Thrift Server calls {@code sql} once for a statement, and then {@code collect} of the dataset.
  */
 final class PackingContext extends SQLContext implements AutoCloseable {
     private static final long serialVersionUID = 1;
@@ -24,7 +24,7 @@ final class PackingContext extends SQLContext implements AutoCloseable {
         super(session);
     }
 
-    /** The packed result; null until it is collected, and when the rows are not packed. */
+    /** Returns the packed result; null until it is collected, and if the rows are not packed. */
     synchronized PackedResult result() {
         return result;
     }
@@ -56,13 +56,13 @@ final class PackingContext extends SQLContext implements AutoCloseable {
         return types == null ? rows : new PackedRows(rows, types, memory(server), this::keep);
     }
 
-    /** Executors of their own need the guard's jar, which their agent brings. */
+    /** Whether tasks can pack: in the server itself, or in executors with an agent, which brings the jar. */
     private static boolean executorsPack(SparkConf server) {
         return server.get("spark.master", "").startsWith("local")
                 || server.get("spark.executor.extraJavaOptions", "").contains("-javaagent:");
     }
 
-    /** Bytes that all results of this server may take. */
+    /** Returns the limit for all results of this server, in bytes. */
     private static long memory(SparkConf server) {
         double share = server.getDouble(MEMORY, 0.5);
         return share == 0 ? Long.MAX_VALUE : (long) (Runtime.getRuntime().maxMemory() * share);

@@ -5,35 +5,35 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The memory of a server's heap that one packed result takes, out of what all of them may take.
+ * The share of a server's heap that one packed result takes, out of the limit for all packed results.
  *
- * <p>Tasks that run in the server take memory for each block that they pack. The tasks of other
- * executors do not know it: their blocks count when the server has all of them.
+ * <p>Tasks that run in the server take memory for each block that they pack. The blocks of other executors'
+ * tasks count when the server has received all of them.
  */
 public final class ResultMemory implements AutoCloseable {
-    /** Copies of a block that Spark holds at most while it passes a task's result to the server. */
+    /** The most copies of a block that Spark holds while it passes a task's result to the server. */
     private static final int COPIES = 3;
-    /** A result of so many bytes is never refused, so that small queries run beside large ones. */
-    private static final long SMALL = 4 << 20;
+    /** A result of at most so many bytes is never refused, so that small queries run beside large ones. */
+    private static final long ALWAYS_FITS = 4 << 20;
 
-    private static final Map<String, ResultMemory> COLLECTED = new ConcurrentHashMap<>();
+    private static final Map<String, ResultMemory> COLLECTING = new ConcurrentHashMap<>();
     private static long takenByAll;
 
     private final String id = UUID.randomUUID().toString();
-    private final long most;
+    private final long limit;
     private long taken;
     private boolean isClosed;
     private ResultTooLargeException refusal;
 
-    /** Memory of a result that is going to be collected; all results may take `most` bytes. */
-    public ResultMemory(long most) {
-        this.most = most;
-        COLLECTED.put(id, this);
+    /** Begins a result that will be collected. `limit` is that of all results, in bytes. */
+    public ResultMemory(long limit) {
+        this.limit = limit;
+        COLLECTING.put(id, this);
     }
 
-    /** The memory of the result that is collected under this name; null in another process. */
+    /** Returns the memory of the result that is collected under this id; null in another process. */
     public static ResultMemory of(String id) {
-        return COLLECTED.get(id);
+        return COLLECTING.get(id);
     }
 
     public String id() {
@@ -45,25 +45,25 @@ public final class ResultMemory implements AutoCloseable {
         change(COPIES * bytes);
     }
 
-    /** Takes memory for the whole result, and gives back what its tasks took for copies. */
+    /** Takes memory for the collected result, and gives back what its tasks took for copies. */
     public void keep(long bytes) {
-        COLLECTED.remove(id);
+        COLLECTING.remove(id);
         synchronized (ResultMemory.class) {
             change(bytes - taken);
         }
     }
 
-    /** Why the result was refused; null when it was not. */
+    /** Returns the error by which the result was refused; null if it was not. */
     public RuntimeException refusal() {
         synchronized (ResultMemory.class) {
             return refusal;
         }
     }
 
-    /** Gives all memory back. Tasks that still run end with their next block. */
+    /** Gives all memory back. A task that still runs is refused at its next block. */
     @Override
     public void close() {
-        COLLECTED.remove(id);
+        COLLECTING.remove(id);
         synchronized (ResultMemory.class) {
             takenByAll -= taken;
             taken = 0;
@@ -73,9 +73,9 @@ public final class ResultMemory implements AutoCloseable {
 
     private void change(long bytes) {
         synchronized (ResultMemory.class) {
-            boolean fits = takenByAll + bytes <= most || taken + bytes <= SMALL;
+            boolean fits = takenByAll + bytes <= limit || taken + bytes <= ALWAYS_FITS;
             if (isClosed || !fits) {
-                refusal = new ResultTooLargeException(most);
+                refusal = new ResultTooLargeException(limit);
                 throw refusal;
             }
             takenByAll += bytes;

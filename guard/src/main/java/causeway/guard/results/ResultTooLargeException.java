@@ -2,14 +2,14 @@ package causeway.guard.results;
 
 import causeway.guard.CodedException;
 
-/** A result does not fit into the memory that a server has for results. */
+/** Refuses a result that does not fit into the memory that a server has for results. */
 final class ResultTooLargeException extends CodedException {
     private static final long serialVersionUID = 1L;
     private static final String CODE = "CW366";
 
-    ResultTooLargeException(long most) {
+    ResultTooLargeException(long limit) {
         super(CODE, "53200", "The results that clients of this Thrift Server have not closed, with this one,"
-                + " take more than the " + (most >> 20) + " MB that it has for results."
+                + " take more than the " + (limit >> 20) + " MB that it has for results."
                 + " Write the result to a table, or SET spark.sql.thriftServer.incrementalCollect=true.", null);
     }
 }

@@ -12,23 +12,26 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Packs the rows of a partition into blocks of columns, which {@link PackedBlock} reads. It runs in
- * executors.
+ * Packs the rows of a partition into blocks of columns, in a task.
+ *
+ * <p>A block is the number of its rows in four bytes and then, compressed, for each column: the number of
+ * words of its null bits, these words, the number of bytes of its values, the values. {@link PackedBlock}
+ * reads it.
  */
 final class RowPacker implements FlatMapFunction<Iterator<InternalRow>, byte[]> {
     private static final long serialVersionUID = 1;
-    private static final int ROWS = 4096;
-    private static final int BYTES = 4 << 20;
+    private static final int MAX_ROWS = 4096;
+    private static final int MAX_BYTES = 4 << 20;
 
     private final ColumnType[] types;
     private final StructType schema;
-    private final String result;
+    private final String memoryId;
 
-    /** `result` is the name of its {@link ResultMemory}. */
-    RowPacker(ColumnType[] types, StructType schema, String result) {
+    /** `memoryId` is the id of the result's {@link ResultMemory}. */
+    RowPacker(ColumnType[] types, StructType schema, String memoryId) {
         this.types = types;
         this.schema = schema;
-        this.result = result;
+        this.memoryId = memoryId;
     }
 
     @Override
@@ -38,7 +41,7 @@ final class RowPacker implements FlatMapFunction<Iterator<InternalRow>, byte[]> 
             columns[column] = new ColumnPacker(
                     types[column], schema.fields()[column].dataType(), column);
         }
-        ResultMemory memory = ResultMemory.of(result);
+        ResultMemory memory = ResultMemory.of(memoryId);
         return new Iterator<byte[]>() {
             @Override
             public boolean hasNext() {
@@ -58,7 +61,7 @@ final class RowPacker implements FlatMapFunction<Iterator<InternalRow>, byte[]> 
 
     private static byte[] block(Iterator<InternalRow> rows, ColumnPacker[] columns) {
         int count = 0;
-        for (long bytes = 0; count < ROWS && bytes < BYTES && rows.hasNext(); count++) {
+        for (long bytes = 0; count < MAX_ROWS && bytes < MAX_BYTES && rows.hasNext(); count++) {
             InternalRow row = rows.next();
             bytes = 0;
             for (ColumnPacker column : columns) {

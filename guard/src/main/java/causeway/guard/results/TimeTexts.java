@@ -11,11 +11,11 @@ import org.apache.spark.sql.types.DataTypes;
 import scala.Tuple2;
 
 /**
- * Formats dates and timestamps as the Thrift Server does: when they are fetched, by the settings that
- * the session has then, from the classes that it had for them when the statement was run.
+ * Formats dates and timestamps as the Thrift Server does: at the fetch, by the session's settings of that
+ * time, but from objects of the classes that the session had when the statement ran.
  */
 final class TimeTexts {
-    private static final int LONGEST = 64; // bytes of a value
+    private static final int MAX_BYTES = 64; // bytes of a value
 
     private final boolean java8Times;
 
@@ -23,10 +23,10 @@ final class TimeTexts {
         this.java8Times = java8Times;
     }
 
-    /** The encoded texts of packed values; the first of them is the row of that number in its block. */
+    /** Returns the texts of packed values in Thrift's binary protocol. `first` is the first value's row. */
     ByteBuffer encode(ColumnType type, ByteBuffer packed, BitSet nulls, int first) {
         HiveResult.TimeFormatters formatters = HiveResult$.MODULE$.getTimeFormatters();
-        ByteBuffer texts = ByteBuffer.allocate(LONGEST * (packed.remaining() / type.width));
+        ByteBuffer texts = ByteBuffer.allocate(MAX_BYTES * (packed.remaining() / type.width));
         for (int row = first; packed.hasRemaining(); row++) {
             Tuple2<Object, DataType> value = type == ColumnType.DATE
                     ? new Tuple2<>(date(packed.getInt()), DataTypes.DateType)

@@ -9,20 +9,19 @@ import java.util.TreeMap;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
 
-/** The file systems of all clusters. Finds the cluster of a location. */
+/** The file systems of all clusters, to find the cluster of a location. */
 public final class ClusterFolders {
     private final SortedMap<String, List<Location>> roots = new TreeMap<>();
     private final BiPredicate<Location, Location> sameServer;
 
-    /** Compares hosts by name, without a network. */
+    /** Compares hosts by their names alone. */
     public ClusterFolders(Map<String, String> filesystems) {
         this(filesystems, Collections::singletonList, (one, other) -> false);
     }
 
     /**
-     * {@code filesystems} has each cluster's FileSystem; {@code spellings} gives the other names
-     * that one of these locations has, and {@code sameServer} says whether two hosts of different
-     * names are one.
+     * {@code filesystems} has each cluster's FileSystem. {@code spellings} returns all names of such a
+     * location. {@code sameServer} says whether two hosts of different names are the same.
      */
     ClusterFolders(
             Map<String, String> filesystems,
@@ -32,7 +31,7 @@ public final class ClusterFolders {
         this.sameServer = sameServer;
     }
 
-    /** Returns the clusters that a reading of {@code location} belongs, or may belong, to, sorted. */
+    /** Returns the clusters to which a reading of {@code location} belongs or may belong, sorted. */
     public List<String> clustersOf(String location) {
         List<String> found = new ArrayList<>();
         for (String name : roots.keySet()) {
@@ -45,14 +44,14 @@ public final class ClusterFolders {
         return found;
     }
 
-    /** Whether a cluster other than {@code own} has a file system here. */
+    /** Whether a cluster other than {@code own} has a FileSystem. */
     boolean hasOthers(String own) {
         return roots.keySet().stream().anyMatch(name -> !name.equals(own));
     }
 
     /**
-     * Returns a cluster other than {@code own} that the location belongs, or may belong, to; null if none.
-     * Clusters with the same file system may both write it.
+     * Returns a cluster other than {@code own} to which the location belongs or may belong; null if none.
+     * Clusters with the same FileSystem may both write it.
      */
     String foreignCluster(Location location, String own) {
         for (String name : owners(location)) {
@@ -63,6 +62,10 @@ public final class ClusterFolders {
         return null;
     }
 
+    /**
+     * Returns the clusters that have the location. If its file system is certainly that of a FileSystem, it
+     * belongs to the deepest FileSystem there. Otherwise it belongs to each one that may contain it.
+     */
     private List<String> owners(Location location) {
         boolean certain = false;
         for (List<Location> names : roots.values()) {

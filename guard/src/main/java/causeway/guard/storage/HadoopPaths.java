@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.AbstractFileSystem;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** Full names of paths as a Hadoop file system understands them. */
+/** Full names of paths in a Hadoop file system: a FileSystem or an AbstractFileSystem. */
 public final class HadoopPaths {
     private HadoopPaths() {}
 
@@ -15,13 +15,13 @@ public final class HadoopPaths {
         return Location.of(home.getScheme(), home.getAuthority(), absolute(system, path).toUri().getPath());
     }
 
-    /** Returns the path with scheme and host. */
+    /** Returns the path with the scheme and authority of {@code system}. */
     public static Path fullName(Object system, Path path) {
         URI home = home(system);
         return new Path(home.getScheme(), home.getAuthority(), absolute(system, path).toUri().getPath());
     }
 
-    /** Returns the URI of a file system; null for other objects and before the system is set up. */
+    /** Returns the URI of a file system; null for other objects and before the system is initialised. */
     public static URI home(Object system) {
         URI uri = null;
         if (system instanceof FileSystem) {

@@ -16,10 +16,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A directory in its canonical form: spellings that Hadoop takes for the same directory are equal.
+ * A directory in its canonical form: all spellings of one directory for Hadoop are equal.
  *
- * <p>The rules are those of {@code conf/locations.py}, where they are written down; a test holds
- * both against {@code tests/conf/location_cases.json}.
+ * <p>The rules are those of {@code conf/locations.py}, where they are written down. A test compares both
+ * with {@code tests/conf/location_cases.json}.
  */
 public final class Location {
     private enum Kind { FILE, HOST, BARE, STORE }
@@ -33,7 +33,7 @@ public final class Location {
     private static final String HDFS_PORT = "8020";
 
     private final Kind kind;
-    /** The host; for an object store its name and its authority. */
+    /** The host; of an object store {@code <store>://<authority>}. */
     private final String host;
     private final String port;
     private final List<String> parts;
@@ -45,16 +45,16 @@ public final class Location {
         this.parts = parts;
     }
 
-    /** Returns the location that {@code text} names. */
+    /** Returns the location of a URI or a path without a scheme. */
     public static Location of(String text) {
-        Matcher found = URI.matcher(text);
-        if (!found.matches()) {
+        Matcher uri = URI.matcher(text);
+        if (!uri.matches()) {
             return new Location(Kind.BARE, "", "", parts(text));
         }
-        return of(found.group(1), found.group(2), found.group(3));
+        return of(uri.group(1), uri.group(2), uri.group(3));
     }
 
-    /** The location with these parts of a URI; {@code authority} may be null. */
+    /** Returns the location of these parts of a URI. {@code authorityText} may be null. */
     public static Location of(String schemeText, String authorityText, String path) {
         String scheme = schemeText.toLowerCase(Locale.ROOT);
         String authority = authorityText == null ? "" : authorityText.toLowerCase(Locale.ROOT);
@@ -66,24 +66,24 @@ public final class Location {
             return new Location(Kind.STORE, bucket, "", parts(path));
         }
         String server = authority.substring(authority.lastIndexOf('@') + 1);
-        Matcher found = SERVER.matcher(server);
-        boolean plain = found.matches();
-        String host = (plain ? found.group(1) : server).replaceFirst("\\.+$", "");
-        String port = plain && found.group(2) != null ? found.group(2) : "";
+        Matcher hostAndPort = SERVER.matcher(server);
+        boolean matches = hostAndPort.matches();
+        String host = (matches ? hostAndPort.group(1) : server).replaceFirst("\\.+$", "");
+        String port = matches && hostAndPort.group(2) != null ? hostAndPort.group(2) : "";
         if (port.isEmpty() && scheme.equals("hdfs")) {
             port = HDFS_PORT;
         }
-        return new Location(Kind.HOST, host, port, served(parts(path)));
+        return new Location(Kind.HOST, host, port, withoutRaw(parts(path)));
     }
 
-    /** Returns the possible readings of {@code text}: as it is, and with its percent signs decoded. */
+    /** Returns the possible readings of {@code text}: as it is, and with percent escapes decoded. */
     static List<Location> readings(String text) {
         Location plain = of(text);
         return text.indexOf('%') < 0
                 ? Collections.singletonList(plain) : Arrays.asList(plain, of(decoded(text)));
     }
 
-    /** The same directory of another server. */
+    /** Returns the same directory of another HDFS server. */
     Location at(String server) {
         return of("hdfs", server, String.join("/", parts));
     }
@@ -108,18 +108,18 @@ public final class Location {
         return parts.size();
     }
 
-    /** Whether this is {@code folder} or lies below, in a file system that may be the same. */
+    /** Whether this is {@code folder} or lies below it, if both may lie in one file system. */
     public boolean isInside(Location folder) {
         return mayShare(folder) && isBelow(folder);
     }
 
-    /** Whether the names on the way begin with those of {@code folder}. */
+    /** Whether the path is that of {@code folder} or lies below it, in any file system. */
     boolean isBelow(Location folder) {
         return parts.size() >= folder.parts.size()
                 && parts.subList(0, folder.parts.size()).equals(folder.parts);
     }
 
-    /** The names on the way here from a folder that this lies in. */
+    /** Returns the names of the path below {@code folder}, in which this lies. */
     public List<String> namesBelow(Location folder) {
         return parts.subList(folder.parts.size(), parts.size());
     }
@@ -133,7 +133,7 @@ public final class Location {
                 && (host.equals(other.host) || (kind == Kind.HOST && sameName(host, other.host)));
     }
 
-    /** Whether both lie in one file system with certainty. */
+    /** Whether both certainly lie in one file system. */
     boolean shares(Location other) {
         boolean same = kind == other.kind && host.equals(other.host) && port.equals(other.port);
         return same || (isPath() && other.isPath());
@@ -172,11 +172,11 @@ public final class Location {
         return parts;
     }
 
-    /** HDFS has the whole tree once more below /.reserved/raw. */
-    private static List<String> served(List<String> parts) {
-        boolean raw = parts.size() > 1
+    /** Removes /.reserved/raw, below which HDFS has its whole tree again. */
+    private static List<String> withoutRaw(List<String> parts) {
+        boolean isRaw = parts.size() > 1
                 && parts.get(0).equals(".reserved") && parts.get(1).equals("raw");
-        return raw ? parts.subList(2, parts.size()) : parts;
+        return isRaw ? parts.subList(2, parts.size()) : parts;
     }
 
     private static String decoded(String text) {
@@ -196,7 +196,7 @@ public final class Location {
         return new String(out.toByteArray(), StandardCharsets.UTF_8);
     }
 
-    /** Whether one host name is the other's beginning, by its labels. */
+    /** Whether the labels of one host name are the first labels of the other, and neither is an address. */
     private static boolean sameName(String one, String other) {
         if (one.isEmpty() || other.isEmpty()
                 || NUMERIC.matcher(one).matches() || NUMERIC.matcher(other).matches()) {

@@ -18,8 +18,8 @@ import org.apache.spark.deploy.SparkHadoopUtil;
 import scala.Tuple2;
 
 /**
- * The file systems that this process may write, by its Spark configuration: no session can change it,
- * and executors get it from their driver.
+ * The file systems that this process may write, by its Spark configuration. No session can change that
+ * configuration, and executors get it from their driver.
  */
 public final class ServerStorage {
     public static final String CLUSTER = "spark.causeway.cluster";
@@ -32,7 +32,7 @@ public final class ServerStorage {
     private final ClusterFolders folders;
     private final Configuration hadoop;
     private final ViewSettings views;
-    private final List<Location> scratch = new ArrayList<>();
+    private final List<Location> scratchFolders = new ArrayList<>();
 
     private ServerStorage(SparkConf conf) {
         this.conf = conf;
@@ -48,42 +48,43 @@ public final class ServerStorage {
         folders = new ClusterFolders(filesystems, this::spellings, ServerStorage::sameAddress);
     }
 
+    /** Adds a folder; a path without a scheme is one of the default file system. */
     private void addScratch(String folder) {
         if (!folder.isEmpty()) {
             URI uri = new Path(folder).toUri();
             URI system = uri.getScheme() == null ? FileSystem.getDefaultUri(hadoop) : uri;
-            scratch.add(Location.of(system.getScheme(), system.getAuthority(), uri.getPath()));
+            scratchFolders.add(Location.of(system.getScheme(), system.getAuthority(), uri.getPath()));
         }
     }
 
     /** Returns the storage of the running Spark, or of the last one; null before the first has started. */
     public static ServerStorage current() {
         SparkEnv running = SparkEnv.get();
-        ServerStorage known = current;
-        if (running != null && (known == null || known.conf != running.conf())) {
-            known = new ServerStorage(running.conf());
-            current = known;
+        ServerStorage storage = current;
+        if (running != null && (storage == null || storage.conf != running.conf())) {
+            storage = new ServerStorage(running.conf());
+            current = storage;
         }
-        return known;
+        return storage;
     }
 
     public String cluster() {
         return cluster;
     }
 
-    /** Hadoop's configuration of the process, with hive-site.xml. */
+    /** Returns the process's configuration of Hadoop, with hive-site.xml. */
     public Configuration hadoop() {
         return hadoop;
     }
 
-    /** The metastore's views by that configuration. */
+    /** Returns the metastore's views by that configuration. */
     public ViewSettings views() {
         return views;
     }
 
-    /** Whether the location is a folder of Spark's and Hive's temporary files, which has no tables. */
+    /** Whether the location is in Hive's scratch folder or Spark's event log, where no table is. */
     public boolean isScratch(Location location) {
-        return scratch.stream().anyMatch(location::isInside);
+        return scratchFolders.stream().anyMatch(location::isInside);
     }
 
     /** Whether there are other clusters' file systems to protect. */
@@ -91,7 +92,7 @@ public final class ServerStorage {
         return !cluster.isEmpty() && folders.hasOthers(cluster);
     }
 
-    /** Returns another cluster that the location belongs, or may belong, to; null if none. */
+    /** Returns another cluster to which the location belongs or may belong; null if none. */
     public String foreignCluster(Location location) {
         if (cluster.isEmpty()) {
             return null;
@@ -105,7 +106,7 @@ public final class ServerStorage {
         return null;
     }
 
-    /** The same for each reading of a text. */
+    /** Returns another cluster to which a reading of {@code text} belongs or may belong; null if none. */
     public String foreignCluster(String text) {
         for (Location reading : Location.readings(text)) {
             String owner = foreignCluster(reading);
@@ -116,7 +117,7 @@ public final class ServerStorage {
         return null;
     }
 
-    /** A location, and where its name is one of several name nodes, the location at each. */
+    /** Returns the location; if its host is a name service of HDFS, also the location at each name node. */
     private List<Location> spellings(Location location) {
         List<Location> all = new ArrayList<>();
         all.add(location);
@@ -145,14 +146,14 @@ public final class ServerStorage {
     /** Whether two hosts have an address in common. The resolver caches addresses. */
     private static boolean sameAddress(Location one, Location other) {
         try {
-            List<InetAddress> found = Arrays.asList(InetAddress.getAllByName(one.host()));
+            List<InetAddress> addresses = Arrays.asList(InetAddress.getAllByName(one.host()));
             for (InetAddress each : InetAddress.getAllByName(other.host())) {
-                if (found.contains(each)) {
+                if (addresses.contains(each)) {
                     return true;
                 }
             }
         } catch (UnknownHostException unreachable) {
-            return false; // no file can be written at an unknown host
+            return false; // nothing can be written at an unknown host
         }
         return false;
     }

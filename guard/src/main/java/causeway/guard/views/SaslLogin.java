@@ -15,19 +15,19 @@ import javax.security.sasl.SaslException;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * A log-in to a metastore's view: SASL in Thrift's messages {@code [status][length][payload]}, then
- * frames {@code [length][content]}, whose content is wrapped if that was chosen.
+ * A log-in to a metastore view by SASL. Messages of the log-in are Thrift's {@code [status][length][payload]}.
+ * Frames {@code [length][content]} follow, with wrapped content if both sides agreed on a protection.
  */
 public abstract class SaslLogin {
     private static final String PROTECTION = "hadoop.rpc.protection";
     private static final byte START = 1;
     private static final byte OK = 2;
     private static final byte COMPLETE = 5;
-    private static final int LONGEST = 1 << 24; // bytes of a message or frame
-    private static final int STEPS = 8;
-    private static final int PIECE = 32 << 10; // bytes that are wrapped at once
+    private static final int MAX_BYTES = 1 << 24; // bytes of a message or frame
+    private static final int MAX_STEPS = 8;
+    private static final int MAX_WRAPPED_BYTES = 32 << 10; // bytes that are wrapped at once
 
-    /** The view refuses the ticket or token, or there is none; the message has the reason. */
+    /** The view refuses the ticket or token, or the process has none; the message has the reason. */
     public static final class Refused extends IOException {
         private static final long serialVersionUID = 1L;
 
@@ -36,7 +36,7 @@ public abstract class SaslLogin {
         }
     }
 
-    /** Returns the protections of messages that the process takes, as SASL names them. */
+    /** Returns the protections of messages that the process accepts, as a list in the form of SASL's QOP. */
     static String protections(Configuration settings) {
         StringBuilder names = new StringBuilder();
         for (String each : settings.getTrimmedStrings(PROTECTION, "authentication")) {
@@ -65,12 +65,13 @@ public abstract class SaslLogin {
     abstract Streams logIn(DataInputStream in, DataOutputStream out, String host)
             throws IOException;
 
+    /** Exchanges messages until both sides are done. Throws Refused, IOException. */
     static Streams negotiate(DataInputStream in, DataOutputStream out, SaslClient client)
             throws IOException {
         send(out, START, client.getMechanismName().getBytes(StandardCharsets.US_ASCII));
         byte[] first = client.hasInitialResponse() ? client.evaluateChallenge(new byte[0]) : null;
         send(out, client.isComplete() ? COMPLETE : OK, first);
-        for (int step = 0; step < STEPS; step++) {
+        for (int step = 0; step < MAX_STEPS; step++) {
             out.flush();
             byte status = in.readByte();
             byte[] payload = new byte[checked(in.readInt())];
@@ -99,9 +100,9 @@ public abstract class SaslLogin {
         out.write(content);
     }
 
-    /** Returns the length of a message. Throws IOException for one that none has. */
+    /** Returns the length of a message. Throws IOException if no message has this length. */
     static int checked(int length) throws IOException {
-        if (length < 0 || length > LONGEST) {
+        if (length < 0 || length > MAX_BYTES) {
             throw new IOException("not a message of SASL");
         }
         return length;
@@ -155,8 +156,8 @@ public abstract class SaslLogin {
         public void flush() throws IOException {
             byte[] data = toByteArray();
             reset();
-            for (int start = 0; start < data.length; start += PIECE) {
-                int size = Math.min(PIECE, data.length - start);
+            for (int start = 0; start < data.length; start += MAX_WRAPPED_BYTES) {
+                int size = Math.min(MAX_WRAPPED_BYTES, data.length - start);
                 byte[] wrapped = layer == null ? null : layer.wrap(data, start, size);
                 out.writeInt(wrapped == null ? size : wrapped.length);
                 out.write(wrapped == null ? data : wrapped, wrapped == null ? start : 0,

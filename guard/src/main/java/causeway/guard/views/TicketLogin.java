@@ -17,8 +17,8 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.token.Token;
 
 /**
- * The log-in by the process's Kerberos ticket; as in Hive's client by its delegation token, if it was
- * started with one.
+ * The log-in by the process's Kerberos ticket. A process that was started with a delegation token uses the
+ * token, as Hive's client does.
  */
 final class TicketLogin extends SaslLogin {
     private static final String ENABLED = "hive.metastore.sasl.enabled";
@@ -37,7 +37,7 @@ final class TicketLogin extends SaslLogin {
         this.protections = protections;
     }
 
-    /** Returns null where views ask for no ticket. */
+    /** Returns the log-in by these settings; null if they have no Kerberos. */
     static TicketLogin of(Configuration settings) {
         String service = settings.getBoolean(ENABLED, false) ? settings.get(PRINCIPAL, "") : "";
         return service.isEmpty() ? null : new TicketLogin(
@@ -45,8 +45,8 @@ final class TicketLogin extends SaslLogin {
     }
 
     /**
-     * Returns a log-in for a process without a ticket: by this process's token, or by one that it gets
-     * from this view. Throws Refused if the view issues none, IOException.
+     * Returns a log-in for a process without a ticket: by this process's token, or by a new one of the
+     * view. Throws Refused if the view issues none, IOException.
      */
     TokenLogin delegated(ViewSettings views) throws IOException {
         TokenLogin own = token();
@@ -58,6 +58,7 @@ final class TicketLogin extends SaslLogin {
         }
     }
 
+    /** Returns the log-in by the token that this process was started with; null without one. */
     private TokenLogin token() throws IOException {
         for (Token<?> each : UserGroupInformation.getLoginUser().getTokens()) {
             if (each.getKind().equals(KIND) && each.getService().toString().equals(signature)) {
@@ -67,7 +68,7 @@ final class TicketLogin extends SaslLogin {
         return null;
     }
 
-    /** {@code _HOST} in the service is the host. */
+    /** Replaces {@code _HOST} in the service by {@code host}. */
     @Override
     Streams logIn(DataInputStream in, DataOutputStream out, String host) throws IOException {
         TokenLogin own = token();
@@ -95,11 +96,11 @@ final class TicketLogin extends SaslLogin {
     private SaslClient client(String name, String host) throws SaslException {
         Map<String, String> properties = Collections.singletonMap(Sasl.QOP, protections);
         String[] mechanisms = {"GSSAPI"};
-        SaslClient made = Sasl.createSaslClient(mechanisms, null, name, host, properties, null);
-        if (made == null) {
+        SaslClient client = Sasl.createSaslClient(mechanisms, null, name, host, properties, null);
+        if (client == null) {
             throw new SaslException("this Java has no GSSAPI");
         }
-        return made;
+        return client;
     }
 
     @Override

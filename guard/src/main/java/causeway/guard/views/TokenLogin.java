@@ -3,7 +3,6 @@ package causeway.guard.views;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Collections;
 import java.util.Objects;
@@ -13,25 +12,22 @@ import javax.security.auth.callback.PasswordCallback;
 import javax.security.auth.callback.UnsupportedCallbackException;
 import javax.security.sasl.RealmCallback;
 import javax.security.sasl.Sasl;
-import javax.security.sasl.SaslClient;
 import javax.security.sasl.SaslException;
 import org.apache.hadoop.security.token.Token;
 import org.apache.hadoop.security.token.TokenIdentifier;
 
-/** The log-in by a delegation token that a view has issued, for processes without a ticket. */
+/** The log-in of a process without a Kerberos ticket, by a delegation token that a view has issued. */
 final class TokenLogin extends SaslLogin {
     private static final String GET = "get_delegation_token";
     private static final String REALM = "default"; // of Hadoop's servers
-    private static final int CALL = 0x80010001;
-    private static final int EXCEPTION = 3;
-    private static final byte STOP = 0;
+    private static final byte STOP = 0; // these three are Thrift's types of fields
     private static final byte STRING = 11;
     private static final byte STRUCT = 12;
 
     private final String text;
     private final String protections;
 
-    /** {@code text} is that of the token; {@code protections} as {@link #protections} has them. */
+    /** {@code text} is the token; {@code protections} is a list in the form of SASL's QOP. */
     TokenLogin(String text, String protections) {
         this.text = text;
         this.protections = protections;
@@ -46,25 +42,21 @@ final class TokenLogin extends SaslLogin {
     }
 
     /**
-     * Returns the text of a token for the caller of this connection. Throws Refused if the view issues
+     * Returns the text of a new token for the user of this connection. Throws Refused if the view issues
      * none, IOException.
      */
     static String issue(ViewConnection view) throws IOException {
         DataOutputStream out = view.out();
-        out.writeInt(CALL);
-        write(out, GET);
-        out.writeInt(0);
+        view.beginCall(GET);
         for (int field = 1; field <= 2; field++) { // the owner, empty for the caller, and a renewer
             out.writeByte(STRING);
             out.writeShort(field);
-            write(out, "");
+            view.writeText("");
         }
         out.writeByte(STOP);
         out.flush();
         DataInputStream in = view.in();
-        boolean failed = (in.readInt() & 0xff) == EXCEPTION;
-        read(in); // the call's name
-        in.readInt();
+        boolean failed = view.beginReply();
         byte type = in.readByte();
         failed |= type == STRUCT;
         if (type == STRUCT) { // a MetaException with its message
@@ -72,10 +64,10 @@ final class TokenLogin extends SaslLogin {
             type = in.readByte();
         }
         if (type != STRING) {
-            throw new IOException("the view's reply to " + GET + " is not understood");
+            throw ViewConnection.unexpectedReply();
         }
         in.readShort();
-        String reply = read(in);
+        String reply = view.readText();
         if (failed) {
             throw new Refused(reply, null);
         }
@@ -89,15 +81,15 @@ final class TokenLogin extends SaslLogin {
         String[] mechanisms = {"DIGEST-MD5"};
         try {
             return negotiate(in, out, Sasl.createSaslClient(mechanisms, null, null, REALM,
-                    Collections.singletonMap(Sasl.QOP, protections), asked -> answer(asked, token)));
+                    Collections.singletonMap(Sasl.QOP, protections), callbacks -> answer(callbacks, token)));
         } catch (SaslException error) {
             throw new Refused("the view's delegation token is not taken: " + error, error);
         }
     }
 
-    private static void answer(Callback[] asked, Token<TokenIdentifier> token)
+    private static void answer(Callback[] callbacks, Token<TokenIdentifier> token)
             throws UnsupportedCallbackException {
-        for (Callback each : asked) {
+        for (Callback each : callbacks) {
             if (each instanceof NameCallback) {
                 ((NameCallback) each).setName(encoded(token.getIdentifier()));
             } else if (each instanceof PasswordCallback) {
@@ -114,17 +106,6 @@ final class TokenLogin extends SaslLogin {
         return Base64.getEncoder().encodeToString(bytes);
     }
 
-    private static void write(DataOutputStream out, String text) throws IOException {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        out.writeInt(bytes.length);
-        out.write(bytes);
-    }
-
-    private static String read(DataInputStream in) throws IOException {
-        byte[] bytes = new byte[checked(in.readInt())];
-        in.readFully(bytes);
-        return new String(bytes, StandardCharsets.UTF_8);
-    }
 
     @Override
     public boolean equals(Object other) {

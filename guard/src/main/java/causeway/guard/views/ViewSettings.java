@@ -8,8 +8,8 @@ import java.util.Objects;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Where the metastore's views are, and how to connect to them. {@code login} and {@code tls} are null
- * for none. With a log-in there is no TLS: the client of Hive 2.3 that Spark has uses one or the other.
+ * The addresses of the metastore's views, and the log-in and TLS of connections to them, each null for
+ * none. With a log-in there is no TLS: the client of Hive 2.3 that Spark has uses one or the other.
  */
 public final class ViewSettings {
     private static final String ADDRESSES = "hive.metastore.uris";
@@ -27,7 +27,7 @@ public final class ViewSettings {
         this.tls = tls;
     }
 
-    /** The views that a configuration names. */
+    /** Returns the views that a configuration names. */
     public static ViewSettings of(Configuration settings) {
         SaslLogin login = TicketLogin.of(settings);
         return new ViewSettings(settings.get(ADDRESSES, ""), login,
@@ -35,27 +35,28 @@ public final class ViewSettings {
     }
 
     /**
-     * The views that {@link #toExecutor} of the driver names. Throws SaslLogin.Refused where the
-     * executor can have no log-in.
+     * Returns the settings that the driver sent by {@link #toExecutor}. Throws SaslLogin.Refused if the
+     * driver has no log-in for executors.
      */
-    public static ViewSettings ofDriver(String[] words) throws IOException {
-        switch (words.length > 1 ? words[1] : "") {
+    public static ViewSettings ofDriver(String[] fields) throws IOException {
+        switch (fields.length > 1 ? fields[1] : "") {
             case TLS:
-                return new ViewSettings(words[0], null, ViewTls.trusting(words[2]));
+                return new ViewSettings(fields[0], null, ViewTls.trusting(fields[2]));
             case TOKEN:
-                return new ViewSettings(words[0], new TokenLogin(words[2], words[3]), null);
+                return new ViewSettings(fields[0], new TokenLogin(fields[2], fields[3]), null);
             case NO_LOGIN:
-                throw new SaslLogin.Refused("executors have no log-in at " + words[0] + ": " + words[2],
+                throw new SaslLogin.Refused("executors have no log-in at " + fields[0] + ": " + fields[2],
                         null);
             default:
-                return new ViewSettings(words[0], null, null);
+                return new ViewSettings(fields[0], null, null);
         }
     }
 
     /**
-     * Returns what an executor needs to connect: the addresses, and with TLS the certificates of the
-     * truststore, since an executor may have no such file; with a ticket a delegation token, since an
-     * executor has no ticket, or the reason why there is none. Throws IOException.
+     * Returns the fields that an executor needs to connect. The first has the addresses. With TLS the
+     * certificates of the truststore follow, since an executor may lack the file. With a ticket a
+     * delegation token follows, since an executor has no ticket, or the reason why the view issued none.
+     * Throws IOException.
      */
     public String[] toExecutor() throws IOException {
         if (tls != null) {
@@ -81,7 +82,7 @@ public final class ViewSettings {
         return uris.isEmpty();
     }
 
-    /** Throws IllegalArgumentException. */
+    /** Returns the address of each process of the view. Throws IllegalArgumentException. */
     public List<URI> addresses() {
         List<URI> found = new ArrayList<>();
         for (String each : uris.split(",")) {
@@ -97,7 +98,7 @@ public final class ViewSettings {
         return new ViewConnection(address, this);
     }
 
-    /** Connects to the first address where that succeeds. Throws as {@link #connect(URI)}. */
+    /** Connects to the first address that accepts. Throws the last error if none does. */
     public ViewConnection connect() throws IOException {
         IOException failure = new IOException(ADDRESSES + " is empty");
         for (URI each : addresses()) {

@@ -25,7 +25,7 @@ import javax.net.ssl.TrustManagerFactory;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * TLS to a metastore's view, by the settings of Hive's own client. The view's certificate has to be
+ * TLS to a metastore view, by the settings of Hive's own client. The view's certificate has to be
  * for the host of its address. A changed truststore is read for the next connection.
  */
 public final class ViewTls {
@@ -34,7 +34,7 @@ public final class ViewTls {
     private static final String PASSWORD = "hive.metastore.truststore.password";
     private static final String TYPE = "JKS"; // as Hive's client has it; Java reads PKCS12 too
     private static final int HANDSHAKE_MILLIS = 10_000;
-    private static final ScheduledThreadPoolExecutor LIMITS = limits();
+    private static final ScheduledThreadPoolExecutor TIMERS = newTimers();
 
     private final String path;
     private final String password;
@@ -42,7 +42,7 @@ public final class ViewTls {
     private SSLContext context;
     private long version;
 
-    /** {@code authorities}: certificates in place of those of the truststore; empty for none. */
+    /** {@code authorities}: the certificates to trust, if {@code path} is empty; empty for those of Java. */
     private ViewTls(String path, String password, String authorities) {
         this.path = path;
         this.password = password;
@@ -58,7 +58,7 @@ public final class ViewTls {
         }
     }
 
-    /** Returns null for connections without TLS. Throws UncheckedIOException. */
+    /** Returns the TLS of these settings; null if they have none. Throws UncheckedIOException. */
     static ViewTls of(Configuration settings) {
         if (!settings.getBoolean(ENABLED, false)) {
             return null;
@@ -72,7 +72,7 @@ public final class ViewTls {
         }
     }
 
-    /** TLS with the certificates that {@link #authorities} of another process has returned. */
+    /** Returns TLS that trusts the certificates which {@link #authorities} returned in another process. */
     static ViewTls trusting(String authorities) {
         return new ViewTls("", "", authorities);
     }
@@ -98,23 +98,23 @@ public final class ViewTls {
         }
     }
 
-    /** Returns a connection over this one, after the handshake. Throws Failed, IOException. */
+    /** Returns a connection over {@code plain}, after the handshake. Throws Failed, IOException. */
     Socket over(Socket plain, String host, int port) throws IOException {
         SSLSocket socket =
                 (SSLSocket) context().getSocketFactory().createSocket(plain, host, port, true);
         SSLParameters parameters = socket.getSSLParameters();
         parameters.setEndpointIdentificationAlgorithm("HTTPS");
         socket.setSSLParameters(parameters);
-        ScheduledFuture<?> limit =
-                LIMITS.schedule(() -> close(plain), HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS);
+        ScheduledFuture<?> timer =
+                TIMERS.schedule(() -> close(plain), HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS);
         try {
             socket.startHandshake();
         } catch (IOException error) {
-            String reason = limit.isDone() ? "it did not end in time" : error.toString();
+            String reason = timer.isDone() ? "it did not end in time" : error.toString();
             throw new Failed("the TLS handshake with " + host + ":" + port + " failed ("
                     + ENABLED + " is true): " + reason, error);
         } finally {
-            limit.cancel(false);
+            timer.cancel(false);
         }
         return socket;
     }
@@ -134,9 +134,9 @@ public final class ViewTls {
                 TrustManagerFactory trust =
                         TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
                 trust.init(truststore());
-                SSLContext made = SSLContext.getInstance("TLS");
-                made.init(null, trust.getTrustManagers(), null);
-                context = made;
+                SSLContext created = SSLContext.getInstance("TLS");
+                created.init(null, trust.getTrustManagers(), null);
+                context = created;
                 version = current;
             } catch (GeneralSecurityException error) {
                 throw new IOException(PATH + ": " + path + ": " + error, error);
@@ -145,7 +145,7 @@ public final class ViewTls {
         return context;
     }
 
-    /** Returns null for the authorities of Java. */
+    /** Returns the certificates to trust; null for those of Java. */
     private KeyStore truststore() throws GeneralSecurityException, IOException {
         if (path.isEmpty() && authorities.isEmpty()) {
             return null;
@@ -161,9 +161,9 @@ public final class ViewTls {
         CertificateFactory certificates = CertificateFactory.getInstance("X.509");
         for (String each : authorities.split(",")) {
             byte[] encoded = Base64.getDecoder().decode(each);
-            Certificate made =
+            Certificate created =
                     certificates.generateCertificate(new ByteArrayInputStream(encoded));
-            store.setCertificateEntry(Integer.toString(store.size()), made);
+            store.setCertificateEntry(Integer.toString(store.size()), created);
         }
         return store;
     }
@@ -172,14 +172,14 @@ public final class ViewTls {
         return Paths.get(path);
     }
 
-    private static ScheduledThreadPoolExecutor limits() {
-        ScheduledThreadPoolExecutor made = new ScheduledThreadPoolExecutor(1, task -> {
+    private static ScheduledThreadPoolExecutor newTimers() {
+        ScheduledThreadPoolExecutor created = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, "causeway-handshakes");
             thread.setDaemon(true);
             return thread;
         });
-        made.setRemoveOnCancelPolicy(true);
-        return made;
+        created.setRemoveOnCancelPolicy(true);
+        return created;
     }
 
     @Override

@@ -2,6 +2,7 @@ package causeway.guard.writes;
 
 import causeway.guard.claim.Claim;
 import causeway.guard.claim.Claims;
+import causeway.guard.plans.Plans;
 import causeway.guard.storage.Location;
 import causeway.guard.storage.ServerStorage;
 import java.io.IOException;
@@ -30,15 +31,15 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Reports to the metastore view which tables and folders a plan writes, before the plan runs and when
- * it has ended. In between no copy of them is fresh. The view knows which objects own the folders.
+ * Reports the writes of SQL commands to the metastore view: the tables and folders that a plan writes,
+ * before the plan runs and when it has ended. The package's description has the theory.
  *
  * <p>The end of a statement is reported before its client gets the result, when Spark plans the fetch
- * of the command's result. Spark's listener reports the end of writers without a result (DataFrame
- * writers, each batch of a stream) soon afterwards.
+ * of the command's result ({@link AfterCommand}). Writers without a result (DataFrame writers, each batch
+ * of a stream) end some milliseconds later, with the event of Spark's listener ({@link ExecutionEnds}).
  */
 public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
-    private static final TreeNodeTag<Running> RUNNING = new TreeNodeTag<>("causeway.running");
+    private static final TreeNodeTag<RunningCommand> COMMAND = new TreeNodeTag<>("causeway.running");
 
     private final SparkSession session;
     private final String cluster;
@@ -49,24 +50,24 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
     }
 
     /**
-     * The writes of a command. Spark checks a copy of a plan with CTEs and runs the plan itself; both
-     * have the same object as their tag.
+     * A command and its writes, as a tag of the command's node. Spark checks a copy of a plan with CTEs and
+     * runs the plan itself; both nodes have this object as their tag.
      */
-    private static final class Running {
+    private static final class RunningCommand {
         private final List<RunningWrite> writes = new ArrayList<>();
-        private final Set<Runnable> ends = new HashSet<>();
+        private final Set<Runnable> endActions = new HashSet<>();
         private final long thread = Thread.currentThread().getId();
 
         synchronized void add(RunningWrite write) {
             writes.add(write);
         }
 
-        synchronized void onEnd(Runnable end) {
-            ends.add(end);
+        synchronized void onEnd(Runnable action) {
+            endActions.add(action);
         }
 
         synchronized boolean covers(Location file) {
-            return writes.stream().anyMatch(each -> each.covers(file));
+            return writes.stream().anyMatch(write -> write.covers(file));
         }
 
         synchronized void end(boolean failed) {
@@ -78,8 +79,8 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
                 }
             }
             if (!failed) {
-                ends.forEach(Runnable::run);
-                ends.clear();
+                endActions.forEach(Runnable::run);
+                endActions.clear();
             }
         }
     }
@@ -95,11 +96,11 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         }
     }
 
-    /** A command that no rule knows as a writer may write files, too, such as a table's log. */
+    /** Tags every command: one that is not known as a writer may write files too, such as a table's log. */
     private static void tagCommands(LogicalPlan plan) {
         boolean mayWrite = plan instanceof Command || WriteTargets.isWriter(plan);
-        if (mayWrite && plan.getTagValue(RUNNING).isEmpty()) {
-            plan.setTagValue(RUNNING, new Running());
+        if (mayWrite && plan.getTagValue(COMMAND).isEmpty()) {
+            plan.setTagValue(COMMAND, new RunningCommand());
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
             tagCommands(each.next());
@@ -110,7 +111,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
     @Override
     public BoxedUnit apply(LogicalPlan plan) {
         if (!cluster.isEmpty()) {
-            tagCommands(plan); // commands that were replaced since then
+            tagCommands(plan); // commands that a rule has put in since BeforeCheck
             List<WriteTargets.Write> writes = WriteTargets.of(plan, session);
             if (!writes.isEmpty()) {
                 ExecutionEnds.listenTo(session.sparkContext());
@@ -123,7 +124,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         return BoxedUnit.UNIT;
     }
 
-    /** For SparkSessionExtensions.injectPreCBORule: a command has run, its result is planned. */
+    /** For SparkSessionExtensions.injectPreCBORule: the command has run, and Spark plans its result. */
     public static final class AfterCommand extends Rule<LogicalPlan> {
         public AfterCommand(SparkSession session) {}
 
@@ -137,8 +138,8 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
     }
 
     /**
-     * The end of everything that Spark runs as SQL, in any session. Not a QueryExecutionListener:
-     * Spark does not call it for the batches of streams.
+     * Receives the end of each SQL execution, of any session. It is no QueryExecutionListener, since Spark
+     * does not call those for the batches of streams.
      */
     private static final class ExecutionEnds extends SparkListener {
         private static final Set<SparkContext> LISTENED =
@@ -164,45 +165,45 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         }
     }
 
-    /** Whether a running write of the plan, which Spark executes, may change the file. */
+    /** Whether a running write of a command in the plan may change the file. */
     static boolean covers(LogicalPlan plan, Location file) {
-        return commandsOf(plan).stream().anyMatch(each -> each.covers(file));
+        return commandsOf(plan).stream().anyMatch(command -> command.covers(file));
     }
 
     /**
-     * Runs {@code end} when the command {@code plan} has ended without a failure. Returns false if the
-     * plan has no command.
+     * Runs {@code action} when the outermost command in the plan has ended without a failure. Returns false
+     * if the plan has no command.
      */
-    static boolean onEnd(LogicalPlan plan, Runnable end) {
-        List<Running> commands = commandsOf(plan);
+    static boolean onEnd(LogicalPlan plan, Runnable action) {
+        List<RunningCommand> commands = commandsOf(plan);
         if (!commands.isEmpty()) {
-            commands.get(0).onEnd(end);
+            commands.get(0).onEnd(action);
         }
         return !commands.isEmpty();
     }
 
     private static void ended(LogicalPlan plan, boolean failed) {
-        commandsOf(plan).forEach(each -> each.end(failed));
+        commandsOf(plan).forEach(command -> command.end(failed));
     }
 
-    /** Returns the writes of the commands in the plan, the outermost first. */
-    private static List<Running> commandsOf(LogicalPlan plan) {
-        List<Running> found = new ArrayList<>();
+    /** Returns the commands in the plan, the outermost first. */
+    private static List<RunningCommand> commandsOf(LogicalPlan plan) {
+        List<RunningCommand> found = new ArrayList<>();
         addCommands(plan, found);
         return found;
     }
 
-    private static void addCommands(LogicalPlan plan, List<Running> found) {
-        Option<Running> running = plan.getTagValue(RUNNING);
-        if (running.isDefined()) {
-            found.add(running.get());
+    private static void addCommands(LogicalPlan plan, List<RunningCommand> found) {
+        Option<RunningCommand> command = plan.getTagValue(COMMAND);
+        if (command.isDefined()) {
+            found.add(command.get());
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
             addCommands(each.next(), found);
         }
     }
 
-    /** Returns the ids of the proxy's marks for this statement, {@code causeway.open.id}. */
+    /** Returns the ids of the marks that the proxy has put for this statement; none without a claim. */
     private Collection<String> ownMarks() {
         Claim claim = Claims.of(session);
         return claim == null ? Collections.emptyList() : claim.marks();
@@ -223,10 +224,10 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
         MetastoreView view = MetastoreView.shared(ServerStorage.current().views());
         try {
             if (runs) {
-                Running running = running(write.node);
-                RunningWrite begun = RunningWrite.begin(view, report, running, batchOf(write.node));
-                running.add(begun);
-                addToOuter(StatementWrites.outerPlan(), begun);
+                RunningCommand command = commandOf(write.node);
+                RunningWrite begun = RunningWrite.begin(view, report, command, batchOf(write.node));
+                command.add(begun);
+                addToOuter(StatementWrites.currentPlan(), begun);
             } else {
                 view.report(report);
             }
@@ -246,34 +247,34 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
 
     /**
      * Adds a write to the commands of {@code outer} that run it in this thread, as CREATE TABLE AS does.
-     * Spark plans no fetch for the inner command, so its end would be reported by the listener alone:
-     * for some moments after the client has the result the table would still be marked.
+     * Spark plans no fetch for the inner command, so its end would be reported by the listener alone, and
+     * the table would still be marked for some moments after the client has the result.
      *
-     * <p>What another thread writes for a command may end after it, so it ends by itself.
+     * <p>The write of another thread may outlive the command, so it is not added.
      */
     private static void addToOuter(LogicalPlan outer, RunningWrite write) {
-        for (Running each : outer == null ? Collections.<Running>emptyList() : commandsOf(outer)) {
-            if (each.thread == Thread.currentThread().getId()) {
-                each.add(write);
+        List<RunningCommand> commands = outer == null ? Collections.emptyList() : commandsOf(outer);
+        for (RunningCommand command : commands) {
+            if (command.thread == Thread.currentThread().getId()) {
+                command.add(write);
             }
         }
     }
 
-    private static Running running(LogicalPlan node) {
-        Option<Running> known = node.getTagValue(RUNNING);
+    private static RunningCommand commandOf(LogicalPlan node) {
+        Option<RunningCommand> known = node.getTagValue(COMMAND);
         if (known.isDefined()) {
             return known.get();
         }
-        Running running = new Running();
-        node.setTagValue(RUNNING, running);
-        return running;
+        RunningCommand command = new RunningCommand();
+        node.setTagValue(COMMAND, command);
+        return command;
     }
 
-    /** Returns the name of a stream's batch, which Spark analyses more than once; null for other plans. */
+    /** Returns the id of a stream's batch, which Spark analyses more than once; null for other plans. */
     private static String batchOf(LogicalPlan node) {
-        Object batch = WriteTargets.call(node, "batchId");
-        return batch instanceof Option && ((Option<?>) batch).isDefined()
-                ? WriteTargets.call(node, "queryId") + "/" + ((Option<?>) batch).get() : null;
+        Object batch = Plans.unwrapped(Plans.call(node, "batchId"));
+        return batch == null ? null : Plans.call(node, "queryId") + "/" + batch;
     }
 
     /**
@@ -286,7 +287,7 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
                 && !(name.startsWith("WriteToMicroBatch") && batchOf(node) == null);
     }
 
-    /** Whether the plan is only shown. */
+    /** Whether Spark analyses the plan for an EXPLAIN. */
     private static boolean isExplained() {
         for (StackTraceElement frame : new Throwable().getStackTrace()) {
             if (frame.getClassName().endsWith(".ExplainCommand")) {

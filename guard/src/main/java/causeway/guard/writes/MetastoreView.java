@@ -11,7 +11,6 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -23,29 +22,26 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client of the metastore view's call {@code causeway_write}, in Thrift's binary protocol: Hive's
- * client does not have this call. Connections are kept for the next write.
+ * Sends the reports of writes to the metastore view: a client of its call {@code causeway_write}, which
+ * Hive's own client lacks. Connections are kept for the next report.
  */
 public final class MetastoreView {
     private static final ConcurrentMap<ViewSettings, MetastoreView> SHARED = new ConcurrentHashMap<>();
     private static final int ATTEMPTS = 3;
     private static final int PAUSE_MILLIS = 200;
-    private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(15);
-    private static final int CALL = 0x80010001;
-    private static final byte STOP = 0;
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(15);
+    private static final byte STOP = 0; // Thrift's types of fields
     private static final byte BOOL = 2;
     private static final byte I32 = 8;
     private static final byte STRING = 11;
     private static final byte STRUCT = 12;
     private static final byte MAP = 13;
     private static final byte LIST = 15;
-    private static final int EXCEPTION = 3;
-    private static final int UNKNOWN_METHOD = 1;
-    private static final int LONGEST = 1 << 20; // bytes of a text in a reply
+    private static final int UNKNOWN_METHOD = 1; // a kind of Thrift's own exceptions
 
     private final List<Address> addresses = new ArrayList<>();
 
-    /** Returns the client of these views; a process has one for each settings. */
+    /** Returns the process's client of these views. */
     static MetastoreView shared(ViewSettings views) {
         return SHARED.computeIfAbsent(views, MetastoreView::new);
     }
@@ -56,7 +52,7 @@ public final class MetastoreView {
         }
     }
 
-    /** Closes the unused connections of the client of these views, which the process uses no more. */
+    /** Removes the client of these views, and closes its unused connections. */
     static void forget(ViewSettings views) throws IOException {
         MetastoreView client = SHARED.remove(views);
         for (Address each : client == null ? Collections.<Address>emptyList() : client.addresses) {
@@ -91,24 +87,24 @@ public final class MetastoreView {
     }
 
     /**
-     * Returns when no object that the write may change has a fresh copy. Each process of the view gets
-     * the report, since any of them may publish a copy; a process that does not run gets it when it
-     * is repeated. Throws IOException when none runs.
+     * Sends the report to each process of the view, since any of them may publish a copy. After that no
+     * object that the write may change has a fresh copy. A process that does not run is left out: it gets
+     * the report when that is repeated. Throws Refused, NotKnown, or IOException when no process runs.
      */
     void report(WriteReport write) throws IOException, Refused, NotKnown {
         if (addresses.isEmpty()) {
             throw new NotKnown();
         }
         boolean reported = false;
-        List<Address> away = new ArrayList<>();
+        List<Address> skipped = new ArrayList<>();
         for (Address each : addresses) {
-            if (each.isAway()) {
-                away.add(each);
+            if (each.hasFailedRecently()) {
+                skipped.add(each);
             } else {
                 reported |= each.tryReport(write);
             }
         }
-        for (Address each : reported ? Collections.<Address>emptyList() : away) {
+        for (Address each : reported ? Collections.<Address>emptyList() : skipped) {
             reported |= each.tryReport(write);
         }
         if (!reported) {
@@ -116,8 +112,8 @@ public final class MetastoreView {
         }
     }
 
-    /** Whether a report may have reached one process and not another. */
-    boolean isSeveral() {
+    /** Whether the view has several processes, so that a report may have reached one and not another. */
+    boolean hasSeveralProcesses() {
         return addresses.size() > 1;
     }
 
@@ -127,7 +123,7 @@ public final class MetastoreView {
         private final ViewSettings views;
         private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean failed;
-        private volatile long failure;
+        private volatile long failedAt;
 
         Address(URI uri, ViewSettings views) {
             this.uri = uri;
@@ -135,11 +131,11 @@ public final class MetastoreView {
         }
 
         /** Whether the last connection failed within the last 15 seconds. */
-        boolean isAway() {
-            return failed && System.nanoTime() - failure < AWAY_NANOS;
+        boolean hasFailedRecently() {
+            return failed && System.nanoTime() - failedAt < RETRY_NANOS;
         }
 
-        /** Returns whether the process runs; a running process has got the report. */
+        /** Sends the report. Returns false if the process does not run. */
         boolean tryReport(WriteReport write) throws IOException, Refused, NotKnown {
             try {
                 report(write);
@@ -154,7 +150,10 @@ public final class MetastoreView {
             return uri.toString();
         }
 
-        /** A process that ends breaks its connections, and then is not reached: the call is made again. */
+        /**
+         * Sends the report, and sends it again if the connection breaks. A process that ends breaks its
+         * connections first, and is Unreachable in the next attempt.
+         */
         private void report(WriteReport write) throws IOException, Refused, NotKnown {
             Connection kept = idle.pollFirst();
             for (int left = ATTEMPTS; ; left--) {
@@ -186,13 +185,13 @@ public final class MetastoreView {
 
         private Connection connect() throws Unreachable, SaslLogin.Refused, ViewTls.Failed {
             try {
-                Connection made = new Connection(views.connect(uri));
+                Connection connection = new Connection(views.connect(uri));
                 failed = false;
-                return made;
+                return connection;
             } catch (SaslLogin.Refused | ViewTls.Failed refused) {
-                throw refused; // a process runs, and has not got the report
+                throw refused; // the process runs, so it must not be left out
             } catch (IOException error) {
-                failure = System.nanoTime();
+                failedAt = System.nanoTime();
                 failed = true;
                 throw new Unreachable(error);
             }
@@ -215,50 +214,49 @@ public final class MetastoreView {
     }
 
     private static final class Connection implements Closeable {
-        private final ViewConnection connection;
+        private final ViewConnection view;
         private final DataOutputStream out;
         private final DataInputStream in;
 
-        Connection(ViewConnection connection) {
-            this.connection = connection;
-            out = connection.out();
-            in = connection.in();
+        Connection(ViewConnection view) {
+            this.view = view;
+            out = view.out();
+            in = view.in();
         }
 
         @Override
         public void close() throws IOException {
-            connection.close();
+            view.close();
         }
 
+        /** Sends the call. metastore/view/spark_writes reads its fields. */
         void send(WriteReport write) throws IOException {
-            out.writeInt(CALL);
-            text("causeway_write");
-            out.writeInt(0);
+            view.beginCall("causeway_write");
             if (write.table != null) {
                 field(STRING, 1);
-                text(write.database);
+                view.writeText(write.database);
                 field(STRING, 2);
-                text(write.table);
+                view.writeText(write.table);
             }
             field(MAP, 3);
             out.writeByte(STRING);
             out.writeByte(STRING);
             out.writeInt(write.spec.size());
             for (Map.Entry<String, String> each : write.spec.entrySet()) {
-                text(each.getKey());
-                text(each.getValue());
+                view.writeText(each.getKey());
+                view.writeText(each.getValue());
             }
             texts(4, write.paths);
             texts(5, write.marks);
             if (write.id != null) {
                 field(STRING, 6);
-                text(write.id);
+                view.writeText(write.id);
                 field(BOOL, 7);
                 out.writeBoolean(write.ended);
                 field(STRING, 8);
-                text(write.by);
+                view.writeText(write.by);
                 field(STRING, 9);
-                text(write.application);
+                view.writeText(write.application);
             }
             out.writeByte(STOP);
             out.flush();
@@ -269,7 +267,7 @@ public final class MetastoreView {
             out.writeByte(STRING);
             out.writeInt(texts.size());
             for (String each : texts) {
-                text(each);
+                view.writeText(each);
             }
         }
 
@@ -278,16 +276,9 @@ public final class MetastoreView {
             out.writeShort(number);
         }
 
-        private void text(String text) throws IOException {
-            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-            out.writeInt(bytes.length);
-            out.write(bytes);
-        }
-
+        /** Receives the reply, which has no value. */
         void receive() throws IOException, Refused, NotKnown {
-            boolean failed = (in.readInt() & 0xff) == EXCEPTION;
-            readText(); // the call's name
-            in.readInt();
+            boolean failed = view.beginReply();
             String message = null;
             int kind = 0;
             for (byte type = in.readByte(); type != STOP; type = in.readByte()) {
@@ -295,11 +286,11 @@ public final class MetastoreView {
                 if (type == STRUCT) {
                     message = readException();
                 } else if (type == STRING) {
-                    message = readText();
+                    message = view.readText();
                 } else if (type == I32) {
                     kind = in.readInt();
                 } else {
-                    throw new IOException("the metastore's reply is not understood");
+                    throw ViewConnection.unexpectedReply();
                 }
             }
             if (failed && kind == UNKNOWN_METHOD) {
@@ -315,21 +306,11 @@ public final class MetastoreView {
             for (byte type = in.readByte(); type != STOP; type = in.readByte()) {
                 in.readShort();
                 if (type != STRING) {
-                    throw new IOException("the metastore's reply is not understood");
+                    throw ViewConnection.unexpectedReply();
                 }
-                message = readText();
+                message = view.readText();
             }
             return message;
-        }
-
-        private String readText() throws IOException {
-            int length = in.readInt();
-            if (length < 0 || length > LONGEST) {
-                throw new IOException("the metastore's reply is not understood");
-            }
-            byte[] bytes = new byte[length];
-            in.readFully(bytes);
-            return new String(bytes, StandardCharsets.UTF_8);
         }
     }
 }

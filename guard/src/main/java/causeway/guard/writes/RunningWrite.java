@@ -20,25 +20,25 @@ import org.slf4j.LoggerFactory;
 /**
  * A write of this process, from the report of its beginning to the report of its end. In between the
  * view keeps a mark in the tables that the write may change, so that no copy of them is read or
- * published as fresh.
+ * published as fresh. The package's description says who begins and ends writes.
  *
  * <p>The beginning is reported again every 20 seconds, for a view that was started later. The end is
- * reported until a view accepts it. A write also ends when Spark drops its plan without running it,
- * and when the process stops in order.
+ * reported until a view accepts it. A write also ends when its last owner is garbage, as after Spark drops
+ * a plan without running it, and when the process stops in order.
  */
 public final class RunningWrite {
     private static final Logger LOG = LoggerFactory.getLogger(RunningWrite.class);
     private static final int REPEAT_SECONDS = 20;
-    private static final int MOST_PENDING = 1_000;
+    private static final int MAX_PENDING = 1_000;
     private static final int AFTER_SPARK = 5; // Spark's own shutdown hook has a higher priority
     private static final Set<RunningWrite> ALL = ConcurrentHashMap.newKeySet();
-    private static final ReferenceQueue<Object> FORGOTTEN = new ReferenceQueue<>();
-    private static final Set<Plan> PLANS = ConcurrentHashMap.newKeySet();
+    private static final ReferenceQueue<Object> UNREACHABLE = new ReferenceQueue<>();
+    private static final Set<Owner> OWNERS = ConcurrentHashMap.newKeySet();
 
     private final MetastoreView view;
     private final WriteReport report;
     private final String batch;
-    private final AtomicInteger plans = new AtomicInteger();
+    private final AtomicInteger owners = new AtomicInteger();
     private volatile boolean ended;
 
     private RunningWrite(MetastoreView view, WriteReport report, String batch) {
@@ -48,16 +48,17 @@ public final class RunningWrite {
     }
 
     /**
-     * Reports the beginning. {@code plan} lives as long as the plan that Spark runs. {@code batch} is
-     * the name of a stream's batch, or null: a batch is one write however often it is reported.
+     * Reports the beginning and returns the write, which runs until {@link #end} or until {@code owner} is
+     * garbage. {@code batch} is the id of a stream's batch, or null: all reports of one batch are one write.
+     * Throws Refused, NotKnown, or IOException if no view accepted the report.
      */
-    public static RunningWrite begin(MetastoreView view, WriteReport report, Object plan, String batch)
+    public static RunningWrite begin(MetastoreView view, WriteReport report, Object owner, String batch)
             throws IOException, MetastoreView.Refused, MetastoreView.NotKnown {
         if (batch != null) {
-            for (RunningWrite each : ALL) {
-                if (!each.ended && batch.equals(each.batch) && each.report.isSame(report)) {
-                    each.keep(plan);
-                    return each;
+            for (RunningWrite known : ALL) {
+                if (!known.ended && batch.equals(known.batch) && known.report.isSame(report)) {
+                    known.keep(owner);
+                    return known;
                 }
             }
         }
@@ -65,31 +66,31 @@ public final class RunningWrite {
         Timer.start();
         try {
             view.report(report);
-        } catch (IOException error) { // the view may have put the mark before it was lost
+        } catch (IOException error) { // the view may have put the mark before the connection broke
             write.ended = true;
-            if (ALL.size() < MOST_PENDING) {
+            if (ALL.size() < MAX_PENDING) {
                 ALL.add(write);
             }
             throw error;
         } catch (MetastoreView.Refused | MetastoreView.NotKnown refused) {
-            if (view.isSeveral()) { // another process of the view may have put the mark
+            if (view.hasSeveralProcesses()) { // another of them may have put the mark
                 write.ended = true;
                 ALL.add(write);
             }
             throw refused;
         }
         ALL.add(write);
-        write.keep(plan);
+        write.keep(owner);
         return write;
     }
 
-    /** Keeps the write running as long as {@code plan} is in use. */
-    private void keep(Object plan) {
-        plans.incrementAndGet();
-        PLANS.add(new Plan(plan, this));
+    /** Keeps the write running as long as {@code owner} is reachable. */
+    private void keep(Object owner) {
+        owners.incrementAndGet();
+        OWNERS.add(new Owner(owner, this));
     }
 
-    /** Whether the write runs and may write the file. */
+    /** Whether the write runs and its command may write the file. */
     boolean covers(Location file) {
         return !ended && report.covers(file);
     }
@@ -98,7 +99,7 @@ public final class RunningWrite {
         return UUID.randomUUID().toString().replace("-", "").substring(0, 16);
     }
 
-    /** Returns the text that a mark has for its writer. */
+    /** Returns the name of this process as the writer of a mark, which `causeway table show` prints. */
     public static String writer(String cluster) {
         return "Spark of " + cluster + " past the proxy, process "
                 + ManagementFactory.getRuntimeMXBean().getName();
@@ -114,11 +115,12 @@ public final class RunningWrite {
         }
     }
 
-    /** Ends a failed write some seconds later: a task of it may still be running. */
+    /** Ends a failed write five seconds later: a task of it may still be running. */
     void endSoon() {
         Timer.after(5, this::end);
     }
 
+    /** Reports the beginning again; of a write that has ended, the end. */
     private synchronized void repeat() {
         if (ended) {
             if (reportEnd()) {
@@ -133,6 +135,7 @@ public final class RunningWrite {
         }
     }
 
+    /** Reports the end. Returns whether nothing is left to report. */
     private boolean reportEnd() {
         try {
             view.report(report.atEnd());
@@ -146,26 +149,27 @@ public final class RunningWrite {
         }
     }
 
-    private static void endForgotten() {
-        for (Reference<?> each = FORGOTTEN.poll(); each != null; each = FORGOTTEN.poll()) {
-            Plan plan = (Plan) each;
-            PLANS.remove(plan);
-            if (plan.write.plans.decrementAndGet() == 0) {
-                plan.write.end();
+    private static void endUnreachable() {
+        for (Reference<?> each = UNREACHABLE.poll(); each != null; each = UNREACHABLE.poll()) {
+            Owner owner = (Owner) each;
+            OWNERS.remove(owner);
+            if (owner.write.owners.decrementAndGet() == 0) {
+                owner.write.end();
             }
         }
     }
 
-    private static final class Plan extends WeakReference<Object> {
+    /** An owner of a write, which it does not keep from being garbage. */
+    private static final class Owner extends WeakReference<Object> {
         final RunningWrite write;
 
-        Plan(Object plan, RunningWrite write) {
-            super(plan, FORGOTTEN);
+        Owner(Object owner, RunningWrite write) {
+            super(owner, UNREACHABLE);
             this.write = write;
         }
     }
 
-    /** One daemon thread, from the first write on. */
+    /** The thread of repeated reports and delayed ends: one daemon thread, from the first write on. */
     public static final class Timer {
         private static final ScheduledExecutorService SCHEDULE =
                 Executors.newSingleThreadScheduledExecutor(task -> {
@@ -183,15 +187,15 @@ public final class RunningWrite {
 
         private Timer() {}
 
-        static void start() {
-            // The class is initialised now.
-        }
+        /** Starts the thread: the first call initialises the class. */
+        static void start() {}
 
+        /** Runs {@code task} in the thread every {@code seconds} seconds. */
         public static void every(int seconds, Runnable task) {
             SCHEDULE.scheduleWithFixedDelay(() -> {
                 try {
                     task.run();
-                } catch (RuntimeException error) { // else the schedule would end
+                } catch (RuntimeException error) { // an exception would end the schedule
                     LOG.warn("running writes were not ended: {}", error.toString());
                 }
             }, seconds, seconds, TimeUnit.SECONDS);
@@ -203,9 +207,9 @@ public final class RunningWrite {
 
         private static void repeatAll() {
             try {
-                endForgotten();
+                endUnreachable();
                 ALL.forEach(RunningWrite::repeat);
-            } catch (RuntimeException error) { // else the schedule would end
+            } catch (RuntimeException error) { // an exception would end the schedule
                 LOG.warn("running writes were not reported again: {}", error.toString());
             }
         }

@@ -1,5 +1,6 @@
 package causeway.guard.writes;
 
+import causeway.guard.plans.Plans;
 import causeway.guard.plans.V2Tables;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
@@ -9,13 +10,12 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.connector.catalog.Table;
-import scala.Option;
 import scala.collection.Iterator;
 
 /**
  * Commands of Spark's catalog interface (DataSource V2) and of extensions, as those of Iceberg and
- * Delta. They are told from Spark's own older commands by their package, and their tables by
- * {@link WriteTargets}: no list of names says what writes.
+ * Delta. Their package distinguishes them from Spark's older commands. {@link WriteTargets} finds their
+ * tables. No list names the commands that write: a list names those that do not.
  */
 final class SourceCommands {
     private static final String[] OLDER = {
@@ -27,7 +27,7 @@ final class SourceCommands {
         "CreateUserDefinedFunction", "CreateVariable", "CreateView", "Describe", "DropFunction", "Explain",
         "List", "Noop", "Refresh", "Reset", "SetCatalog", "SetNamespace", "SetVariable", "Show", "Uncache",
     };
-    /** A package whose commands may have a table that is not found: the agent checks what they write. */
+    /** A package whose commands may write a table that is not found: the agent checks their files. */
     private static final String HUDI = "org.apache.spark.sql.hudi.";
     private static final String OLDER_TABLE = "V1Table";
 
@@ -39,7 +39,7 @@ final class SourceCommands {
                 || startsWith(plan.getClass().getSimpleName(), READING)) {
             return false;
         }
-        // All else changes the metastore first, whose view refuses it.
+        // Any other command changes the metastore first, and the metastore view refuses that.
         return WriteTargets.isWriter(plan) || hasSourceTable(plan);
     }
 
@@ -56,7 +56,7 @@ final class SourceCommands {
 
     /** Whether the command is refused if none of its tables and folders is found. */
     static boolean mustNameTable(LogicalPlan command) {
-        // These have a table, which is none of the metastore: new, of another catalog, or a topic.
+        // These have a table that is not in the metastore: a new one, one of another catalog, or a topic.
         boolean hasTable = command instanceof V2CreateTablePlan || command instanceof V2WriteCommand
                 || command instanceof DeleteFromTable || command instanceof UpdateTable
                 || command instanceof MergeIntoTable || hasSourceTable(command);
@@ -71,13 +71,11 @@ final class SourceCommands {
                 && command.getClass().getSimpleName().startsWith("Replace");
     }
 
-    /** Returns the folder that a new table is given; null if none. */
+    /** Returns the folder in which the command creates a table; null if it names none. */
     static String newLocation(LogicalPlan command) {
-        Object spec = command instanceof V2CreateTablePlan
-                ? WriteTargets.call(command, "tableSpec") : null;
-        Object location = spec == null ? null : WriteTargets.call(spec, "location");
-        return location instanceof Option && ((Option<?>) location).isDefined()
-                ? ((Option<?>) location).get().toString() : null;
+        Object spec = command instanceof V2CreateTablePlan ? Plans.call(command, "tableSpec") : null;
+        Object location = spec == null ? null : Plans.unwrapped(Plans.call(spec, "location"));
+        return location == null ? null : location.toString();
     }
 
     private static boolean startsWith(String name, String[] beginnings) {

@@ -22,27 +22,31 @@ import org.apache.spark.sql.execution.SQLExecution;
 import scala.Option;
 
 /**
- * Finds whether a running SQL command writes a file, so that the command's marks cover the file. The
- * driver knows its running commands; an executor in a process of its own asks the driver.
+ * Finds the running SQL command for which a thread works, and whether the marks of that command cover a
+ * file. The driver has the plans of its running commands. An executor in a process of its own calls the
+ * driver ({@link causeway.guard.WritePlugin}), also for the view to which it reports writes.
+ *
+ * <p>Spark gives each thread that works for a command, and each task, two ids as local properties: that of
+ * its execution and that of the outermost execution, which differ where a command runs another.
  */
 public final class StatementWrites {
     private static final String EXECUTION = "spark.sql.execution.id";
     private static final String ROOT = "spark.sql.execution.root.id";
     private static final String DRIVER = "driver";
-    private static final int REMEMBERED = 1_000;
-    private static final Map<String, Boolean> ANSWERS = Collections.synchronizedMap(
+    private static final int MAX_REPLIES = 1_000;
+    private static final Map<String, Boolean> REPLIES = Collections.synchronizedMap(
             new LinkedHashMap<String, Boolean>() {
                 private static final long serialVersionUID = 1L;
 
                 @Override
                 protected boolean removeEldestEntry(Map.Entry<String, Boolean> oldest) {
-                    return size() > REMEMBERED;
+                    return size() > MAX_REPLIES;
                 }
             });
 
     private static volatile PluginContext driver;
-    private static ViewSettings metastore;
-    private static long due;
+    private static ViewSettings views; // of the driver
+    private static long viewsExpire; // in nanoseconds of the virtual machine
 
     private StatementWrites() {}
 
@@ -52,17 +56,18 @@ public final class StatementWrites {
     }
 
     /** Whether this thread works for an SQL command that has reported a write of {@code path}. */
-    public static boolean cover(Object system, Path path) throws IOException {
+    public static boolean covers(Object system, Path path) throws IOException {
         String[] executions = executions();
         if (executions[0] == null) {
             return false;
         }
         if (isDriver()) {
-            return cover(executions, HadoopPaths.location(system, path));
+            return covers(executions, HadoopPaths.location(system, path));
         }
         if (driver == null) {
             return false;
         }
+        // One call for a folder serves all its files, but not its partitions: a mark may cover some of them.
         Path name = HadoopPaths.fullName(system, path);
         Path folder = name.getParent();
         boolean isPartition = name.getName().indexOf('=') >= 0;
@@ -70,7 +75,8 @@ public final class StatementWrites {
                 || isCovered(executions, name);
     }
 
-    private static boolean cover(String[] executions, Location file) {
+    /** Whether a command of these executions of the driver has reported a write of the file. */
+    private static boolean covers(String[] executions, Location file) {
         for (String execution : executions) {
             LogicalPlan plan = plan(execution);
             if (plan != null && CopyInvalidation.covers(plan, file)) {
@@ -80,29 +86,29 @@ public final class StatementWrites {
         return false;
     }
 
-    /** Returns the plan of the command that this thread of the driver runs; null for none. */
-    static LogicalPlan outerPlan() {
+    /** Returns the plan of the execution for which this thread of the driver works; null for none. */
+    static LogicalPlan currentPlan() {
         return isDriver() ? plan(executions()[0]) : null;
     }
 
     /**
-     * Runs {@code end} when the outermost SQL command that this thread of the driver works for has ended,
-     * before its client has the result. Nothing runs it after a failure, or where there is no command.
+     * Runs {@code action} when the outermost SQL command that this thread of the driver works for has
+     * ended, before its client has the result. Does not run it after a failure, nor without a command.
      */
-    public static void onEnd(Runnable end) {
+    public static void onEnd(Runnable action) {
         if (isDriver()) {
             String[] executions = executions();
             LogicalPlan outermost = plan(executions[1]);
             LogicalPlan own = plan(executions[0]);
-            if ((outermost == null || !CopyInvalidation.onEnd(outermost, end)) && own != null) {
-                CopyInvalidation.onEnd(own, end);
+            if ((outermost == null || !CopyInvalidation.onEnd(outermost, action)) && own != null) {
+                CopyInvalidation.onEnd(own, action);
             }
         }
     }
 
     /**
-     * Returns the plan of an execution; null if it has none yet. Spark 4 analyses a command within its
-     * own execution: to ask for the plan would analyse it once more, without end.
+     * Returns the plan of an execution; null if it has none yet. Spark 4 analyses a command within the
+     * command's own execution, where a call of analyzed() would analyse it again, without end.
      */
     private static LogicalPlan plan(String execution) {
         QueryExecution query = execution == null || execution.isEmpty()
@@ -112,18 +118,18 @@ public final class StatementWrites {
         return isAnalysed ? query.analyzed() : null;
     }
 
-    /** Asks the driver once a stage: a command does not end before its tasks. */
+    /** Calls the driver once for a path and stage: a command does not end before its tasks. */
     private static boolean isCovered(String[] executions, Path path) throws IOException {
-        String[] words = {path.toString(), executions[0], executions[1]};
+        String[] request = {path.toString(), executions[0], executions[1]};
         TaskContext task = TaskContext.get();
         if (task == null) {
-            return (Boolean) question(words);
+            return (Boolean) callDriver(request);
         }
         String key = task.stageId() + "\n" + task.stageAttemptNumber() + "\n" + path;
-        Boolean known = ANSWERS.get(key);
+        Boolean known = REPLIES.get(key);
         if (known == null) {
-            known = (Boolean) question(words);
-            ANSWERS.put(key, known);
+            known = (Boolean) callDriver(request);
+            REPLIES.put(key, known);
         }
         return known;
     }
@@ -133,55 +139,55 @@ public final class StatementWrites {
         if (isDriver()) {
             return MetastoreView.shared(storage.views());
         }
-        ViewSettings views = driver != null ? viewsOfDriver() : storage.views().withoutLogin();
-        if (views.isEmpty() && driver == null) {
+        ViewSettings own = driver != null ? viewsOfDriver() : storage.views().withoutLogin();
+        if (own.isEmpty() && driver == null) {
             throw new IOException("this executor does not know the metastore: "
                     + "set spark.plugins to causeway.guard.WritePlugin");
         }
-        return MetastoreView.shared(views);
+        return MetastoreView.shared(own);
     }
 
     /**
-     * Returns the driver's views, which are asked for each hour: a token ends, a truststore changes. If
-     * that fails, the last ones serve for another minute.
+     * Returns the driver's settings of views. They are read again each hour, since a token expires and a
+     * truststore changes. If the driver does not reply, the last ones are used for another minute.
      */
     private static synchronized ViewSettings viewsOfDriver() throws IOException {
-        if (metastore != null && System.nanoTime() - due < 0) {
-            return metastore;
+        if (views != null && System.nanoTime() - viewsExpire < 0) {
+            return views;
         }
         try {
-            ViewSettings found = ViewSettings.ofDriver((String[]) question(new String[0]));
-            if (metastore != null && !metastore.equals(found)) {
-                MetastoreView.forget(metastore);
+            ViewSettings found = ViewSettings.ofDriver((String[]) callDriver(new String[0]));
+            if (views != null && !views.equals(found)) {
+                MetastoreView.forget(views);
             }
-            metastore = found;
-            due = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
+            views = found;
+            viewsExpire = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
         } catch (IOException error) {
-            if (metastore == null) {
+            if (views == null) {
                 throw error;
             }
-            due = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+            viewsExpire = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
         }
-        return metastore;
+        return views;
     }
 
     /**
-     * Returns the driver's reply to an executor. A question of three words (a path and the ids of two
-     * executions) gets whether their command covers the path; an empty one gets the views
-     * that the driver reports to, as ViewSettings.toExecutor has them.
+     * Returns the driver's reply to a request of an executor: to a path and the ids of two executions,
+     * whether their command covers the path; to an empty request, the views to which the driver reports,
+     * in the form of ViewSettings.toExecutor.
      */
-    public static Object answer(Object question) throws IOException {
-        String[] words = (String[]) question;
-        if (words.length > 0) {
-            return cover(new String[] {words[1], words[2]}, Location.of(words[0]));
+    public static Object reply(Object request) throws IOException {
+        String[] fields = (String[]) request;
+        if (fields.length > 0) {
+            return covers(new String[] {fields[1], fields[2]}, Location.of(fields[0]));
         }
         ServerStorage storage = ServerStorage.current();
         return storage == null ? new String[] {""} : storage.views().toExecutor();
     }
 
-    private static Object question(String[] words) throws IOException {
+    private static Object callDriver(String[] request) throws IOException {
         try {
-            return driver.ask(words);
+            return driver.ask(request);
         } catch (Exception error) {
             throw new IOException("[CW354] The driver did not reply which tables are written: "
                     + error + ".", error);
@@ -193,7 +199,7 @@ public final class StatementWrites {
         return running == null || running.executorId().equals(DRIVER);
     }
 
-    /** Returns the id of the execution that this thread works for and of the outermost one, or nulls. */
+    /** Returns the ids of this thread's execution and of the outermost one; nulls for none. */
     private static String[] executions() {
         return new String[] {property(EXECUTION), property(ROOT)};
     }

@@ -6,6 +6,8 @@ import causeway.guard.claim.Claims;
 import causeway.guard.claim.Refusals;
 import causeway.guard.facts.PartitionFacts;
 import causeway.guard.facts.TableFacts;
+import causeway.guard.plans.Plans;
+import causeway.guard.plans.V2Tables;
 import causeway.guard.storage.ServerStorage;
 import java.util.Collections;
 import java.util.HashMap;
@@ -16,8 +18,6 @@ import java.util.Set;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
-import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
@@ -25,15 +25,14 @@ import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.Option;
 import scala.Product;
-import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.collection.Seq;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Checks the primary cluster of the tables, partitions and folders that an analysed plan writes, before
- * the plan runs. Targets of a command are found among its arguments by type, so that one rule serves
+ * Refuses an analysed plan that writes a table, partition or folder outside its primary cluster, before
+ * the plan runs. The targets of a command are found among its arguments by type, so that one rule serves
  * tables of Hive and of Spark.
  */
 public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
@@ -47,7 +46,7 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
 
     public WriteCheck(SparkSession session) {
         this.session = session;
-        // The server's configuration, not the session's: a client cannot SET it away.
+        // The configuration of the server, which a client cannot SET.
         SparkConf conf = session.sparkContext().getConf();
         cluster = conf.get(ServerStorage.CLUSTER, "");
         defaultCluster = conf.get("spark.causeway.default.cluster", cluster);
@@ -64,10 +63,10 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
 
     private void checkTree(LogicalPlan plan) {
         String name = plan.getClass().getSimpleName();
-        boolean writes = name.startsWith("InsertInto") || name.startsWith("TruncateTableCommand")
+        boolean hasTable = name.startsWith("InsertInto") || name.startsWith("TruncateTableCommand")
                 || name.startsWith("LoadData");
-        if (writes || name.endsWith("AsSelectCommand")) {
-            checkCommand((Product) plan, writes);
+        if (hasTable || name.endsWith("AsSelectCommand")) {
+            checkCommand((Product) plan, hasTable);
         } else if (SourceCommands.changesTables(plan)) {
             checkSource(plan);
         }
@@ -76,23 +75,23 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         }
     }
 
-    private void checkCommand(Product command, boolean writes) {
+    /** {@code hasTable}: the command's CatalogTable exists. Otherwise the command may create it. */
+    private void checkCommand(Product command, boolean hasTable) {
         CatalogTable table = null;
         String folder = null;
         Map<String, String> spec = new HashMap<>();
-        for (int i = 0; i < command.productArity(); i++) {
-            Object argument = unwrapped(command.productElement(i));
-            if (argument instanceof CatalogTable && writes) {
+        for (Object argument : Plans.arguments(command)) {
+            if (argument instanceof CatalogTable && hasTable) {
                 table = (CatalogTable) argument;
             } else if (argument instanceof CatalogTable) {
-                table = existing(((CatalogTable) argument).identifier());
+                table = V2Tables.existing(session, ((CatalogTable) argument).identifier());
                 folder = location(((CatalogTable) argument).storage());
             } else if (argument instanceof TableIdentifier) {
-                table = existing((TableIdentifier) argument);
+                table = V2Tables.existing(session, (TableIdentifier) argument);
             } else if (argument instanceof CatalogStorageFormat) {
                 folder = location((CatalogStorageFormat) argument);
             } else if (argument instanceof scala.collection.Map) {
-                addSpec((scala.collection.Map<?, ?>) argument, spec);
+                WriteTarget.addStaticValues((scala.collection.Map<?, ?>) argument, spec);
             } else if (argument != null
                     && argument.getClass().getName().equals("org.apache.hadoop.fs.Path")) {
                 folder = argument.toString();
@@ -118,9 +117,9 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         }
         Set<String> granted = new HashSet<>();
         for (WriteTargets.Write write : found) {
-            // The table of a plan may be new, or be read before its facts were changed.
+            // The table of a plan may be new, or have facts that changed after Spark read it.
             CatalogTable table = write.target.isNamed()
-                    ? existing(write.target.table.identifier()) : null;
+                    ? V2Tables.existing(session, write.target.table.identifier()) : null;
             if (table != null) {
                 checkTable(table, write.target.spec, granted);
             } else {
@@ -139,17 +138,15 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
     private void checkTable(CatalogTable table, Map<String, String> spec, Set<String> granted) {
         Map<String, String> facts = TableFacts.of(table);
         String primary = facts.getOrDefault(PRIMARY, defaultCluster);
-        String what = "table " + table.database() + "." + table.identifier().table();
+        String object = "table " + table.database() + "." + table.identifier().table();
         if (cluster.equals(facts.get(PRIMARY))) {
             granted.addAll(folder(table.storage()));
         }
-        boolean uniform = "uniform".equals(facts.get(PARTITIONS));
-        if (table.partitionColumnNames().isEmpty()) {
-            refuseForeign(what, primary);
-        } else if (uniform) {
-            refuseForeign(what, primary);
+        boolean isUniform = "uniform".equals(facts.get(PARTITIONS)); // no partition has facts of its own
+        if (table.partitionColumnNames().isEmpty() || isUniform) {
+            refuseForeign(object, primary);
         } else {
-            checkPartitions(table, spec, what, primary, granted);
+            checkPartitions(table, spec, object, primary, granted);
         }
     }
 
@@ -159,27 +156,21 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
      * partitions, which belong to the table's primary.
      */
     private void checkPartitions(
-            CatalogTable table, Map<String, String> spec, String what, String primary,
+            CatalogTable table, Map<String, String> spec, String object, String primary,
             Set<String> granted) {
-        scala.collection.immutable.Map<String, String> chosen =
-                scala.collection.immutable.Map$.MODULE$.empty();
-        for (Map.Entry<String, String> entry : spec.entrySet()) {
-            if (table.partitionColumnNames().contains(entry.getKey())) {
-                chosen = chosen.$plus(new Tuple2<>(entry.getKey(), entry.getValue()));
-            }
-        }
+        scala.collection.immutable.Map<String, String> chosen = WriteTarget.partitionValues(table, spec);
         Option<scala.collection.immutable.Map<String, String>> filter =
                 chosen.isEmpty() ? Option.empty() : Option.apply(chosen);
         Seq<CatalogTablePartition> found = catalog().listPartitions(table.identifier(), filter);
         if (chosen.size() < table.partitionColumnNames().size() || found.isEmpty()) {
-            refuseForeign(what, primary);
+            refuseForeign(object, primary);
         }
         Map<String, Map<String, String>> facts = new PartitionFacts(storage).of(table, found);
         for (Iterator<CatalogTablePartition> each = found.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
             String named = facts.get(PartitionFacts.name(table, partition)).get(PRIMARY);
             String owner = named == null ? primary : named;
-            refuseForeign("partition " + partition.spec().mkString(", ") + " of " + what, owner);
+            refuseForeign("partition " + partition.spec().mkString(", ") + " of " + object, owner);
             if (cluster.equals(named)) {
                 granted.addAll(folder(table.storage())); // where Spark has its temporary files
                 granted.addAll(folder(partition.storage()));
@@ -187,9 +178,9 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         }
     }
 
-    private void refuseForeign(String what, String primary) {
+    private void refuseForeign(String object, String primary) {
         if (!primary.equals(cluster)) {
-            throw new OutsidePrimaryException(what, primary, cluster);
+            throw new OutsidePrimaryException(object, primary, cluster);
         }
     }
 
@@ -200,15 +191,6 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         }
     }
 
-    private CatalogTable existing(TableIdentifier name) {
-        SessionCatalog catalog = catalog();
-        try {
-            boolean there = !catalog.isTempView(name) && catalog.tableExists(name);
-            return there ? catalog.getTableMetadata(name) : null;
-        } catch (NoSuchDatabaseException | NoSuchTableException gone) {
-            return null; // the command itself reports it
-        }
-    }
 
     private SessionCatalog catalog() {
         return session.sessionState().catalog();
@@ -219,26 +201,7 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
     }
 
     private static Set<String> folder(CatalogStorageFormat storage) {
-        String place = location(storage);
-        return place == null ? Collections.emptySet() : Collections.singleton(place);
-    }
-
-    /** Adds the keys that have a value; a key without a value is dynamic. */
-    private static void addSpec(scala.collection.Map<?, ?> map, Map<String, String> spec) {
-        for (Iterator<? extends Tuple2<?, ?>> each = map.iterator(); each.hasNext(); ) {
-            Tuple2<?, ?> pair = each.next();
-            Object value = unwrapped(pair._2());
-            if (pair._1() instanceof String && value instanceof String) {
-                spec.put((String) pair._1(), (String) value);
-            }
-        }
-    }
-
-    private static Object unwrapped(Object value) {
-        if (value instanceof Option) {
-            Option<?> option = (Option<?>) value;
-            return option.isDefined() ? option.get() : null;
-        }
-        return value;
+        String location = location(storage);
+        return location == null ? Collections.emptySet() : Collections.singleton(location);
     }
 }

@@ -8,11 +8,11 @@ import org.apache.spark.TaskContext;
 import scala.Option;
 
 /**
- * Folders in another cluster's file system that one statement may write, since the metastore says
- * that the table or partition in them belongs to this cluster.
+ * Folders in another cluster's file system that one statement may write, because this cluster is the
+ * primary of the table or partition in them.
  *
  * <p>They are a local property of the statement's thread, which Spark passes to its tasks. Each
- * statement that writes tables replaces the folders of the statement before.
+ * statement that writes a table replaces the folders of the thread's previous statement.
  */
 public final class WriteGrant {
     private static final String PROPERTY = "causeway.granted.folders";
@@ -23,6 +23,7 @@ public final class WriteGrant {
         spark.setLocalProperty(PROPERTY, folders.isEmpty() ? null : String.join("\n", folders));
     }
 
+    /** Whether the statement of this thread or task may write {@code location}. */
     public static boolean covers(Location location) {
         String granted = property();
         if (granted != null) {

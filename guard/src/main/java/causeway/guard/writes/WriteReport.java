@@ -10,10 +10,13 @@ import java.util.Objects;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 
-/** The arguments of one call of {@code causeway_write}. Without an id the view only ends copies. */
+/**
+ * The arguments of one call of {@code causeway_write}. A report with an id puts the mark of that id, or
+ * removes it with {@code ended}. A report without an id only ends the copies that are fresh now.
+ */
 public final class WriteReport {
     final String database;
-    final String table; // null: the write names paths alone
+    final String table; // null: the write has paths alone
     final Map<String, String> spec;
     final Collection<String> paths;
     final Collection<String> marks;
@@ -21,7 +24,7 @@ public final class WriteReport {
     final String by;
     final String application = application();
     final boolean ended;
-    private final WriteTarget target; // null: files that no command names
+    private final WriteTarget target; // null: files that no plan names
     private final List<Location> folders = new ArrayList<>();
 
     /** {@code id} and {@code by} are null when no report of the end will follow. */
@@ -47,7 +50,7 @@ public final class WriteReport {
         paths.forEach(path -> folders.add(Location.of(path)));
     }
 
-    /** A write of files that no command names. */
+    /** A write of files that no plan names. */
     public WriteReport(Collection<String> paths, String id, String by) {
         this(null, null, null, Collections.emptyMap(), paths, Collections.emptyList(), id, by, false);
     }
@@ -58,31 +61,32 @@ public final class WriteReport {
         return running == null ? "" : running.conf().get("spark.app.id", "");
     }
 
-    /** Whether the command of this report may write the file, and its marks cover that. */
+    /** Whether the mark of this report covers a write of the file by the report's command. */
     boolean covers(Location file) {
         return target != null && folders.stream().anyMatch(
                 folder -> file.isInside(folder) && !isOtherPartition(file.namesBelow(folder)));
     }
 
-    /** Whether a file with these folder names is in a partition that the view has not marked. */
+    /** Whether a file below folders of these names is in a partition that the mark does not cover. */
     private boolean isOtherPartition(List<String> names) {
         for (String name : names) {
-            int at = name.indexOf('=');
-            String value = at < 0 ? null : target.textOf(name.substring(0, at));
+            int equals = name.indexOf('=');
+            String value = equals < 0 ? null : target.textOf(name.substring(0, equals));
             if (value != null && !value.equals(
-                    ExternalCatalogUtils.unescapePathName(name.substring(at + 1)))) {
+                    ExternalCatalogUtils.unescapePathName(name.substring(equals + 1)))) {
                 return true;
             }
         }
         return false;
     }
 
-    /** Whether both name the same table and paths. */
+    /** Whether both have the same table, static values and paths. */
     boolean isSame(WriteReport other) {
         return Objects.equals(database, other.database) && Objects.equals(table, other.table)
                 && spec.equals(other.spec) && paths.equals(other.paths);
     }
 
+    /** Returns the report of the same write's end. */
     WriteReport atEnd() {
         return new WriteReport(
                 target, database, table, spec, paths, marks, id, by, true);

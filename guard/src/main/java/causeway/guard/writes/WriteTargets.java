@@ -1,8 +1,8 @@
 package causeway.guard.writes;
 
+import causeway.guard.plans.Plans;
 import causeway.guard.plans.V2Tables;
 import java.lang.reflect.Field;
-import java.lang.reflect.InvocationTargetException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,8 +11,6 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
-import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
@@ -34,13 +32,13 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Finds what a plan writes, by the types of its commands' arguments, so that one rule serves tables of
- * Spark, of Hive and of other sources, DataFrame writers and streams. A command that is not known to
- * leave files alone counts as a writer of the tables and folders that it names.
+ * Finds the tables and folders that a plan writes, by the types of its commands' arguments, so that one
+ * rule serves tables of Spark, of Hive and of other sources, DataFrame writers and streams. A command
+ * counts as a writer of the tables and folders among its arguments, unless {@link #HARMLESS} has it.
  */
 final class WriteTargets {
-    /** Beginnings of the names of commands that change no file of a table, or that the metastore
-     * carries out, where the view sees them. */
+    /** Beginnings of the names of commands that change no file of a table, or whose change of files is
+     * made by the metastore, where the view sees it. */
     private static final String[] HARMLESS = {
         "Add", "AlterColumn", "AlterDatabase", "AlterNamespace", "AlterTable", "AlterView", "Analyze",
         "Cache", "ClearCache", "CommandResult", "Comment", "CreateDatabase", "CreateDataSourceTableCommand",
@@ -51,7 +49,7 @@ final class WriteTargets {
     private static final String[] SPECS = {"staticPartitions", "partition", "partitionSpec"};
 
     private final SparkSession session;
-    private final List<Write> found = new ArrayList<>();
+    private final List<Write> writes = new ArrayList<>();
 
     private WriteTargets(SparkSession session) {
         this.session = session;
@@ -71,14 +69,14 @@ final class WriteTargets {
     static List<Write> of(LogicalPlan plan, SparkSession session) {
         WriteTargets targets = new WriteTargets(session);
         targets.walk(plan);
-        return targets.found;
+        return targets.writes;
     }
 
     /** Returns the targets of one command, also of one that does not change the files of its table. */
     static List<Write> ofCommand(LogicalPlan command, SparkSession session) {
         WriteTargets targets = new WriteTargets(session);
         targets.add(command, command);
-        return targets.found;
+        return targets.writes;
     }
 
     private void walk(LogicalPlan plan) {
@@ -106,7 +104,7 @@ final class WriteTargets {
         return true;
     }
 
-    /** Adds the targets of the command `plan`, found in `node`. */
+    /** Adds the targets of the command `plan`. The node that Spark runs is `node`, which may be another one. */
     private void add(LogicalPlan node, LogicalPlan plan) {
         if (plan instanceof MergeIntoTable) {
             addRelations(node, ((MergeIntoTable) plan).targetTable());
@@ -120,12 +118,10 @@ final class WriteTargets {
             addRelations(node, ((DeleteFromTable) plan).table());
             return;
         }
-        int before = found.size();
+        int before = writes.size();
         WriteTarget paths = new WriteTarget(null);
-        Object query = call(plan, "query");
-        Product command = (Product) plan;
-        for (int i = 0; i < command.productArity(); i++) {
-            Object argument = unwrapped(command.productElement(i));
+        Object query = Plans.call(plan, "query");
+        for (Object argument : Plans.arguments((Product) plan)) {
             if (argument instanceof LogicalPlan && argument != query && isChild(plan, argument)) {
                 addResolved(node, (LogicalPlan) argument);
             } else if (argument != null && argument != query) {
@@ -135,13 +131,13 @@ final class WriteTargets {
         for (String name : V2Tables.namedByText(session, plan)) {
             addTable(node, V2Tables.metadata(session, name));
         }
-        for (Write write : found.subList(before, found.size())) {
+        for (Write write : writes.subList(before, writes.size())) {
             addSpec(plan, write.target);
             addPartitionFolders(write.target);
             write.target.paths.addAll(paths.paths);
         }
-        if (found.size() == before && !paths.paths.isEmpty()) {
-            found.add(new Write(node, paths));
+        if (writes.size() == before && !paths.paths.isEmpty()) {
+            writes.add(new Write(node, paths));
         }
     }
 
@@ -153,10 +149,10 @@ final class WriteTargets {
         if (argument instanceof CatalogTable) {
             addTable(node, (CatalogTable) argument);
         } else if (argument instanceof TableIdentifier) {
-            addTable(node, existing((TableIdentifier) argument));
+            addTable(node, V2Tables.existing(session, (TableIdentifier) argument));
         } else if (argument instanceof MergeIntoTable || argument instanceof UpdateTable
                 || argument instanceof DeleteFromTable) {
-            add(node, (LogicalPlan) argument); // commands of other sources wrap Spark's own
+            add(node, (LogicalPlan) argument); // a command of another source wraps one of Spark's
         } else if (argument instanceof LogicalPlan) {
             addRelations(node, (LogicalPlan) argument);
         } else if (argument instanceof CatalogStorageFormat) {
@@ -171,11 +167,11 @@ final class WriteTargets {
         } else if (argument instanceof scala.collection.Map) {
             addPathOption((scala.collection.Map<?, ?>) argument, paths);
         } else if (argument.getClass().getSimpleName().equals("HoodieCatalogTable")) {
-            addArgument(node, unwrapped(call(argument, "table")), paths);
+            addArgument(node, Plans.unwrapped(Plans.call(argument, "table")), paths);
         }
     }
 
-    /** The relations that a target consists of. */
+    /** Adds the relations at and below {@code plan}, the target of a command. */
     private void addRelations(LogicalPlan node, LogicalPlan plan) {
         if (plan instanceof LogicalRelation) {
             LogicalRelation relation = (LogicalRelation) plan;
@@ -190,7 +186,7 @@ final class WriteTargets {
                 addTable(node, relation.catalogTable().get());
                 last().paths.addAll(paths.paths);
             } else if (!paths.paths.isEmpty()) {
-                found.add(new Write(node, paths));
+                writes.add(new Write(node, paths));
             }
         } else if (plan instanceof HiveTableRelation) {
             addTable(node, ((HiveTableRelation) plan).tableMeta());
@@ -203,7 +199,7 @@ final class WriteTargets {
         }
     }
 
-    /** Adds the table of a plan like ResolvedTable, which a command has in the place of a name. */
+    /** Adds the table of a plan like ResolvedTable, which Spark has put in the place of a name. */
     private void addResolved(LogicalPlan node, LogicalPlan plan) {
         Table table = plan.children().isEmpty() ? V2Tables.resolvedTable(plan) : null;
         if (table != null) {
@@ -213,30 +209,32 @@ final class WriteTargets {
         }
     }
 
+    /** Adds a table of the catalog interface: by its own metadata, or else by its name in the metastore. */
     private void addForeign(LogicalPlan node, String name, Table source) {
-        int before = found.size();
+        int before = writes.size();
         WriteTarget paths = new WriteTarget(null);
         addSink(node, source, paths);
-        CatalogTable table = name == null || found.size() > before
+        CatalogTable table = name == null || writes.size() > before
                 ? null : V2Tables.metadata(session, name);
         if (table != null) {
             addTable(node, table);
         }
-        if (found.size() > before) {
+        if (writes.size() > before) {
             last().paths.addAll(paths.paths);
         } else if (!paths.paths.isEmpty()) {
-            found.add(new Write(node, paths));
+            writes.add(new Write(node, paths));
         }
     }
 
-    /** Adds a table of another source, or the sink of a stream. */
+    /** Adds a table of another source, or the sink of a stream: its metastore table, and its paths. */
     private void addSink(LogicalPlan node, Table sink, WriteTarget paths) {
-        Object table = unwrapped(first(call(sink, "catalogTable"), call(sink, "v1Table")));
+        Object table = Plans.unwrapped(
+                first(Plans.call(sink, "catalogTable"), Plans.call(sink, "v1Table")));
         if (table instanceof CatalogTable) {
             addTable(node, (CatalogTable) table);
         }
-        addPath(first(call(sink, "path"), field(sink, "path")), paths); // FileStreamSink has a field
-        Object several = call(sink, "paths");
+        addPath(first(Plans.call(sink, "path"), field(sink, "path")), paths); // FileStreamSink has a field
+        Object several = Plans.call(sink, "paths");
         if (several instanceof Seq) {
             for (Iterator<?> each = ((Seq<?>) several).iterator(); each.hasNext(); ) {
                 addPath(each.next(), paths);
@@ -258,11 +256,11 @@ final class WriteTargets {
             if (target.paths.isEmpty() && target.isNamed()) {
                 addDefaultFolder(target);
             }
-            found.add(new Write(node, target));
+            writes.add(new Write(node, target));
         }
     }
 
-    /** Adds the folder of a table that the command will create. */
+    /** Adds the default folder of a table without a location, which the command will create. */
     private void addDefaultFolder(WriteTarget target) {
         try {
             URI folder = catalog().defaultTablePath(target.table.identifier());
@@ -273,7 +271,7 @@ final class WriteTargets {
     }
 
     private WriteTarget last() {
-        return found.get(found.size() - 1).target;
+        return writes.get(writes.size() - 1).target;
     }
 
     private static void addPath(Object path, WriteTarget paths) {
@@ -294,33 +292,27 @@ final class WriteTargets {
 
     private static void addSpec(LogicalPlan command, WriteTarget target) {
         for (String name : SPECS) {
-            Object spec = unwrapped(call(command, name));
+            Object spec = Plans.unwrapped(Plans.call(command, name));
             if (spec instanceof scala.collection.Map) {
-                entries((scala.collection.Map<?, ?>) spec).forEach((key, value) -> {
-                    if (value instanceof String) { // a key without a value is dynamic
-                        target.spec.put(key, (String) value);
-                    }
-                });
+                WriteTarget.addStaticValues((scala.collection.Map<?, ?>) spec, target.spec);
             }
         }
     }
 
-    /** Adds the folder of a partition that is named in full: it may lie outside its table's folder. */
+    /**
+     * Adds the folder of a partition of which all values are static: it may lie outside the folder of its
+     * table.
+     */
     private void addPartitionFolders(WriteTarget target) {
         CatalogTable table = target.table;
         scala.collection.immutable.Map<String, String> chosen =
-                scala.collection.immutable.Map$.MODULE$.empty();
-        for (Map.Entry<String, String> each : target.spec.entrySet()) {
-            if (table.partitionColumnNames().contains(each.getKey())) {
-                chosen = chosen.$plus(new Tuple2<>(each.getKey(), each.getValue()));
-            }
-        }
+                WriteTarget.partitionValues(table, target.spec);
         if (chosen.isEmpty() || chosen.size() < table.partitionColumnNames().size()) {
             return;
         }
-        Seq<CatalogTablePartition> there =
+        Seq<CatalogTablePartition> partitions =
                 catalog().listPartitions(table.identifier(), Option.apply(chosen));
-        for (Iterator<CatalogTablePartition> each = there.iterator(); each.hasNext(); ) {
+        for (Iterator<CatalogTablePartition> each = partitions.iterator(); each.hasNext(); ) {
             CatalogStorageFormat storage = each.next().storage();
             if (storage.locationUri().isDefined()) {
                 target.paths.add(new Path(storage.locationUri().get()).toString());
@@ -328,14 +320,6 @@ final class WriteTargets {
         }
     }
 
-    private CatalogTable existing(TableIdentifier name) {
-        try {
-            boolean there = !catalog().isTempView(name) && catalog().tableExists(name);
-            return there ? catalog().getTableMetadata(name) : null;
-        } catch (NoSuchDatabaseException | NoSuchTableException gone) {
-            return null; // the command itself reports it
-        }
-    }
 
     private SessionCatalog catalog() {
         return session.sessionState().catalog();
@@ -346,7 +330,7 @@ final class WriteTargets {
         for (Iterator<? extends Tuple2<?, ?>> each = map.iterator(); each.hasNext(); ) {
             Tuple2<?, ?> pair = each.next();
             if (pair._1() instanceof String) {
-                entries.put((String) pair._1(), unwrapped(pair._2()));
+                entries.put((String) pair._1(), Plans.unwrapped(pair._2()));
             }
         }
         return entries;
@@ -360,22 +344,6 @@ final class WriteTargets {
         return one != null ? one : other;
     }
 
-    private static Object unwrapped(Object value) {
-        if (value instanceof Option) {
-            Option<?> option = (Option<?>) value;
-            return option.isDefined() ? option.get() : null;
-        }
-        return value;
-    }
-
-    /** Returns the result of a method without arguments; null where the class has no such method. */
-    static Object call(Object target, String method) {
-        try {
-            return target.getClass().getMethod(method).invoke(target);
-        } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException none) {
-            return null;
-        }
-    }
 
     private static Object field(Object target, String name) {
         try {
