@@ -23,7 +23,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 # Containers often forbid Python to keep compiled modules: each of the lanes would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart feeds serverless pipelines spark4 check quick-proxy quick-pipelines quick-rest lint slow e2e long bench lifecycle-demo oracle spark-inputs on-demand reads-survive generated fuzz golden chart guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -93,14 +93,17 @@ feeds: install $(JAVA) ## of the tests that have their own, those of feeds and H
 test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in environments of their own (minutes)
 	$(BIN)/pytest -m clients --durations=15 tests/e2e
 
-check: install ## lint and the quick tests, two parts at the same time
-	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target quick-proxy quick-rest lint
+check: install ## lint and the quick tests, all parts at the same time: many tests wait
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=target quick-rest quick-proxy quick-pipelines lint
 
 quick-proxy: install
-	$(BIN)/pytest -q -m "not slow and not e2e" tests/proxy
+	$(BIN)/pytest -q -m "not slow and not e2e" tests/proxy tests/sessions
+
+quick-pipelines: install build/moto/bin/moto_server
+	$(BIN)/pytest -q -m "not slow and not e2e" tests/pipeline tests/guard
 
 quick-rest: install build/moto/bin/moto_server
-	$(BIN)/pytest -q -m "not slow and not e2e" --ignore=tests/proxy --ignore=tests/e2e
+	$(BIN)/pytest -q -m "not slow and not e2e" --ignore=tests/proxy --ignore=tests/sessions --ignore=tests/pipeline --ignore=tests/guard --ignore=tests/e2e
 
 lint: install ## style, types and import rules
 	$(BIN)/ruff check .

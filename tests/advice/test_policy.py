@@ -1,5 +1,7 @@
 """The standing policy moves little, and only when too few statements run."""
 
+import pytest
+
 from advice.copies import Budgets, Candidates, candidates
 from advice.policy import Policy
 from advice.solvers.exact import cheapest
@@ -64,6 +66,7 @@ def test_a_budget_that_is_exceeded_is_kept_again() -> None:
     assert over.problem.within_limits(Policy().copies(over))
 
 
+@pytest.mark.slow
 def test_weekly_drift_moves_a_tenth_of_what_popularity_does() -> None:
     """A small run of `python -m bench.advice drift`."""
     courses = simulate(Company(tables=60, templates=60, weeks=7, seed=2))

@@ -50,6 +50,7 @@ def settings_in(folder: Path) -> Settings:
     return load(path)
 
 
+@pytest.mark.slow
 def test_the_secrets_are_files_that_causeway_takes(tmp_path: Path) -> None:
     folder = made_secrets(tmp_path / "secrets")
     before = {path.name: path.read_text() for path in folder.iterdir()}

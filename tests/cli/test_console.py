@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
 from cli.check.ports import console_port
 from cli.check.report import ok
 from cli.check.targets import ConsolePort
@@ -28,6 +30,7 @@ def started(folder: Path, *lines: str) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.slow
 def test_it_serves_over_tls_at_the_address_that_it_prints_until_sigterm(tmp_path: Path) -> None:
     certificate, (listen,) = made(), free_ports(1)
     keystore = certificate.pem(tmp_path / "keystore.pem")
@@ -52,6 +55,7 @@ def test_it_serves_over_tls_at_the_address_that_it_prints_until_sigterm(tmp_path
     assert process.returncode == -signal.SIGTERM, rest  # uvicorn ends by the signal that it got
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -88,6 +88,7 @@ def test_a_command_names_the_extra_that_it_needs(subcommand: str) -> None:
     assert re.match(rf"{expected} 'causeway\[{NEED_MORE[subcommand]}\]'", done.stderr)
 
 
+@pytest.mark.slow
 def test_other_commands_need_none() -> None:
     done = run("completion", "bash")
     assert done.returncode == 0, done.stderr
@@ -97,6 +98,7 @@ def test_other_commands_need_none() -> None:
         assert option in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", ["serve --conf FILE", "entity list --store STORE", "history --conf FILE"]
 )

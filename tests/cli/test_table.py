@@ -54,6 +54,7 @@ def run(metastore: FakeMetastore, tmp_path: Path, capsys: pytest.CaptureFixture[
     return run
 
 
+@pytest.mark.slow
 def test_assign_and_show(run: Run) -> None:
     stated = ("--primary", "C1", "--copy", "C2=file:///C2/t")
     assert run("table", "assign", "default.t", *stated)[0] == 0
@@ -84,6 +85,7 @@ def test_assign_and_show(run: Run) -> None:
     assert "primary C1, copies C2" in run("table", "show", "T")[1]
 
 
+@pytest.mark.slow
 def test_partitions(run: Run) -> None:
     stated = ("--partition", "ds=1", "--primary", "C2", "--copy", "C1=file:///C1/p1")
     assert "1 partitions assigned" in run("table", "assign", "default.p", *stated)[1]
@@ -94,6 +96,7 @@ def test_partitions(run: Run) -> None:
     assert "29 partitions: primary C1, copies none" in run("table", "show", "default.p")[1]
 
 
+@pytest.mark.slow
 def test_the_lag_of_stale_copies(run: Run, metastore: FakeMetastore) -> None:
     for number in (1, 2):
         run(*f"table assign default.p --partition ds={number} --copy C2=file:/C2/{number}".split())
@@ -169,6 +172,7 @@ SparkMaster = "{url}"
     assert [each.id for each in kept.open] == ["b"]
 
 
+@pytest.mark.slow
 def test_upgrade_verify_downgrade(run: Run) -> None:
     status, _, printed = run("metastore", "verify")
     assert status == 1

@@ -44,6 +44,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("causeway ")]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page(
     s3: S3Server, conf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

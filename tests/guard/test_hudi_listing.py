@@ -39,6 +39,7 @@ def after(start: str, most: str = "-1", **more: str) -> dict[str, str]:
     return conf | {f"{prefix}.{key.replace('_', '.')}": value for key, value in more.items()}
 
 
+@pytest.mark.slow
 def test_the_end_of_a_range_is_inclusive(
     listing: JarListing, new_table: Callable[..., FakeTable]
 ) -> None:

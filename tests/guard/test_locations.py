@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from conf.locations import clusters_of
 from conf.names import ClusterName
 from tests.guard.java_cases import command
@@ -51,6 +53,7 @@ def input_lines() -> Iterator[str]:
         yield f"={location}"
 
 
+@pytest.mark.slow
 def test_java_finds_the_same_clusters(jar: Path) -> None:
     print(f"CAUSEWAY_SEED={SEED}")
     argv = command(jar, "LocationCases")

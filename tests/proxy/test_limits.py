@@ -118,6 +118,7 @@ def test_over_http_a_limit_is_an_answer_of_http() -> None:
     play(scenario, Limits(client_connections=1))
 
 
+@pytest.mark.slow
 def test_a_session_that_is_idle_is_closed_here_and_in_its_clusters() -> None:
     async def scenario(world: World) -> None:
         idle, busy = await world.client(), await world.client("bob")
@@ -135,6 +136,7 @@ def test_a_session_that_is_idle_is_closed_here_and_in_its_clusters() -> None:
     play(scenario, Limits(idle_session=2.0, check_interval=0.02))
 
 
+@pytest.mark.slow
 def test_a_session_that_is_asked_is_not_idle() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
@@ -147,6 +149,7 @@ def test_a_session_that_is_asked_is_not_idle() -> None:
     play(scenario, Limits(idle_session=2.0, check_interval=0.02))
 
 
+@pytest.mark.slow
 def test_a_session_with_a_slow_cluster_is_not_idle() -> None:
     async def scenario(world: World) -> None:
         asking, idle = await world.client(), await world.client("bob")

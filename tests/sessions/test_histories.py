@@ -65,6 +65,7 @@ def justified(code: str, proxied: Proxied, sql: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_session_is_a_plain_spark_session(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ from tests.e2e.support import tpcds
 pytestmark = pytest.mark.skipif(not tpcds.SHARED.is_dir(), reason="no shared TPC-DS data")
 
 
+@pytest.mark.slow
 def test_the_99_queries_of_tpcds_copy_at_most_a_tenth_more_than_the_fewest_bytes() -> None:
     """In their own order and in another one, for ten placements of the tables. Each query alone
     chooses the fewest bytes or at most three times as many, so what is bounded is the mean."""

@@ -1,10 +1,13 @@
 """The choice by cost is near to that of an oracle in simulation, the specification's is not."""
 
+import pytest
+
 from bench.statements.choice import CHOICES, geometric, ratios
 
 SEEDS, STATEMENTS, LOAD = range(1, 5), 30_000, 0.5
 
 
+@pytest.mark.slow
 def test_the_choice_by_cost_is_near_to_the_oracles() -> None:
     """By seeds, so that nothing depends on the machine."""
     found = [ratios(seed, STATEMENTS, LOAD, bursts=True) for seed in SEEDS]

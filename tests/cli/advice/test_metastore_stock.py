@@ -83,6 +83,7 @@ def test_tables_sizes_and_copies_come_from_the_metastore(run: Run, tmp_path: Pat
     assert found["tables_of_unknown_size"] == 0
 
 
+@pytest.mark.slow
 def test_a_log_may_name_more_tables_than_calls_may_wait_for_the_metastore(
     run: Run, tmp_path: Path, metastore: FakeMetastore
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_log_may_name_more_tables_than_calls_may_wait_for_the_metastore(
     assert json.loads(printed)["verdicts"]["runs"] == len(names)
 
 
+@pytest.mark.slow
 def test_statements_of_the_history(run: Run, tmp_path: Path) -> None:
     store = HistoryStore(str(tmp_path / "history.db"))
     rows = [row(number, text=f"{JOIN} AND id = {number}") for number in range(1_050)]

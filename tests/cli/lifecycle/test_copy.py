@@ -55,6 +55,7 @@ def test_a_sweep_tells_what_it_kept_of_what_drops_left(
     assert world.files.exists(used)
 
 
+@pytest.mark.slow
 def test_what_was_copied_is_in_the_history_and_the_traces(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

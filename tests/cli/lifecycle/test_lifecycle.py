@@ -112,6 +112,7 @@ MetastoreView = "VIEW"
 """
 
 
+@pytest.mark.slow
 def test_serve_stops_on_sigterm(store: Store, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cli.main", "lifecycle", "serve", "--user", "ann"]
     words = ["--at", "2013-09-25T00:00Z", "--poll", "0.1"]

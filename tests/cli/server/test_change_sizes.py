@@ -28,6 +28,7 @@ def test_a_range_is_the_arguments_of_a_plan() -> None:
     assert arguments("-t", ChangeRange("7", "9", 2)) == begin + bounded
 
 
+@pytest.mark.slow
 def test_a_real_table(tmp_path: Path) -> None:
     """The first two of three later commits, of a table of four partitions."""
     table = FakeTable(tmp_path / "t", version=9)
@@ -62,6 +63,7 @@ def test_a_table_that_cannot_be_read_has_no_size(
     assert why in caplog.text
 
 
+@pytest.mark.slow
 def test_the_change_is_known_where_the_whole_table_takes_too_long(tmp_path: Path) -> None:
     """The child is killed: its process id ends with it."""
     file = tmp_path / "child"

@@ -48,6 +48,7 @@ def _until(condition: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_sighup_before_serving_reloads_when_it_serves(tmp_path: Path, workers: int) -> None:
     """Of several, the workers begin with what was reloaded."""

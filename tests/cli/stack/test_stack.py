@@ -81,6 +81,7 @@ def test_a_dead_child_is_one_line_with_its_log(
     assert not (tmp_path / "d" / "endpoints.json").exists()
 
 
+@pytest.mark.slow
 def test_a_child_that_dies_later_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ def test_any_text_becomes_printable(text: str) -> None:
     assert escaped(text).isprintable()
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.text() | st.integers(), st.lists))
 def test_json_is_the_same_value_in_one_printable_line(value: object) -> None:
     text = json_text(value)

@@ -3,6 +3,8 @@
 import resource
 import time
 
+import pytest
+
 from conf.names import ClusterName, TableRef
 from console.pages.freshness import partitions_context, select, tables_context
 from console.sources.partition_states import partition_states
@@ -119,6 +121,7 @@ def test_names_are_escaped() -> None:
         assert "<i>" not in answer.text
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_partitions_are_a_small_page() -> None:
     states = partition_states(many(100_000), [EAST, *map(ClusterName, ("c2", "c3", "c4", "c5"))])
     began = resource.getrusage(resource.RUSAGE_SELF).ru_utime
@@ -131,6 +134,7 @@ def test_a_hundred_thousand_partitions_are_a_small_page() -> None:
     assert used < 3.0  # 0.2 s on an idle machine; this finds a cost by the square
 
 
+@pytest.mark.slow
 def test_the_page_of_a_large_table_is_at_most_250_kb() -> None:
     page, _ = browser(w__big=(placed(), many(20_000)))
     assert len(page.get("/freshness/w.big").body) < 250_000

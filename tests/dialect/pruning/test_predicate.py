@@ -132,6 +132,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(CONDITIONS, st.integers(0, 3))
 def test_no_needed_partition_is_left_out(condition: tuple[str, object], shape: int) -> None:
@@ -139,6 +140,7 @@ def test_no_needed_partition_is_left_out(condition: tuple[str, object], shape: i
     assert _selected(SHAPES[shape].format(sql)) >= _needed(meaning)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(CONDITIONS)
 def test_conditions_on_keys_alone_are_exact_but_for_the_default_partition(

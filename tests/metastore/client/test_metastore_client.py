@@ -76,6 +76,7 @@ def test_a_dead_address_is_passed_over(metastore: FakeMetastore) -> None:
         assert client.get_all_databases() == ["default"]
 
 
+@pytest.mark.slow
 def test_a_read_moves_on_from_a_silent_address(metastore: FakeMetastore, silent: Endpoint) -> None:
     with HmsClient([silent, metastore.endpoint], 2.0) as client:
         assert client.get_all_databases() == ["default"]

@@ -86,6 +86,7 @@ def test_a_quoted_value_accepts_itself_alone(value: str) -> None:
 MANY = 20_000  # far beyond Python's limit of recursion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

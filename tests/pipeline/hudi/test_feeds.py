@@ -269,6 +269,7 @@ def read_files(site: Site, base: str) -> set[str]:
     return {file.path[len(base) + 1 :] for file in files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_killed_at_every_effect_while_the_source_cleans_and_archives(
     tmp_path: Path, shared: bool

@@ -27,6 +27,8 @@ from pipeline.hudi.table.table import HudiTable, open_for_changes, open_table
 from tests.pipeline.hudi.conftest import FakeTable, RowTable
 from tests.pipeline.hudi.s3_server import BUCKET, SECRET, Request, S3Server, site
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[4] / "shared")) / "hudi"
 
 

@@ -22,6 +22,8 @@ from pipeline.hudi.table.table import open_table
 from tests.pipeline.hudi.conftest import RowTable
 from tests.pipeline.hudi.s3_server import BUCKET, SECRET, Request, S3Server, site
 
+pytestmark = pytest.mark.slow
+
 Rows = list[tuple[str, str, int]]
 
 

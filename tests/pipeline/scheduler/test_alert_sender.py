@@ -153,6 +153,7 @@ def notifying(level: str) -> str:
     return PROCESS.replace("</process>", f"{element}</process>")
 
 
+@pytest.mark.slow
 def test_what_is_refused_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, events = failed(tmp_path / "l.db", "webhook"), Events()
     with listener(500) as (address, received):

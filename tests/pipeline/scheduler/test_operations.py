@@ -148,6 +148,7 @@ def test_bad_parameters_are_refused(site: Site, query: dict[str, str]) -> None:
         site.list(**query)
 
 
+@pytest.mark.slow
 def test_a_suspended_instance_does_nothing_until_it_is_resumed(site: Site) -> None:
     site.actions.absent = {FIRST, FIRST - HOUR}
     site.run()

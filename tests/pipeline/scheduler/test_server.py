@@ -109,6 +109,7 @@ def test_an_input_check_that_fails_fails_the_attempt_of_each_instance(
     assert [(each.state, each.attempt) for each in copies] == [(InstanceState.READY, 1)] * 6
 
 
+@pytest.mark.slow
 def test_a_copy_of_another_program_is_waited_for_without_an_attempt(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +192,7 @@ class OneJvm(FakeActions):
         return super()._work(word, task, lease)
 
 
+@pytest.mark.slow
 def test_what_kills_spark_each_time_fails_alone(tmp_path: Path) -> None:
     feed = FEED.replace('name="parallel" value="2"', 'name="parallel" value="4"')
     store, poison = store_with_entities(tmp_path / "poison.db", feed), START + HOUR
@@ -230,6 +232,7 @@ def test_what_is_not_replicated_yet_is_held_from_eviction(store: Store) -> None:
     assert not actions.needed["c2"](START + HOUR)  # nothing is copied from there
 
 
+@pytest.mark.slow
 def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)

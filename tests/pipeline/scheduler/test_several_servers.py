@@ -53,6 +53,7 @@ def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
     assert actions.count("process") == 2
 
 
+@pytest.mark.slow
 def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store, path: Path) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
@@ -69,6 +70,7 @@ def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store, path: Pa
     dead.close()
 
 
+@pytest.mark.slow
 def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None:
     """The first stops renewing, as if its machine were gone; its late report is refused. One
     round of `serve --once` is enough: it does not end while the dead one's lease still holds.

@@ -86,6 +86,7 @@ def test_a_dead_endpoint_is_avoided_until_it_answers_again() -> None:
     play(scenario, Limits(health_interval=0.02))
 
 
+@pytest.mark.slow
 def test_a_session_moves_from_an_endpoint_that_hangs() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
@@ -99,6 +100,7 @@ def test_a_session_moves_from_an_endpoint_that_hangs() -> None:
     play(scenario, Limits(health_interval=0.02, connect=1.0))
 
 
+@pytest.mark.slow
 def test_calls_to_a_server_that_hangs_end_in_time() -> None:
     """The statement that runs there and the fetch, though no call has a limit of its own."""
 
@@ -126,6 +128,7 @@ def test_calls_to_a_server_that_hangs_end_in_time() -> None:
     play(scenario, Limits(health_interval=0.02, connect=1.0, silence=1.5, linger=0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slow", [0.0, 3.0])
 def test_a_reply_that_stops_in_its_midst_ends_in_time(slow: float) -> None:
     """The connection is closed, because the client has a part of the reply. While a slow client
@@ -152,6 +155,7 @@ def test_a_reply_that_stops_in_its_midst_ends_in_time(slow: float) -> None:
     play(scenario, Limits(health_interval=0.02, connect=1.0, silence=1.5, linger=0.0))
 
 
+@pytest.mark.slow
 def test_calls_to_a_server_that_a_reload_removed_end_in_time() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
@@ -171,6 +175,7 @@ def test_calls_to_a_server_that_a_reload_removed_end_in_time() -> None:
     play(scenario, Limits(health_interval=0.02, connect=1.0, close=1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["dies_at", "hangs_at"])
 def test_opening_a_session_tries_the_next_endpoint(moment: str) -> None:
     async def scenario(site: Site) -> None:

@@ -40,6 +40,7 @@ def test_finish_waits_for_statements_and_their_results() -> None:
     play(scenario, Limits(drain=15.0))
 
 
+@pytest.mark.slow
 def test_finish_waits_for_the_fetch_after_a_synchronous_statement_that_took_long() -> None:
     """Its client's last call is as old as the statement."""
 
@@ -106,6 +107,7 @@ def test_statements_that_run_at_the_end_of_finish_have_its_reason() -> None:
     play(scenario, Limits(drain=0.1))
 
 
+@pytest.mark.slow
 def test_idle_clients_have_the_reason_before_their_next_call() -> None:
     async def scenario(site: Site) -> None:
         client, newcomer = await site.client(), await site.client(opened=False)

@@ -14,6 +14,7 @@ PROGRAM = Path(__file__).parent / "java" / "DateCases.java"
 STEP = 13 * 86_400 + 3_671  # seconds: every season, and every hour of the day
 
 
+@pytest.mark.slow
 def test_they_are_javas_in_all_zones() -> None:
     argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp"]
     argv += [os.pathsep.join((f"{spark_home() / 'jars'}/*",))]

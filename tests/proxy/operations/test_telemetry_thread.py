@@ -15,6 +15,7 @@ from tests.telemetry.openlineage_schema import problems
 from tests.telemetry.receivers import attributes, receiver
 
 
+@pytest.mark.slow
 def test_statements_that_ended_are_sent_as_traces_and_lineage() -> None:
     async def scenario(site: Site) -> None:
         site.one.fails["INSERT INTO default.e SELECT bad"] = "no such column"
@@ -45,6 +46,7 @@ def test_statements_that_ended_are_sent_as_traces_and_lineage() -> None:
     assert {"analyse", "decide", "execute"} <= set(there.spans)
 
 
+@pytest.mark.slow
 def test_a_server_that_takes_nothing_is_counted_and_stops_no_statement() -> None:
     async def scenario(site: Site) -> None:
         def dropped() -> float:

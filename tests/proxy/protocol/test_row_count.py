@@ -12,6 +12,7 @@ def reply(result: Struct, seqid: int = 7) -> bytes:
     return replies.reply("FetchResults", seqid, result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 300, 70_000])
 @pytest.mark.parametrize("protocol", [0, 10])
 def test_rows_are_counted_in_both_layouts(count: int, protocol: int) -> None:

@@ -106,6 +106,7 @@ def test_an_unfinished_frame_times_out() -> None:
     play(scenario, Limits(request=0.1))
 
 
+@pytest.mark.slow
 def test_a_slow_frame_that_ends_in_time_is_served() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 
+import pytest
+
 from conf.settings.security.transports import Transport, Transports
 from proxy.limits import Limits
 from tests.proxy.fakes import EAST, World, column_length, error_of, play, until
@@ -38,6 +40,7 @@ def test_a_session_outlives_its_connection() -> None:
     play(scenario)
 
 
+@pytest.mark.slow
 def test_an_abandoned_session_is_closed() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:

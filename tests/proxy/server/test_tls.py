@@ -136,6 +136,7 @@ async def _reply(world: World, ours: Made) -> bytes:
         writer.transport.abort()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "limits",
     [

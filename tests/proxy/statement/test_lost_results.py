@@ -82,6 +82,7 @@ def test_a_result_with_another_schema_does_not_take_the_place_of_the_first() -> 
     play(scenario)
 
 
+@pytest.mark.slow
 def test_a_thousand_reads_under_kills_have_each_row_once() -> None:
     """West dies and comes back, many times. No client gets an error, and no row comes twice."""
 

@@ -1,5 +1,7 @@
 """A statement beyond a limit is ended, and its client receives the reason."""
 
+import pytest
+
 from conf.access.document import rules_of
 from conf.access.quotas import UserQuota
 from conf.access.rules import AccessRules
@@ -52,6 +54,7 @@ def test_without_limits_all_is_read() -> None:
     play(scenario, Limits(result_rows=0, result_bytes=0))
 
 
+@pytest.mark.slow
 def test_a_statement_that_runs_for_too_long_is_cancelled() -> None:
     async def scenario(world: World) -> None:
         world.east.sleeping.add("SELECT long")
@@ -66,6 +69,7 @@ def test_a_statement_that_runs_for_too_long_is_cancelled() -> None:
     play(scenario, Limits(statement_time=1.0, check_interval=0.05, linger=0.0))
 
 
+@pytest.mark.slow
 def test_a_write_that_runs_for_too_long_is_marked_as_ended() -> None:
     async def scenario(world: World) -> None:
         sql = "INSERT INTO w VALUES (1)"
@@ -96,6 +100,7 @@ def quotas_of_ann(**bounds: int) -> AccessRules:
     return rules_of({"quotas": [{"name": "q", "users": ["ann"], **bounds}]})
 
 
+@pytest.mark.slow
 def test_a_quota_bounds_the_results_and_the_time_of_its_user_alone() -> None:
     async def scenario(world: World) -> None:
         world.east.counts["SELECT many"] = 5_000
@@ -184,6 +189,7 @@ def test_a_session_that_is_closed_leaves_the_queue() -> None:
     play(scenario, Limits(linger=0.0), access=rules_of({"quotas": [once]}))
 
 
+@pytest.mark.slow
 def test_a_statement_that_waits_for_too_long_fails() -> None:
     async def scenario(world: World) -> None:
         world.east.sleeping.add("SELECT long")

@@ -70,6 +70,7 @@ def test_while_others_wait_only_the_one_that_was_called_is_sent() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_accepted", [True, False])
 def test_a_trial_that_the_server_accepts_is_followed_by_the_next(is_accepted: bool) -> None:
     async def run() -> None:
@@ -88,6 +89,7 @@ def test_a_trial_that_the_server_accepts_is_followed_by_the_next(is_accepted: bo
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_thread_may_be_freed_by_others() -> None:
     async def run() -> None:
         servers = BusyServers()

@@ -147,6 +147,7 @@ def test_a_client_that_leaves_gives_its_place_back() -> None:
     play(scenario, Limits(openings=1))
 
 
+@pytest.mark.slow
 def test_those_that_wait_for_an_endpoint_that_went_down_do_not_all_try_it() -> None:
     async def scenario(world: World) -> None:
         world.fake.silent = True

@@ -124,6 +124,7 @@ def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
     with_lines(use, Limits(endpoint_connections=1))
 
 
+@pytest.mark.slow
 def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         clusters = [Cluster(EAST, "file:/e", (fake.endpoint,))]

@@ -24,6 +24,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_restarted(tmp_path: Path) -> None:
     lives = tmp_path / "lives"
 

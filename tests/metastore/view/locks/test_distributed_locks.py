@@ -141,6 +141,7 @@ def test_the_other_process_forgets_a_table_before_the_client_has_its_reply(hms) 
         assert str(REF) in reader.touched(0).tables or reader.touched(0).everything
 
 
+@pytest.mark.slow
 def test_a_lost_owner_keeps_its_lock_for_a_moment(hms, both) -> None:
     lost, other = HmsClient((both[0][C1],), 60), HmsClient((both[0][C2],), 60)
     with other:

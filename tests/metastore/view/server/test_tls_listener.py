@@ -171,6 +171,7 @@ def test_a_port_probe_is_no_line_in_the_log(
     assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
 
 
+@pytest.mark.slow
 def test_a_changed_certificate_is_served(
     view: Endpoint, login: MetastoreLogin, tmp_path: Path
 ) -> None:

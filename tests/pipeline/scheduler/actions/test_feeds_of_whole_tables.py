@@ -57,6 +57,7 @@ class WholeSite(Site):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_each_instance_copies_the_table_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool

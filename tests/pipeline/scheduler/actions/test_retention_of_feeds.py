@@ -44,6 +44,7 @@ def test_what_is_not_copied_yet_is_not_evicted(
     assert log.instance.schedule.cluster == "c1"
 
 
+@pytest.mark.slow
 def test_the_log_of_an_eviction_names_every_partition_in_few_entries(site: Site) -> None:
     for hours in range(45):
         site.add(hours, a=str(hours))

@@ -111,6 +111,7 @@ def test_a_run_takes_several_instances_and_counts_once() -> None:
     assert len([each for each in again if isinstance(each, StartRun)]) == 1
 
 
+@pytest.mark.slow
 def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
     """Two years back in FIFO order: the first hours have no data, and the later ones have."""
     long_ago = schedule(end=T0 + timedelta(days=730), parallel=100)

@@ -101,6 +101,7 @@ def test_an_unmigrated_store_works(unmigrated: str) -> None:
     assert Store(unmigrated).instances(PROCESS_KEY)[1].state is InstanceState.READY
 
 
+@pytest.mark.slow
 def test_a_store_of_a_later_release_is_refused(url: str) -> None:
     Store(url)
     with open_database(url).transaction() as connection:

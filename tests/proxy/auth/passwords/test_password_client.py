@@ -16,6 +16,7 @@ from saslauth.errors import AuthBackendUnavailable, BadCredentials
 from tests.secret_files import private, readable
 
 
+@pytest.mark.slow
 def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
     path.write_text(password_line("ann", "one"))

@@ -280,6 +280,7 @@ def test_old_statements_are_deleted_when_nothing_happens(
     assert [each["statement"] for each in statements(url)] == ["00000002"]
 
 
+@pytest.mark.slow
 def test_several_processes_write_one_history(tmp_path: Path) -> None:
     url = str(tmp_path / "history.db")  # which both create
     writers = [_process(url, "15", str(100 * number)) for number in range(2)]
@@ -290,6 +291,7 @@ def test_several_processes_write_one_history(tmp_path: Path) -> None:
     assert len(statements(url)) == 30
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_that_was_written(tmp_path: Path) -> None:
     url = str(tmp_path / "history.db")
     HistoryStore(url)

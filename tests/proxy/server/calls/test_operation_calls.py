@@ -54,6 +54,7 @@ def test_a_large_result_arrives_whole_at_the_speed_of_a_slow_reader() -> None:
     play(scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drip", [1, 3, 100, 515, 516, 517])
 def test_a_reply_may_arrive_in_any_pieces(drip: int) -> None:
     async def scenario(world: World) -> None:

@@ -153,6 +153,7 @@ def an_event(
     return dice.choice(events[kind])
 
 
+@pytest.mark.slow
 def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> None:
     taken: set[tuple[Step, type[Event], Step]] = set()
     for seed in range(4000):
