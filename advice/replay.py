@@ -14,7 +14,7 @@ from dialect.grammar import cluster_statements
 from dialect.statement import Known, Namespace, Needs, Unknown
 from router.decision import Refuse, RunIn
 from router.errors import NOT_UNDERSTOOD
-from router.needs import Input, inputs, output_primaries, path_clusters
+from router.needs import InputTable, inputs, output_primaries, path_clusters
 from router.request import Facts, Request, is_copyable, tables_needed
 from router.route import route
 
@@ -111,7 +111,7 @@ def _options(
     request: Request,
     statement: Known,
     facts: Facts,
-    found: Sequence[Input],
+    found: Sequence[InputTable],
     stock: Stock,
     at: float | None,
 ) -> Iterator[Option]:
@@ -132,7 +132,9 @@ def _options(
                 yield cluster, parts
 
 
-def _parts(read: Input, cluster: ClusterName, stock: Stock, at: float | None) -> frozenset[Part]:
+def _parts(
+    read: InputTable, cluster: ClusterName, stock: Stock, at: float | None
+) -> frozenset[Part]:
     """The parts of an input that the cluster needs copies of."""
     if all(replicas.primary == cluster for replicas in read.replicas):
         return frozenset()

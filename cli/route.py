@@ -15,7 +15,7 @@ from proxy.session.session import SessionState
 from proxy.statement.dry_run import DryRun, dry_run
 from proxy.statement.machine.cluster_commands import use_cluster
 from proxy.statement.statement_router import StatementRouter
-from router.report import Report
+from router.report import DecisionReport
 
 _REFUSED = 3  # exit status, so that a script can tell a refusal from a failure
 _PROTOCOL = 0  # of the session; nothing is sent
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     return _REFUSED if found.report.decision == "refuse" else 0
 
 
-def as_text(decided: Report) -> str:
+def as_text(decided: DecisionReport) -> str:
     """A few lines for a terminal."""
     first = {
         "run": f"run in {decided.cluster}",

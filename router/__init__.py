@@ -1,1 +1,1 @@
-"""Where a statement runs: a pure function from request and facts to a decision."""
+"""Decides where a statement runs: a pure function of a request and of facts."""

@@ -1,7 +1,7 @@
-"""The decision for one statement as a claim, which the guard compares with Spark's own plans.
+"""The claim of a statement: the decision as the guard compares it with Spark's plans.
 
-The claim goes to the cluster with the statement, in the configuration overlay of ExecuteStatement.
-docs/internals/claim.md describes it; `guard/` has the class that reads it.
+It is sent with the statement in the configuration overlay of ExecuteStatement.
+docs/internals/claim.md describes it, and `guard/` has the class that reads it.
 """
 
 import json
@@ -26,38 +26,40 @@ from dialect.statement import (
     Unknown,
     WriteAction,
 )
-from router.access.restrictions import UNRESTRICTED, Restrictions
-from router.needs import Input, inputs
+from router.access.restrictions import UNRESTRICTED, UserRestrictions
+from router.needs import InputTable, inputs
 from router.request import Facts
 
 KEY = "causeway.claim"
-RESERVED_PREFIX = "causeway."  # of the keys of an overlay that clients may not set
+RESERVED_PREFIX = "causeway."  # clients may not set keys of the overlay with this prefix
+# The versions by the newest field that a claim has. A guard refuses versions that it does not
+# support.
 VERSION = 1
-VERSION_WITH_CHANGES = 2  # a guard that does not know `changes` refuses the claim
-VERSION_WITH_NAMES = 3  # nor `unless`
-VERSION_WITH_ACCESS = 4  # nor `restricted` and `unread`
-VERSION_OF_SCRIPTS = 5  # nor `script`
-EVERY_TABLE = "*"  # in `unless`, of a statement that is not understood
-PACKED_FROM = 2_000  # characters; longer claims are deflated
+VERSION_WITH_CHANGES = 2  # `changes`
+VERSION_WITH_NAMES = 3  # `unless`
+VERSION_WITH_ACCESS = 4  # `restricted` and `unread`
+VERSION_OF_SCRIPTS = 5  # `script`
+EVERY_TABLE = "*"  # in `unless`, for a statement that is not understood
+MAX_PLAIN = 2_000  # characters; longer claims are deflated
 
 
-class Mode(Enum):
-    """What the guard lets a statement do."""
+class ClaimMode(Enum):
+    """What the guard permits a statement to do."""
 
     RUN = "run"  # what the claim names
-    READ = "read"  # read anything, write nothing: D11
-    SESSION = "session"  # a statement that is repeated: change the session, read what is fresh
+    READ = "read"  # read anything, write nothing (D11)
+    SESSION = "session"  # change the session and read what is fresh, for a statement of the replay
     PARSE = "parse"  # be parsed
     ANALYZE = "analyze"  # be parsed and analysed
-    PROBE = "probe"  # nothing: the guard answers that it checks claims
+    PROBE = "probe"  # nothing; the guard replies that it checks claims
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of one table is claimed: the partitions with these `values`, all others when `but`.
+    """The claimed part of one table: the partitions with these `values`, or with `but` all others.
 
-    `values` None means the whole table; none at all means its description alone. Of a table that
-    is read from a copy, `write` and `facts` are the table's ids by which the copy was fresh.
+    None for `values` means the whole table, and an empty tuple its description alone. If the table
+    is read from a copy, `write` and `facts` are the table's ids with which the copy was fresh.
     """
 
     values: tuple[tuple[str, ...], ...] | None = None
@@ -71,9 +73,8 @@ DESCRIPTION = Selection(())
 
 @dataclass(frozen=True, slots=True)
 class ChangeRange:
-    """The commits of a Hudi table after `start`, up to and including `end`, at most `commits` of
-    them; None is no limit.
-    """
+    """The commits of a Hudi table after `start` up to and including `end`, at most `commits` of
+    them. None means no limit."""
 
     start: str
     end: str | None
@@ -87,30 +88,30 @@ class ChangeRange:
 
 @dataclass(frozen=True, slots=True)
 class WholeUnless:
-    """The table is read as a whole, unless Hudi's own name of it is one of `names`: then the
-    session's settings mean it, and it may not be read.
-    """
+    """The table is read as a whole, unless its name in Hudi's configuration is one of `names`: then
+    the session's settings apply to it, and the guard refuses the read."""
 
     names: tuple[str, ...]
 
 
-# The tables that are read incrementally. Without a range it is only known that a table must not be
-# read as a whole; its name may lack the database then.
+# The tables that are read incrementally. A table without a range (None) must not be read as a
+# whole, and its name may lack the database.
 Changes = Mapping[str, ChangeRange | WholeUnless | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The objects that a statement may use, as far as the decision knew them.
+    """The objects that a statement may use according to its decision.
 
-    `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
-    views and temporary objects that it reads through; `changes` the tables of which only changed
-    rows are read, or may be meant; `restricted` what the user may see of tables; `explained` says
-    that nothing is written, `idle` that no data is read, `script` that handlers of the statement
-    catch Spark's errors.
+    - `explained`: it writes nothing. `idle`: it reads no data. `script`: handlers in the statement
+      may catch Spark's errors.
+    - `marks`: the ids of the statement's own running writes (`causeway.open.<id>`).
+    - `opens`: the views and temporary objects through which it reads.
+    - `changes`: the tables of which only changed rows are read, or may be.
+    - `restricted`: the parts of tables that the user may see.
     """
 
-    mode: Mode = Mode.RUN
+    mode: ClaimMode = ClaimMode.RUN
     explained: bool = False
     idle: bool = False
     script: bool = False
@@ -122,7 +123,7 @@ class Claim:
     paths_read: Sequence[str] = ()
     paths_written: Sequence[str] = ()
     changes: Changes = field(default_factory=dict)
-    restricted: Restrictions = UNRESTRICTED
+    restricted: UserRestrictions = UNRESTRICTED
 
 
 def claim_of(
@@ -133,18 +134,16 @@ def claim_of(
     targets: Iterable[TableRef | PartitionRef] = (),
     marks: Sequence[str] = (),
     changes: Changes = MappingProxyType({}),
-    restricted: Restrictions = UNRESTRICTED,
+    restricted: UserRestrictions = UNRESTRICTED,
 ) -> Claim:
-    """The claim of a statement that runs in `cluster` by these facts.
-
-    `targets` are the tables and partitions that are marked as being written.
-    """
+    """The claim of a statement that runs in `cluster`. `targets` are the tables and partitions that
+    its marks name."""
     if isinstance(statement, Unknown):
-        return Claim(Mode.READ, changes=changes)
+        return Claim(ClaimMode.READ, changes=changes)
     reads = {each.table: DESCRIPTION for each in statement.defined if facts.get(each.table, True)}
     for each in inputs(statement, facts, coverage):
         known = facts[each.table]
-        assert known is not None  # `inputs` leaves out what does not exist
+        assert known is not None  # `inputs` has existing tables only
         reads[each.table] = _selection(each, cluster, known)
     return Claim(
         explained=statement.explain,
@@ -163,12 +162,12 @@ def claim_of(
 
 
 def _opened(statement: Known) -> list[str]:
-    """The temporary objects that it reads through."""
+    """The temporary objects through which the statement reads."""
     return [name.lower() for name in statement.temps if not is_variable(name)]
 
 
 def _is_idle(statement: Known) -> bool:
-    """Whether it only changes views, or has Spark forget what it cached."""
+    """Whether the statement only changes views or uncaches tables."""
     if statement.explain or statement.reads or statement.paths_read:
         return False
     if statement.writes:
@@ -176,7 +175,7 @@ def _is_idle(statement: Known) -> bool:
     return isinstance(statement.effect, CreateTempView | DropTemp | RenameTemp | UncacheTable)
 
 
-def _selection(read: Input, cluster: ClusterName, known: TableFacts) -> Selection:
+def _selection(read: InputTable, cluster: ClusterName, known: TableFacts) -> Selection:
     placed = read.placed
     if placed is None and not read.replicas:
         return DESCRIPTION
@@ -198,7 +197,8 @@ def _selection(read: Input, cluster: ClusterName, known: TableFacts) -> Selectio
 def _writes(
     statement: Known, targets: Iterable[TableRef | PartitionRef]
 ) -> dict[TableRef, Selection]:
-    """Tables as such; only the marked partitions where the mark names them."""
+    """The claimed part of each written table: the partitions that the marks name, or the whole
+    table."""
     partitions: dict[TableRef, list[tuple[str, ...]]] = {}
     whole = {each for each in targets if isinstance(each, TableRef)}
     for each in targets:
@@ -211,10 +211,10 @@ def _writes(
     return writes
 
 
-def encoded(claim: Claim) -> str:
-    """The claim as the guard reads it: JSON, deflated and in base64 where that is long."""
+def encode(claim: Claim) -> str:
+    """The claim as the guard reads it: JSON; a long one is deflated and in base64."""
     document: dict[str, Any] = {"v": _version(claim)}
-    if claim.mode is not Mode.RUN:
+    if claim.mode is not ClaimMode.RUN:
         document["mode"] = claim.mode.value
     if claim.explained:
         document["explain"] = True
@@ -245,7 +245,7 @@ def encoded(claim: Claim) -> str:
     document |= {"unless": unless} if unless else {}
     document |= _access(claim.restricted) if claim.restricted else {}
     text = json.dumps(document, separators=(",", ":"))
-    if len(text) <= PACKED_FROM:
+    if len(text) <= MAX_PLAIN:
         return text
     return b64encode(compress(text.encode(), 1)).decode()
 
@@ -269,7 +269,7 @@ def _document(selection: Selection) -> dict[str, Any]:
     return document
 
 
-def _access(restricted: Restrictions) -> dict[str, Any]:
+def _access(restricted: UserRestrictions) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for table, each in restricted.tables.items():
         part: dict[str, Any] = {} if each.rows is None else {"filter": asdict(each.rows)}
@@ -284,7 +284,7 @@ def _range(selected: ChangeRange) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-SESSION = encoded(Claim(Mode.SESSION))
-PARSE = encoded(Claim(Mode.PARSE))
-ANALYZE = encoded(Claim(Mode.ANALYZE))
-PROBE = encoded(Claim(Mode.PROBE))
+SESSION = encode(Claim(ClaimMode.SESSION))
+PARSE = encode(Claim(ClaimMode.PARSE))
+ANALYZE = encode(Claim(ClaimMode.ANALYZE))
+PROBE = encode(Claim(ClaimMode.PROBE))

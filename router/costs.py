@@ -1,24 +1,25 @@
-"""What a read is expected to take in each cluster, learned from statements that ended. Pure: the
-caller has the clock, and counts what runs.
+"""Estimates the time of a read in each cluster, learned from statements that ended. Pure: the
+caller measures time and counts the running statements.
 
-A statement takes the seconds that it needs in a cluster *alone*, and before that it *waits* for the
-statements that are there.
+The time of a statement is a *wait* for the statements that are already in the cluster, and then the
+seconds that it takes *alone*.
 
-- *Alone* is kept for each template and cluster, as a mean in which recent statements count more.
-  Where the template never ran in a cluster, its mean in the others stands for it, and where it
-  never ran at all the mean of the cluster's statements.
-- A cluster that becomes slow or quick does so for most templates. So the means are of a usual
-  speed, and each cluster has the seconds there for one of them, which all its statements renew.
-- A cluster runs some number of statements side by side, its *slots*. By Little's law that is the
-  number of statements that are there, times the part of their time in which they do not wait. The
-  most that was seen counts, and is forgotten slowly. It is low while few statements come, so that
-  the first ones beyond it go elsewhere; if they stay, they raise it.
-- With fewer statements than slots nothing waits. Otherwise the statement waits until one more than
-  the difference has ended, at the rate at which all slots together work.
-- Of a statement that waited, the part that it would have taken alone is learned in the proportion
-  that was expected. So a wrong number of slots does not make all templates look slow.
-- A mean that was not renewed for many runs of its template may be wrong. Now and then such a
-  cluster is tried, if that is expected to cost no more than `PROBED` of the time of all statements.
+- *Alone* is a mean for each template and cluster, in which recent statements have more weight. If a
+  template never ran in a cluster, the mean of its other clusters is used; if it never ran anywhere,
+  the mean of all statements in the cluster.
+- A cluster becomes slow or fast for most templates at once. So means are stored for a usual speed,
+  and each cluster has a *speed*: the actual seconds there for a second at the usual speed. All its
+  statements update it.
+- A cluster runs some number of statements at a time, its *slots*. By Little's law that is the
+  number of statements in the cluster, times the share of their time in which they do not wait. The
+  greatest measured number is used, and decays slowly. With few statements it is low, so that the
+  first ones above it go to other clusters; if they come here nevertheless, they raise it.
+- With fewer statements than slots, nothing waits. With more, a statement waits until a slot is
+  free, at the rate at which all slots together work.
+- If a statement waited, its time is divided into wait and alone in the expected proportion. So a
+  wrong number of slots does not make all templates look slow.
+- An estimate that was not updated for many runs of its template may be wrong. Such a cluster is
+  tried at times, as long as that costs no more than `PROBED` of the time of all statements.
 """
 
 from collections import OrderedDict
@@ -28,29 +29,30 @@ from typing import NamedTuple
 
 from conf.names import ClusterName
 
-PROBED = 0.003  # the part of all expected seconds that may be spent on trying old estimates
-AGE = 50  # runs of a template elsewhere after which its mean in a cluster is old
-OTHERS = 0  # the template of all statements that have none of their own
-_SHARED = 0.02  # how much the newest statement counts in the speed of its cluster
-_FARTHEST = 4.0  # times what was expected; longer statements count as much for the speed
-_RECENT = 0.1  # how much the newest statement counts in a mean
-_MEMORY = 0.98  # what is left of the sums for the slots with each statement
-_FORGET = 0.0005  # part of the slots that is forgotten with each statement
-_BUSY = 0.7  # of the slots; with fewer statements nothing is learned about the slots
-_UNKNOWN = 1.0  # seconds, as long as no statement has ended
+PROBED = 0.003  # share of all expected seconds that trying old estimates may cost
+AGE = 50  # an estimate is old after so many runs of its template in other clusters
+OTHERS = 0  # the template of all statements without one of their own
+_SPEED_WEIGHT = 0.02  # weight of the newest statement in the speed of its cluster
+_MAX_RATIO = 4.0  # of measured to expected seconds, in the update of a speed
+_MEAN_WEIGHT = 0.1  # least weight of the newest statement in a mean
+_SUMS_DECAY = 0.98  # factor of the sums for the slots with each statement
+_SLOTS_DECAY = 0.0005  # share of the slots that is lost with each statement
+_BUSY = 0.7  # with fewer statements than this share of the slots, the slots are not measured
+_UNKNOWN = 1.0  # seconds expected before any statement has ended
 _SHORTEST = 0.001  # seconds
 _TEMPLATES = 4096
 
 
 class Load(NamedTuple):
-    """The statements that run or wait in a cluster, and the seconds that all take alone."""
+    """The statements that run or wait in a cluster, and the sum of their seconds alone."""
 
     statements: int
     seconds: float
 
 
 class Expected(NamedTuple):
-    """Seconds of a statement in a cluster, and of the wait before; `statements` are there now."""
+    """The expected seconds of a statement alone and of its wait; `statements` are in the
+    cluster."""
 
     alone: float
     wait: float
@@ -63,10 +65,10 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a statement of `template` is expected to take in each cluster.
+    """The expected time of a statement of `template` in each cluster.
 
-    The estimates of the clusters in `old` were not renewed for long; one of these may be tried if
-    it takes at most `budget` seconds longer than the best one.
+    The estimates of the clusters in `old` are old: one may be tried if it takes at most `budget`
+    seconds longer than the best cluster.
     """
 
     template: int
@@ -79,7 +81,7 @@ class Costs:
         return min(candidates, key=lambda each: self.expected[each].total)
 
     def choose(self, candidates: Sequence[ClusterName]) -> ClusterName:
-        """The best of the candidates, or one whose estimate is old."""
+        """The best of the candidates, or one with an old estimate that may be tried."""
         best = self.best(candidates)
         if self.old and best not in self.old:
             most = self.expected[best].total + self.budget
@@ -89,7 +91,7 @@ class Costs:
         return best
 
     def reason(self, chosen: ClusterName, candidates: Sequence[ClusterName]) -> str:
-        """Why `choose` returned this one."""
+        """The reason why `choose` returned this one, for people."""
         times = {each: _duration(self.expected[each].total) for each in candidates}
         others = ", ".join(f"{each}: {times[each]}" for each in candidates if each != chosen)
         because = f"{chosen} has all inputs, and is expected to take {times[chosen]} ({others})"
@@ -100,39 +102,39 @@ class Costs:
 
 @dataclass(slots=True)
 class _Mean:
-    """`count` statements, of which recent ones count more."""
+    """A mean of `count` statements in which recent ones have more weight."""
 
     seconds: float = 0.0
     count: int = 0
 
     def add(self, seconds: float, before: float | None) -> None:
-        """`before` is an estimate without own statements, which counts as one; None: there is
-        none."""
+        """Adds a statement. `before` is an estimate from elsewhere, which counts as a statement
+        before the first; None if there is none."""
         if self.count == 0:
             self.seconds = seconds if before is None else before
-        weight = max(_RECENT, 1 / (self.count + (1 if before is None else 2)))
+        weight = max(_MEAN_WEIGHT, 1 / (self.count + (1 if before is None else 2)))
         self.seconds += weight * (seconds - self.seconds)
         self.count += 1
 
 
 @dataclass(slots=True)
 class _Template:
-    """Its runs, and for each cluster the mean and the number of the last run there."""
+    """The number of runs of a template, and for each cluster its mean and its last run's number."""
 
     runs: int = 0
     means: dict[ClusterName, _Mean] = field(default_factory=dict)
     last: dict[ClusterName, int] = field(default_factory=dict)
 
     def elsewhere(self, cluster: ClusterName) -> float | None:
-        """The mean of its means in other clusters."""
+        """The mean of its means in other clusters; None if it ran in none."""
         known = [each.seconds for where, each in self.means.items() if where != cluster]
         return sum(known) / len(known) if known else None
 
 
 @dataclass(slots=True)
 class _Cluster:
-    """The mean of its statements, the seconds there for one at the usual speed, and its slots with
-    the sums that they follow from."""
+    """The mean of a cluster's statements, its speed, and its slots with the sums from which these
+    are computed."""
 
     mean: _Mean = field(default_factory=_Mean)
     speed: float = 1.0
@@ -143,26 +145,27 @@ class _Cluster:
     count: float = 0.0
 
     def usual(self, alone: float, expected: float | None) -> float:
-        """What a statement would take at the usual speed that took `alone` here. The speed is
-        learned from what was `expected` at the usual one."""
+        """The seconds at the usual speed of a statement that took `alone` here. Updates the speed
+        if the `expected` seconds at the usual speed are known."""
         if expected is not None:
-            ratio = min(alone / (expected * self.speed), _FARTHEST)
-            self.speed *= 1 + _SHARED * (ratio - 1)
+            ratio = min(alone / (expected * self.speed), _MAX_RATIO)
+            self.speed *= 1 + _SPEED_WEIGHT * (ratio - 1)
         return alone / self.speed
 
     def learn_slots(self, expected: Expected, seconds: float) -> None:
+        """Measures the slots by a statement that ended after `seconds`."""
         statements = expected.statements + 1
         if statements < _BUSY * self.slots:
             return
-        self.alone = self.alone * _MEMORY + expected.alone
-        self.seconds = self.seconds * _MEMORY + seconds
-        self.statements = self.statements * _MEMORY + statements
-        self.count = self.count * _MEMORY + 1
-        seen = self.statements / self.count * min(1.0, self.alone / self.seconds)
-        self.slots = max(1.0, seen, self.slots * (1 - _FORGET))
+        self.alone = self.alone * _SUMS_DECAY + expected.alone
+        self.seconds = self.seconds * _SUMS_DECAY + seconds
+        self.statements = self.statements * _SUMS_DECAY + statements
+        self.count = self.count * _SUMS_DECAY + 1
+        measured = self.statements / self.count * min(1.0, self.alone / self.seconds)
+        self.slots = max(1.0, measured, self.slots * (1 - _SLOTS_DECAY))
 
     def wait(self, load: Load) -> float:
-        """Seconds that a statement waits for those that are there."""
+        """The seconds that a statement waits for those in the cluster."""
         if load.statements < self.slots:
             return 0.0
         ended = (load.statements - self.slots + 1) / load.statements
@@ -170,7 +173,8 @@ class _Cluster:
 
 
 class CostModel:
-    """Learns from statements, and estimates. It keeps the templates that ran last."""
+    """Learns from statements and estimates times. Keeps a number of templates, those that ran
+    last."""
 
     def __init__(self, templates: int = _TEMPLATES) -> None:
         self._most = templates
@@ -179,7 +183,7 @@ class CostModel:
         self._budget = 0.0
 
     def costs(self, template: int, loads: Mapping[ClusterName, Load]) -> Costs:
-        """What a statement would take now in each cluster with a load. Changes nothing."""
+        """The time that a statement would take now in each cluster of `loads`. Changes nothing."""
         known = self._templates.get(template)
         expected, old = {}, []
         for cluster, load in loads.items():
@@ -191,7 +195,8 @@ class CostModel:
     def began(
         self, costs: Costs, cluster: ClusterName, candidates: Sequence[ClusterName] = ()
     ) -> None:
-        """The statement begins in the cluster, which was chosen from the candidates."""
+        """Records that the statement begins in the cluster. `candidates` are those from which the
+        cluster was chosen by cost, if it was."""
         template = self._template(costs.template)
         template.runs += 1
         template.last[cluster] = template.runs
@@ -203,9 +208,10 @@ class CostModel:
     def ended(
         self, template: int, cluster: ClusterName, expected: Expected, seconds: float, well: bool
     ) -> None:
-        """A statement ended after some seconds in the cluster; `expected` is from its beginning.
+        """Records that a statement ended after so many seconds. `expected` is the estimate at its
+        beginning.
 
-        One that did not end `well` counts only if it took longer than expected.
+        A statement that did not end `well` counts only if it took longer than expected.
         """
         seconds = max(seconds, _SHORTEST)
         if not well and seconds <= expected.total:
@@ -224,7 +230,7 @@ class CostModel:
             there.learn_slots(expected, seconds)
 
     def _template(self, template: int) -> _Template:
-        """Kept from now on in the place of the one that was not used for longest."""
+        """The template's record, which replaces the least recently used one if it is new."""
         known = self._templates.get(template)
         if known is None:
             known = self._templates[template] = _Template()

@@ -1,19 +1,19 @@
 """The three outcomes of routing.
 
-A decision keeps what it knew: the clusters that it considered, in order, with the rule that chose
-or passed each and the obstacles.
+`considered` has the clusters that the rules considered, in their order, each with the rule that
+chose it or passed it by, and the obstacles.
 """
 
 from dataclasses import dataclass
 
 from conf.names import ClusterName
-from router.cures import CopyNeeded
-from router.obstacles import Considered, Kind
+from router.needed_copies import CopyNeeded
+from router.obstacles import Considered, ObstacleKind
 
 
 @dataclass(frozen=True, slots=True)
 class RunIn:
-    """Run in `cluster` because of `rule`, a requirement's id such as DC-R5."""
+    """The statement runs in `cluster`. `rule` is a requirement's id such as DC-R5."""
 
     cluster: ClusterName
     rule: str
@@ -23,7 +23,7 @@ class RunIn:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Causeway answers itself; no cluster is asked."""
+    """Causeway answers the statement itself, without a cluster."""
 
     rule: str
     because: str
@@ -31,8 +31,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Not run anywhere. `code` and `sqlstate` are those of docs/reference/errors.md. `copies` are
-    to be made, and then the statement can run; empty where none are asked for or none help."""
+    """The statement is refused with the `code` and `sqlstate` of docs/reference/errors.md. It can
+    run after `copies` are made; empty if the session does not want copies, or none help."""
 
     code: str
     sqlstate: str
@@ -47,12 +47,12 @@ Decision = RunIn | Answer | Refuse
 
 
 def chosen_from(decision: Decision) -> tuple[ClusterName, ...]:
-    """The clusters from which the decision chose one by cost; none if something else decided."""
+    """The clusters from which the decision chose one by cost; none if another rule decided."""
     if not isinstance(decision, RunIn):
         return ()
-    found = tuple(
+    clusters = tuple(
         each.cluster
         for each in decision.considered
-        if each.chosen or any(obstacle.kind is Kind.COST for obstacle in each.obstacles)
+        if each.chosen or any(obstacle.kind is ObstacleKind.COST for obstacle in each.obstacles)
     )
-    return found if len(found) > 1 else ()
+    return clusters if len(clusters) > 1 else ()

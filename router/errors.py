@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A kind of refusal: stable `code`, SQLSTATE and what to do next."""
+    """A kind of refusal: its stable `code`, its SQLSTATE, and a hint for the user."""
 
     code: str
     sqlstate: str
@@ -52,7 +52,7 @@ REFUSALS = (
     ACCESS_DENIED,
 )
 
-# Refusals of the guard in a cluster (guard/, ClaimException), for what the decision lacked.
+# Refusals of the guard in a cluster (guard/, ClaimException) of what the claim does not contain.
 UNREADABLE_CLAIM = Refusal("CW360", "0A000", "Use the proxy and the guard of one version.")
 READ_NOT_CLAIMED = Refusal(
     "CW361", "0A000", "Report it: the analysis missed a table, view or folder that Spark reads."

@@ -1,4 +1,4 @@
-"""What a statement asks of the cluster that runs it: outputs, inputs and paths."""
+"""What the cluster that runs a statement must have: its outputs, inputs and paths."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from dialect.statement import (
     Write,
     WriteAction,
 )
-from router.obstacles import NAMED, Kind, Obstacle
+from router.obstacles import NAMED, Obstacle, ObstacleKind
 from router.request import Facts, Request
 
 _ANYWHERE = frozenset({"select", "from_select", "metadata_read", "set", "use", "empty"})
@@ -42,11 +42,11 @@ _REPEATED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    """One table read.
+class InputTable:
+    """A table that is read.
 
-    `replicas` are the distinct replicas of what is read of it, none when only its description
-    is; of a partitioned table, `rows` are the partitions read, in `placed`.
+    `replicas` are the distinct replicas of its parts that are read; empty if only its description
+    is read. `rows` are the numbers of the partitions that are read, in `placed`.
     """
 
     table: TableRef
@@ -62,15 +62,19 @@ class Input:
             yield replicas.primary
 
     def lacking_in(self, cluster: ClusterName) -> set[Replicas]:
-        """Those of its replicas that the cluster cannot read."""
+        """The replicas that the cluster cannot read."""
         return {each for each in self.replicas if not each.readable_in(cluster)}
 
     def obstacle_in(self, cluster: ClusterName) -> Obstacle | None:
-        """What of it the cluster lacks; None when nothing."""
+        """The obstacle that the cluster lacks a part of the table; None if it lacks nothing."""
         lacking = self.lacking_in(cluster)
         if not lacking:
             return None
-        kind = Kind.STALE if any(cluster in each.stale for each in lacking) else Kind.ABSENT
+        kind = (
+            ObstacleKind.STALE
+            if any(cluster in each.stale for each in lacking)
+            else ObstacleKind.ABSENT
+        )
         if self.placed is None:
             return Obstacle(cluster, kind, self.table)
         groups = {number for number, each in enumerate(self.placed.replicas) if each in lacking}
@@ -80,7 +84,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputTable:
     """An existing table that is written; `partition`: one of its partitions, not all of it."""
 
     table: TableRef
@@ -90,37 +94,39 @@ class Output:
         return f"a partition of {self.table}" if self.partition else str(self.table)
 
 
-def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[Input, ...]:
-    """Each existing table read, with the replicas of what is read of it (D1)."""
+def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[InputTable, ...]:
+    """The existing tables that are read, with the replicas of their parts that are read (D1)."""
     predicates: dict[TableRef, list[PartitionPredicate]] = {}
     for read in statement.reads:
         predicates.setdefault(read.table, []).append(read.partitions)
-    found = []
+    tables = []
     for table, wanted in predicates.items():
         known = facts[table]
         if known is not None:
             if coverage is Coverage.TABLE:
                 wanted = [NONE if predicate is NONE else ALL for predicate in wanted]
-            found.append(_input(table, known, wanted))
-    return tuple(found)
+            tables.append(_input(table, known, wanted))
+    return tuple(tables)
 
 
-def _input(table: TableRef, known: TableFacts, predicates: Sequence[PartitionPredicate]) -> Input:
+def _input(
+    table: TableRef, known: TableFacts, predicates: Sequence[PartitionPredicate]
+) -> InputTable:
     primary, placed = known.replicas.primary, known.partitions
     if all(predicate is NONE for predicate in predicates):
-        return Input(table, primary, ())
+        return InputTable(table, primary, ())
     if placed is None:
-        return Input(table, primary, (known.replicas,))
+        return InputTable(table, primary, (known.replicas,))
     selections = [predicate.select(placed.partitions) for predicate in predicates]
     rows: Collection[int] = selections[0]
     if len(selections) > 1:
         rows = set().union(*selections)
-    return Input(table, primary, _replicas_of(rows, placed), placed, rows)
+    return InputTable(table, primary, _replicas_of(rows, placed), placed, rows)
 
 
 def _replicas_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Replicas, ...]:
-    """The distinct replicas of these rows; without a look at each where all partitions have the
-    same, because a condition may select a million."""
+    """The distinct replicas of these rows. If all partitions have the same, the rows are not read:
+    a condition may select a million."""
     if len(rows) == len(placed.partitions):
         return placed.replicas
     if rows and len(set(placed.replicas)) == 1:
@@ -129,38 +135,38 @@ def _replicas_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Repli
     return tuple(placed.replicas[group] for group in sorted(groups))
 
 
-def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, Output]:
-    """The primary clusters of the existing outputs, each with the first object that has it."""
-    primaries: dict[ClusterName, Output] = {}
+def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, OutputTable]:
+    """The primary clusters of the existing outputs, each with the first output that has it."""
+    primaries: dict[ClusterName, OutputTable] = {}
     for write in statement.writes:
         known = facts[write.table] if write.exists else None
         if known is None or write.action is WriteAction.VIEW:
             continue
         touched = None if known.partitions is None else _touched(write, known.partitions)
         if touched is None:
-            primaries.setdefault(known.replicas.primary, Output(write.table))
+            primaries.setdefault(known.replicas.primary, OutputTable(write.table))
             continue
         if write.dynamic or not touched or write.action is WriteAction.DROP:
-            primaries.setdefault(known.replicas.primary, Output(write.table))
+            primaries.setdefault(known.replicas.primary, OutputTable(write.table))
         for replicas in touched:
-            primaries.setdefault(replicas.primary, Output(write.table, partition=True))
+            primaries.setdefault(replicas.primary, OutputTable(write.table, partition=True))
     return primaries
 
 
 def _touched(write: Write, placed: PlacedPartitions) -> tuple[Replicas, ...] | None:
-    """Replicas of the existing partitions that a write may change; None: the table as such."""
+    """The replicas of the existing partitions that a write may change; None for the whole table."""
     if write.partitions is ALL and write.action is WriteAction.ALTER:
         return None
     return _replicas_of(write.partitions.select(placed.partitions), placed)
 
 
 def is_query(statement: Known | Unknown) -> bool:
-    """Whether it is a query, which writes no table and changes nothing in its session."""
+    """Whether the statement is a query, which writes no table and does not change the session."""
     return isinstance(statement, Known) and only_selects(statement) and not statement.explain
 
 
 def only_selects(statement: Known) -> bool:
-    """Whether it is a query, or explains one."""
+    """Whether the statement is a query, or the EXPLAIN of one."""
     return (
         statement.kind in ("select", "from_select")
         and not statement.writes
@@ -169,10 +175,10 @@ def only_selects(statement: Known) -> bool:
 
 
 def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:
-    """The clusters whose file system a path of the statement names; at most one can run it.
+    """The clusters in whose file systems the statement's paths are; at most one can run it.
 
-    A path without a scheme lies in the processing cluster's own file system, one that is in no
-    cluster's is shared; neither restricts (conf.locations).
+    A path without a scheme is in the file system of the cluster that runs the statement, and one in
+    no cluster's file system is shared: these do not count (conf.locations).
     """
     return frozenset(
         cluster
@@ -182,8 +188,8 @@ def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:
 
 
 def has_bare_path(statement: Known | Unknown) -> bool:
-    """Whether it reads a path without a scheme, which means another file in each cluster: then the
-    choice of the cluster may not depend on load, or on which clusters are up."""
+    """Whether the statement reads a path without a scheme, which is another file in each cluster.
+    Then the choice of the cluster must not depend on load, or on which clusters are up."""
     paths = statement.paths_read if isinstance(statement, Known) else ()
     return any(each.kind == BARE for path in paths for each in readings(path))
 
@@ -191,9 +197,9 @@ def has_bare_path(statement: Known | Unknown) -> bool:
 def runs_anywhere(statement: Known) -> bool:
     """Whether every cluster can run a statement that has no input and no output (D11).
 
-    It only reads what all clusters have, or changes the session by what is repeated in each
-    cluster. A path may lie in the cluster's own file system, and a cached result stays where it was
-    made.
+    Such a statement reads only what all clusters have, or changes the session in a way that can be
+    repeated in each cluster. A path may be in one cluster's file system, and a cached result is in
+    one cluster only.
     """
     paths = statement.paths_read or statement.paths_written
     if statement.writes or statement.database_written is not None or paths:

@@ -1,7 +1,6 @@
-"""The clusters that a decision considered and what kept it from each, as data.
+"""The clusters that a decision considered and the obstacles in each, as data.
 
-Messages are rendered from this data (`words`); so are EXPLAIN CLUSTER EXTENDED, the REST API and
-the audit log.
+Messages (`describe`), EXPLAIN CLUSTER EXTENDED, the REST API and the audit log show this data.
 """
 
 from dataclasses import dataclass
@@ -11,20 +10,20 @@ from typing import Any
 from conf.names import ClusterName, TableRef
 from router.rule_names import rule_name
 
-NAMED = 8  # partitions in an obstacle, and in a statement that copies them
-SHOWN = 3  # of these in a sentence
+NAMED = 8  # the most partitions in an obstacle, and in a statement that copies them
+SHOWN = 3  # the most of these in a sentence
 
 
-class Kind(StrEnum):
-    """Why a cluster cannot run a statement, or is passed by."""
+class ObstacleKind(StrEnum):
+    """Why a cluster cannot run a statement, or was not chosen."""
 
     ABSENT = "absent"  # it has no copy
-    STALE = "stale"  # it has a copy that is not fresh
-    PATH = "path"  # a path lies in another cluster
+    STALE = "stale"  # it has a stale copy
+    PATH = "path"  # a path is in another cluster
     PINNED = "pinned"  # the session is pinned to another cluster
     DOWN = "down"
     WRITTEN = "written"  # an output is written in another cluster
-    SESSION = "session"  # an object of the session lives in another cluster
+    SESSION = "session"  # an object of the session is in another cluster
     COST = "cost"  # it can run the statement, but another cluster was chosen by cost
 
 
@@ -32,15 +31,14 @@ class Kind(StrEnum):
 class Obstacle:
     """One reason against `cluster`.
 
-    `table` is the table that it lacks or may not write. Of a partitioned table that it lacks,
-    `partitions` is the number of those read that are not there, `first` has the names of the first
-    of them; the kind is STALE if the cluster has a stale copy of at least one. `other` is the
-    cluster where the path, the pin, the output or the session's object is, or the one that was
-    chosen by cost.
+    `table` is the table that the cluster lacks or may not write. Of a partitioned table that it
+    lacks, `partitions` is the number of missing partitions that are read, and `first` has the names
+    of the first ones; the kind is STALE if the cluster has a stale copy of at least one. `other` is
+    the cluster of the path, the pin, the output or the session's object, or the one chosen by cost.
     """
 
     cluster: ClusterName
-    kind: Kind
+    kind: ObstacleKind
     table: TableRef | None = None
     partitions: int | None = None
     first: tuple[str, ...] = ()
@@ -60,9 +58,9 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """A cluster that `rule` chose, or passed by because of the obstacles.
+    """A cluster that `rule` chose, or did not choose because of the obstacles.
 
-    A cluster that is down is chosen if no other one can run the statement.
+    A cluster that is down may be chosen, if no other one can run the statement.
     """
 
     cluster: ClusterName
@@ -80,11 +78,11 @@ class Considered:
         }
 
 
-def words(obstacle: Obstacle) -> str:
-    """What of its inputs a cluster lacks: obstacles of the kinds absent, stale and path."""
-    if obstacle.kind is Kind.PATH:
+def describe(obstacle: Obstacle) -> str:
+    """A phrase for an obstacle of the kind absent, stale or path."""
+    if obstacle.kind is ObstacleKind.PATH:
         return f"a path lies in {obstacle.other}"
-    word = "stale" if obstacle.kind is Kind.STALE else "missing"
+    word = "stale" if obstacle.kind is ObstacleKind.STALE else "missing"
     if obstacle.partitions is None:
         return f"{obstacle.table} is {word}"
     count = f"{obstacle.partitions} partition" + ("s" if obstacle.partitions != 1 else "")

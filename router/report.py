@@ -1,4 +1,4 @@
-"""A decision as `causeway route`, EXPLAIN CLUSTER and the REST API show it."""
+"""Describes a decision for `causeway route`, EXPLAIN CLUSTER and the REST API."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -16,10 +16,10 @@ OWN = Answer("own", "the statement is Causeway's own")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """`reads` and `writes` are `db.table`, or `db.table@key=value` where only some partitions
-    are touched; `code` is that of a refusal. `considered` are the clusters in the order in which
-    the rules looked at them.
+class DecisionReport:
+    """A decision in a form for users. `reads` and `writes` are `db.table`, or `db.table@key=value`
+    for each partition if only some are used. `code` is the refusal's. `considered` has the clusters
+    in the order of the rules.
     """
 
     decision: str
@@ -37,8 +37,10 @@ class Report:
         return shown | {"considered": [each.document() for each in self.considered]}
 
 
-def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) -> Report:
-    """`statement` is None for those that Causeway answers itself; `facts` are the router's."""
+def report_decision(
+    statement: Known | Unknown | None, decision: Decision, facts: Facts
+) -> DecisionReport:
+    """The report about a decision. `statement` is None for one of Causeway's own."""
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     if isinstance(statement, Known):
@@ -48,11 +50,11 @@ def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) 
     rule = rule_name(decision.rule)
     match decision:
         case RunIn(cluster, _, because, considered):
-            return Report("run", cluster, rule, because, reads, writes, None, considered)
+            return DecisionReport("run", cluster, rule, because, reads, writes, None, considered)
         case Answer(_, because):
-            return Report("answer", None, rule, because, reads, writes)
+            return DecisionReport("answer", None, rule, because, reads, writes)
         case Refuse(code, _, _, because, _, considered):
-            return Report("refuse", None, rule, because, reads, writes, code, considered)
+            return DecisionReport("refuse", None, rule, because, reads, writes, code, considered)
         case _:
             assert_never(decision)
 

@@ -1,4 +1,4 @@
-"""What the router is asked."""
+"""The request on which the router decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Known, PartitionPredicate, Unknown, WriteAction
 from router.costs import Costs
 
-# A table that certainly does not exist has None; a table that is not a key was never looked up.
+# None for a table that certainly does not exist. A table that was not looked up is no key.
 Facts = Mapping[TableRef, TableFacts | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A cluster that the session cannot leave for this statement, and why."""
+    """The only cluster in which the session can run this statement, and the reason."""
 
     cluster: ClusterName
     because: str
@@ -23,16 +23,18 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One statement with what its session and the configuration say.
+    """One statement, with the state of its session and of the clusters.
 
-    `filesystems` has each cluster's default file system URI. `viewed` are the clusters whose
-    metastore view hands out only locations that hold the data (D11). `clusters` are all clusters in
-    the order of the settings, `down` those that no session can be opened in now: where several can
-    run the statement, another one does. `lost` is a cluster that was lost while it ran the
-    statement. `moves`: a query may run where it otherwise would not, if its clusters are down.
-    `fetch` is how many bytes may be copied so that a query can run, `lacking` how many
-    bytes each cluster lacks of other tables that later queries may read with those of this one.
-    `costs` are there if the cost decides among several clusters that may run a read.
+    - `bounds`: the clusters of objects of the session that the statement uses.
+    - `filesystems`: each cluster's default file system URI.
+    - `viewed`: the clusters with a metastore view that returns only locations of fresh data (D11).
+    - `clusters`: all clusters in the order of the settings. `down`: those in which no session can
+      be opened now; a statement runs in another cluster if several can run it.
+    - `lost`: the cluster that was lost while it ran the statement.
+    - `moves`: while its clusters are down, a query may run in one that the rules would not try.
+    - `fetch`: the most bytes that may be copied so that a query can run. `lacking`: the bytes of
+      other tables, which later queries may read with this one's, that each cluster lacks.
+    - `costs`: the expected times, if cost decides among several clusters that can run a read.
     """
 
     statement: Known | Unknown
@@ -53,13 +55,13 @@ class Request:
 
 
 def is_copyable(facts: Facts, table: TableRef) -> bool:
-    """Whether copies of the table can be made; nothing is against it where the table is missing."""
+    """Whether copies of the table can be made; True for a table that does not exist."""
     known = facts[table]
     return known is None or known.copyable
 
 
 def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:
-    """The tables whose facts `route` looks up."""
+    """The tables of which `route` reads the facts."""
     if isinstance(statement, Unknown):
         return frozenset()
     read = {read.table for read in statement.reads}
@@ -69,7 +71,7 @@ def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:
 def wanted_partitions(
     statement: Known | Unknown, coverage: Coverage
 ) -> dict[TableRef, list[PartitionPredicate]]:
-    """The partitions whose facts `route` looks at (D1), by existing table."""
+    """The partitions of which `route` reads the facts (D1), by existing table."""
     wanted: dict[TableRef, list[PartitionPredicate]] = {}
     if isinstance(statement, Known):
         for read in statement.reads:

@@ -1,7 +1,7 @@
 """The names of rules that users see: in EXPLAIN CLUSTER, history, audit log, metrics and console.
 
-Code and tests name a rule by its id in docs/reference/specification.md, which means nothing to a
-user. docs/reference/sql.md explains the names.
+Code and tests use a rule's id in docs/reference/specification.md. docs/reference/sql.md explains
+the names.
 """
 
 _NAMES = {
@@ -19,5 +19,5 @@ _NAMES = {
 
 
 def rule_name(rule: str) -> str:
-    """The name of the rule with this id. Rules without an id have their name already."""
+    """The name of the rule with this id. A rule without an id is called by its name already."""
     return _NAMES.get(rule, rule)

@@ -1,7 +1,5 @@
-"""Where each table of a statement is: one row per table and cluster, for people.
-
-Computed only when a user or operator asks for it: no decision needs it.
-"""
+"""The state of each table of a statement in each cluster, for users and operators. No decision uses
+it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +17,7 @@ from router.request import Facts, wanted_partitions
 
 
 class Presence(StrEnum):
-    """What a cluster has of a table or partition, the worst first."""
+    """Whether a cluster has a table or partition, the worst first."""
 
     ABSENT = "absent"
     STALE = "stale"
@@ -32,16 +30,16 @@ _LACKING = (Presence.ABSENT, Presence.STALE)
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """What `cluster` has of what a statement reads or writes of `table`.
+    """The state in `cluster` of the part of `table` that a statement reads or writes.
 
     `state` is the worst of its partitions. Of a partitioned table, `partitions` is the number of
-    those that the statement reads or writes, and the next four are how many of them the cluster has
-    in which way; `first` are the names of the first that are stale or absent.
+    partitions that the statement reads or writes, and the next four fields count them by their
+    presence; `first` has the names of the first ones that are stale or absent.
 
-    The rest is None unless it was asked for and is known: `stale_since` (UTC) is when the first
-    write began that a stale copy misses, `lag` the seconds since then; `files` and `bytes` are
-    those of all that the cluster has; `changes` says how much is read of a table whose changed rows
-    alone are read.
+    The other fields are None unless they were requested and are known. `stale_since` (UTC) is when
+    the first write began that a stale copy misses, and `lag` the seconds since then. `files` and
+    `bytes` are those of all data in the cluster. `changes` is the range of a table of which only
+    changed rows are read.
     """
 
     table: TableRef
@@ -65,7 +63,7 @@ class TableState:
 
 
 def presence(replicas: Replicas, cluster: ClusterName) -> Presence:
-    """What the cluster has of an object with these replicas."""
+    """Whether the cluster has an object with these replicas."""
     if cluster == replicas.primary:
         return Presence.PRIMARY
     if cluster in replicas.fresh:
@@ -76,8 +74,8 @@ def presence(replicas: Replicas, cluster: ClusterName) -> Presence:
 def table_states(
     statement: Known | Unknown, facts: Facts, clusters: Iterable[ClusterName], coverage: Coverage
 ) -> tuple[TableState, ...]:
-    """A row for each existing table that the statement reads or writes and each of `clusters`, in
-    their order; none for a statement that is not understood."""
+    """One state for each existing table that the statement reads or writes and each of `clusters`,
+    in their order. Empty for a statement that is not understood."""
     if isinstance(statement, Unknown):
         return ()
     names = tuple(clusters)

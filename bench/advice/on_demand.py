@@ -13,8 +13,8 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
-from router.cures import CopyNeeded, bytes_lacking
 from router.decision import Refuse
+from router.needed_copies import CopyNeeded, bytes_lacking
 from router.request import Request, tables_needed
 from router.route import route
 

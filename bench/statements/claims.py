@@ -27,7 +27,7 @@ from pipeline.spark.jar import guard_jar
 from proxy.protocol.cluster_calls import RemoteSession, execute_call, operation_call
 from proxy.protocol.replies import started_operation
 from proxy.protocol.types import Orientation
-from router.claim import KEY, claim_of, encoded
+from router.claim import KEY, claim_of, encode
 
 PARTITIONS = 100
 BLOCK, WARM = 40, 4  # statements, and blocks that are not counted
@@ -100,7 +100,7 @@ def _fill(client: RawClient, session: RemoteSession) -> None:
 
 
 def _measure(server: Server, sql: str, known: Known, blocks: int) -> None:
-    overlay = {KEY: encoded(claim_of(known, EAST, _facts(), Coverage.READ))}
+    overlay = {KEY: encode(claim_of(known, EAST, _facts(), Coverage.READ))}
     for _ in range(WARM):
         server.block(sql, overlay)
     without, plus = [], []
@@ -126,7 +126,7 @@ def _making(known: Known) -> float:
     facts, rounds = _facts(), 2000
     began = process_time()
     for _ in range(rounds):
-        encoded(claim_of(known, EAST, facts, Coverage.READ))
+        encode(claim_of(known, EAST, facts, Coverage.READ))
     return (process_time() - began) * 1e3 / rounds
 
 

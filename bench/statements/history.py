@@ -49,7 +49,7 @@ from proxy.protocol.cluster_calls import RemoteSession
 from proxy.protocol.types import OperationState
 from proxy.record.record import Record
 from proxy.record.statement_text import StatementText
-from router.obstacles import Considered, Kind, Obstacle
+from router.obstacles import Considered, Obstacle, ObstacleKind
 
 _RECORDS = 1_000  # in a block
 _ON, _OFF = signal.SIGUSR1, signal.SIGUSR2
@@ -274,7 +274,7 @@ def _lacking(number: int) -> list[dict[str, object]]:
             name,
             "inputs",
             False,
-            tuple(Obstacle(name, Kind.ABSENT, table) for table in tables[: each + 1]),
+            tuple(Obstacle(name, ObstacleKind.ABSENT, table) for table in tables[: each + 1]),
         ).document()
         for each, name in enumerate(names)
     ]

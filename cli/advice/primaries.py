@@ -15,7 +15,7 @@ from conf.names import TableRef
 from conf.settings.settings import Settings
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
-from router.cures import quoted_name
+from router.needed_copies import quoted_name
 
 
 class PrimaryAdvice:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from conf.topology import Topology
 from console.errors import Refused
-from router.cures import Spec, copy_statement
+from router.needed_copies import Spec, copy_statement
 
 
 @dataclass(frozen=True, slots=True)

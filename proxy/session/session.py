@@ -36,7 +36,7 @@ from proxy.session.replay.objects import TempObjects
 from proxy.session.settings.opening import Opened, opened_configuration
 from proxy.session.settings.restrictions import taken
 from proxy.session.settings.time_zone import setting_zone
-from router.access.statement_access import refused
+from router.access.statement_access import refusal_of
 from router.access.user_access import UserAccess
 from router.claim import RESERVED_PREFIX
 from router.request import Bound
@@ -267,7 +267,7 @@ def _check_settings(keys: Iterable[str], access: UserAccess | None) -> None:
         return
     for key in keys:
         if key != USE_DATABASE and (denial := access.setting(key)) is not None:
-            raise Rejected(refusal(refused(access, denial)))
+            raise Rejected(refusal(refusal_of(access, denial)))
 
 
 def _named(name: str) -> str:

@@ -23,7 +23,7 @@ from proxy.statement.statement_router import StatementRouter
 from router.access.statement_access import RULE as ACCESS
 from router.claim import ChangeRange
 from router.decision import RunIn
-from router.report import OWN, Report, report
+from router.report import OWN, DecisionReport, report_decision
 from router.table_states import Presence, TableState, partitions_used, table_states
 
 
@@ -31,7 +31,7 @@ from router.table_states import Presence, TableState, partitions_used, table_sta
 class DryRun:
     """The decision for a statement, and a row for each of its tables in each cluster."""
 
-    report: Report
+    report: DecisionReport
     tables: tuple[TableState, ...] = ()
 
     def document(self) -> dict[str, Any]:
@@ -48,11 +48,11 @@ async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> D
     if isinstance(command, ExplainCluster):
         sql = command.statement
     elif command is not None:
-        return DryRun(report(None, OWN, {}))
+        return DryRun(report_decision(None, OWN, {}))
     routed = await router.decide(sql, session)
     if routed.decision.rule == ACCESS:
-        return DryRun(report(None, routed.decision, {}))
-    shown = report(routed.statement, routed.decision, routed.facts)
+        return DryRun(report_decision(None, routed.decision, {}))
+    shown = report_decision(routed.statement, routed.decision, routed.facts)
     return DryRun(shown, await tables_of(routed, session, router.loader))
 
 
@@ -70,20 +70,20 @@ async def explain(
     """
     sql, rows = command.statement, cluster_commands.explain_extended
     if await router.analysis.command(sql, session) is not None:
-        own = report(None, OWN, {})
+        own = report_decision(None, OWN, {})
         return rows(()) if command.extended else cluster_commands.explain(own)
     routed = await router.decide(sql, session)
     if routed.decision.rule == ACCESS:
         if command.extended:  # its rows would show where the denied tables are
             raise Rejected(refusal(routed.decision))
-        return cluster_commands.explain(report(routed.statement, routed.decision, {}))
+        return cluster_commands.explain(report_decision(routed.statement, routed.decision, {}))
     if isinstance(routed.decision, RunIn):
         check_statement(routed.statement, session.restrictions)
     read = await _changes_read(routed, router.loader, sizes)
     if command.extended:
         states = await tables_of(routed, session, router.loader)
         return rows(replace(each, changes=read.get(each.table)) for each in states)
-    shown = report(routed.statement, routed.decision, routed.facts)
+    shown = report_decision(routed.statement, routed.decision, routed.facts)
     texts = (f"{table}: {text}" for table, text in read.items())
     return cluster_commands.explain(replace(shown, because="; ".join((shown.because, *texts))))
 

@@ -14,7 +14,7 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from dialect.statement import NONE
 from proxy.statement.metastore_access import Loader, SnapshotAccess
-from router.cures import bytes_lacking
+from router.needed_copies import bytes_lacking
 
 MOST = 200  # tables of a database; a larger database says little about one query and is left out
 

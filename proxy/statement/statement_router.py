@@ -20,8 +20,8 @@ from proxy.statement.other_tables import lacking
 from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
 from proxy.upstream.endpoint_health import EndpointHealth
-from router.access.restrictions import UNRESTRICTED, Restrictions, restrictions_of
-from router.access.statement_access import denial_of, not_changes, refused, with_cluster
+from router.access.restrictions import UNRESTRICTED, UserRestrictions, restrictions_of
+from router.access.statement_access import check_cluster, denial_of, refusal_of, refuse_changes
 from router.access.user_access import Access
 from router.claim import ChangeRange, Changes
 from router.costs import Costs
@@ -106,13 +106,13 @@ class StatementRouter:
                 request = self._request(statement, session, lost, costs)
                 decision = await self._with_others(route(request, facts), request, facts)
                 if session.access is not None:
-                    decision = with_cluster(session.access, decision)
+                    decision = check_cluster(session.access, decision)
                 changes: Changes = {}
                 if isinstance(decision, RunIn):
                     changes = self._changes(statement, session)
                     decision = restricted.explained(_explained(decision, changes))
                     if changes and restricted:
-                        decision = not_changes(restricted)
+                        decision = refuse_changes(restricted)
                 versions = self._versions(statement)
                 turn = self._in_turn(statement)
                 return Routed(statement, decision, facts, versions, coverage, turn, changes, costs,
@@ -267,10 +267,10 @@ def _denied(session: SessionState, statement: Known | Unknown, sql: str) -> Refu
     """The refusal of a statement that the session's user may not run; None if they may."""
     access = session.access
     denial = None if access is None else denial_of(access, statement, sql)
-    return None if access is None or denial is None else refused(access, denial)
+    return None if access is None or denial is None else refusal_of(access, denial)
 
 
-def _restricted(session: SessionState, statement: Known | Unknown) -> Restrictions:
+def _restricted(session: SessionState, statement: Known | Unknown) -> UserRestrictions:
     """The parts of the statement's tables that the session's user may see."""
     if session.access is None or isinstance(statement, Unknown):
         return UNRESTRICTED

@@ -37,7 +37,7 @@ from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
 from proxy.upstream.cluster_load import RunningStatement
 from proxy.upstream.remote_result import RemoteResult
-from router.cures import CopyNeeded
+from router.needed_copies import CopyNeeded
 
 FROM_MEMORY = "memory"  # in the place of a rule's name in metrics and the audit log
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Names and patterns of rules; an index of the rules that concern a table, for many rules."""
+"""Matches names with the patterns of rules, and indexes the rules by the tables they concern."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ _Match = Callable[[str], object]
 
 
 def is_named(patterns: tuple[str, ...], name: str) -> bool:
-    """Whether a pattern means the name; `*` stands for any characters."""
+    """Whether a pattern matches the name; `*` stands for any characters."""
     if not patterns:
         return False
     return name in patterns or any("*" in each and _regular(each)(name) for each in patterns)
@@ -29,7 +29,8 @@ def _expression(pattern: str) -> str:
 
 @dataclass(slots=True)
 class _Names:
-    """Numbers of rules by what they name. One expression says whether any pattern fits."""
+    """The numbers of rules by name and by pattern. `_any` matches a name that any pattern
+    matches."""
 
     exact: dict[str, list[int]] = field(default_factory=dict)
     patterns: list[tuple[str, int]] = field(default_factory=list)
@@ -72,6 +73,6 @@ class RuleIndex:
                     self._tables.add(each, number)
 
     def of(self, table: TableRef) -> list[Rule]:
-        """Those that concern the table, in their order."""
+        """The rules that concern the table, in their order."""
         numbers = {*self._databases.of(table.db), *self._tables.of(str(table))}
         return [self.rules[number] for number in sorted(numbers)]

@@ -1,7 +1,7 @@
-"""What a user sees of the tables that a statement reads, where rules show a part of them.
+"""The parts of tables that a user may see, if rules filter rows or mask or deny columns.
 
-The guard carries it out (docs/internals/access.md). A statement for which that is not certain to
-hold needs all of the table, and is refused.
+The guard enforces them (docs/internals/access.md). A statement for which that is not certain is
+refused, unless the user may read the whole tables.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -16,11 +16,11 @@ from router.access.user_access import Reading, UserAccess
 from router.decision import RunIn
 from router.errors import ACCESS_DENIED
 
-# Statements whose queries Spark resolves and runs as they are.
+# Kinds of statements whose queries the guard can restrict.
 _QUERIES = frozenset(
     ("select", "from_select", "insert", "from_insert", "multi_insert", "ctas", "create_view")
 )
-# They show the names of files, in which values may be, or what the table had at other times.
+# Functions that show names of files, which may contain values, or the table's past rows.
 _BESIDE_ROWS = frozenset(
     (
         *("hudi_table_changes", "hudi_query_timeline", "hudi_filesystem_view", "hudi_metadata"),
@@ -31,16 +31,16 @@ _BESIDE_ROWS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """SQL of a rule, and the rule's name."""
+    """The SQL expression of a rule, and the rule's name."""
 
     sql: str
     rule: str
 
 
 @dataclass(frozen=True, slots=True)
-class Restriction:
-    """The condition on a table's rows, what is shown in place of columns, and the messages for
-    columns that may not be read."""
+class TableRestriction:
+    """The condition on a table's `rows`, the expressions in place of columns (`masks`), and the
+    messages for columns that may not be read (`denied`)."""
 
     rows: RuleText | None = None
     masks: Mapping[str, RuleText] = field(default_factory=dict)
@@ -48,21 +48,21 @@ class Restriction:
 
 
 @dataclass(frozen=True, slots=True)
-class Restrictions:
-    """Those of the user for one statement. `unread` are tables that it only writes, of which the
-    user may see a part."""
+class UserRestrictions:
+    """The restrictions of a user for one statement. `unread` are tables that it only writes and of
+    which the user may see a part."""
 
     user: str = ""
-    tables: Mapping[TableRef, Restriction] = field(default_factory=dict)
+    tables: Mapping[TableRef, TableRestriction] = field(default_factory=dict)
     unread: tuple[TableRef, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.tables or self.unread)
 
     def widened(self, statement: Known, keys: Callable[[TableRef], Collection[str]]) -> Known:
-        """The statement with all partitions of tables whose partition columns are masked or denied:
-        its conditions are about other values than those of the partitions. `keys` gives the names
-        of a table's partition columns."""
+        """The statement with all partitions of the tables that have a masked or denied partition
+        column: its conditions apply to the masked values. `keys` returns the names of a table's
+        partition columns."""
         changed = {
             table
             for table, each in self.tables.items()
@@ -82,12 +82,12 @@ class Restrictions:
         return replace(decision, because="; ".join((decision.because, *texts)))
 
 
-UNRESTRICTED = Restrictions()
+UNRESTRICTED = UserRestrictions()
 
 
-def restrictions_of(access: UserAccess, statement: Known) -> Restrictions:
+def restrictions_of(access: UserAccess, statement: Known) -> UserRestrictions:
     """The restrictions for a statement that is not denied."""
-    tables: dict[TableRef, Restriction] = {}
+    tables: dict[TableRef, TableRestriction] = {}
     for read in statement.reads:
         if is_described(read, statement):
             continue
@@ -98,11 +98,11 @@ def restrictions_of(access: UserAccess, statement: Known) -> Restrictions:
     unread = tuple(
         each for each in sorted(written, key=str) if access.table(each, Right.SELECT).parts
     )
-    return Restrictions(access.user, tables, unread)
+    return UserRestrictions(access.user, tables, unread)
 
 
-def needs_all(statement: Known) -> str:
-    """Why the statement cannot be run with a part of what it reads; empty if it can."""
+def why_whole_table(statement: Known) -> str:
+    """Why the statement needs whole tables, as the end of a sentence; empty if it does not."""
     if statement.kind not in _QUERIES:
         return "which this kind of statement needs"
     if isinstance(statement.effect, CreateTempTable | AssignVariables):
@@ -113,8 +113,8 @@ def needs_all(statement: Known) -> str:
 
 
 def is_described(read: Read, statement: Known) -> bool:
-    """Whether only a table's description is read, which has no values of columns, as those of
-    partitions and statistics are."""
+    """Whether only a table's description is read, without values of columns such as partitions and
+    statistics."""
     if read.partitions is not NONE:
         return False
     match statement.catalog:
@@ -132,9 +132,9 @@ def column_denial(user: str, table: TableRef, column: str, rule: Rule) -> str:
     return " ".join(each for each in texts if each)
 
 
-def _restriction(user: str, table: TableRef, reading: Reading) -> Restriction:
+def _restriction(user: str, table: TableRef, reading: Reading) -> TableRestriction:
     rows = reading.rows
-    found = Restriction(None if rows is None else RuleText(rows.expression, rows.name), {}, {})
+    found = TableRestriction(None if rows is None else RuleText(rows.expression, rows.name), {}, {})
     masks: dict[str, RuleText] = {}
     denied: dict[str, str] = {}
     for column, rule in reading.columns.items():
@@ -145,7 +145,7 @@ def _restriction(user: str, table: TableRef, reading: Reading) -> Restriction:
     return replace(found, masks=masks, denied=denied)
 
 
-def _names(restriction: Restriction) -> str:
+def _names(restriction: TableRestriction) -> str:
     texts = [] if restriction.rows is None else [f"rows by the rule {restriction.rows.rule!r}"]
     masks = restriction.masks.items()
     texts += [f"{column} masked by the rule {each.rule!r}" for column, each in masks]

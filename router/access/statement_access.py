@@ -1,7 +1,6 @@
-"""Whether a user may run a statement, by what the analysis says that it reads and writes.
+"""Decides whether a user may run a statement, from the user's rules and the statement's analysis.
 
-A pure function of the user's rules and of the analysis. docs/internals/access.md says what is
-checked and why no statement gets round it.
+docs/internals/access.md lists the checks and says why no statement can avoid them.
 """
 
 from collections.abc import Iterator
@@ -20,16 +19,16 @@ from dialect.statement import (
     Write,
     WriteAction,
 )
-from router.access.restrictions import Restrictions, is_described, needs_all
+from router.access.restrictions import UserRestrictions, is_described, why_whole_table
 from router.access.user_access import Denial, UserAccess
 from router.decision import Decision, Refuse, RunIn
 from router.errors import ACCESS_DENIED
 
 RULE = "access"
 LISTS = (ShowDatabases, ShowTables, ShowViews)
-"""Lists of names: the user's answer has what the user may see, and is made by the proxy alone."""
+"""Lists of names, which only the proxy answers, with the names that the user may see."""
 
-# Metadata that names neither tables nor their data.
+# Statements whose rows name neither tables nor their data.
 _OF_NOBODY = frozenset(
     (
         ("SHOW", "FUNCTIONS"),
@@ -65,7 +64,7 @@ _VERBS = {
 
 
 def denial_of(access: UserAccess, statement: Known | Unknown, sql: str) -> Denial | None:
-    """The first thing that the user may not do of what the statement does."""
+    """The first denial of something that the statement does; None if the user may run it."""
     if isinstance(statement, Unknown):
         why = f"it is not understood ({statement.why}), so that what it reads is not known"
         return Denial("the statement", None, why)
@@ -75,8 +74,8 @@ def denial_of(access: UserAccess, statement: Known | Unknown, sql: str) -> Denia
     return _metadata(access, statement, sql)
 
 
-def refused(access: UserAccess, denial: Denial) -> Refuse:
-    """The refusal, which names the rule and the object."""
+def refusal_of(access: UserAccess, denial: Denial) -> Refuse:
+    """The refusal of a statement, which names the rule and the object."""
     rule = denial.rule
     if rule is None:
         because = f"{access.user} may not use {denial.what}: {denial.why}."
@@ -87,32 +86,32 @@ def refused(access: UserAccess, denial: Denial) -> Refuse:
     return Refuse(ACCESS_DENIED.code, ACCESS_DENIED.sqlstate, RULE, because, ACCESS_DENIED.hint)
 
 
-def unguarded(restricted: Restrictions, cluster: ClusterName) -> Refuse:
+def refuse_without_guard(restricted: UserRestrictions, cluster: ClusterName) -> Refuse:
     """The refusal of a statement that reads a part of tables in a cluster without a guard."""
     return _only_part(restricted, f"the cluster {cluster} has no guard, which makes it")
 
 
-def not_changes(restricted: Restrictions) -> Refuse:
+def refuse_changes(restricted: UserRestrictions) -> Refuse:
     """The refusal of a statement of a session that reads only changed rows of Hudi tables."""
     return _only_part(restricted, "the session reads changes of tables")
 
 
-def _only_part(restricted: Restrictions, why: str) -> Refuse:
+def _only_part(restricted: UserRestrictions, why: str) -> Refuse:
     names = ", ".join(map(str, (*restricted.tables, *restricted.unread)))
     because = f"{restricted.user} may read only a part of {names}, and {why}."
     return Refuse(ACCESS_DENIED.code, ACCESS_DENIED.sqlstate, RULE, because, ACCESS_DENIED.hint)
 
 
-def with_cluster(access: UserAccess, decision: Decision) -> Decision:
+def check_cluster(access: UserAccess, decision: Decision) -> Decision:
     """The decision, refused if the user may not use the cluster."""
     if not isinstance(decision, RunIn):
         return decision
     denial = access.cluster(decision.cluster)
-    return decision if denial is None else refused(access, denial)
+    return decision if denial is None else refusal_of(access, denial)
 
 
 def table_denial(access: UserAccess, table: TableRef, right: Right) -> Denial | None:
-    """Why the user may not do that to the whole table."""
+    """The denial of `right` for the whole table; None if the user has it."""
     if right is Right.SELECT:
         return next(_read(access, table, "which this needs"), None)
     rule = access.table(table, right).rule
@@ -136,7 +135,7 @@ def _tables(access: UserAccess, statement: Known) -> Iterator[Denial]:
     for read in statement.defined:
         yield from _read(access, read.table, "")
     for read in statement.reads:
-        because = "" if is_described(read, statement) else needs_all(statement)
+        because = "" if is_described(read, statement) else why_whole_table(statement)
         yield from _read(access, read.table, because)
     for part in statement.parts or (statement,):
         for write in part.writes:
@@ -144,18 +143,18 @@ def _tables(access: UserAccess, statement: Known) -> Iterator[Denial]:
                 yield from _some(table_denial(access, write.table, right))
 
 
-def _read(access: UserAccess, table: TableRef, needs_all: str) -> Iterator[Denial]:
-    """`needs_all` says why a part of the table is not enough; empty if it is."""
+def _read(access: UserAccess, table: TableRef, why_whole_table: str) -> Iterator[Denial]:
+    """The denial of a read. `why_whole_table` is empty if a part of the table is enough."""
     reading = access.table(table, Right.SELECT)
     if reading.rule is not None:
         yield Denial(str(table), reading.rule, "read")
-    elif needs_all and reading.parts:
-        yield Denial(f"all of {table}, {needs_all}", reading.parts[0], "read")
+    elif why_whole_table and reading.parts:
+        yield Denial(f"all of {table}, {why_whole_table}", reading.parts[0], "read")
 
 
 def _rights(statement: Known, write: Write) -> tuple[Right, ...]:
-    """To alter a table, a user needs the right to read all of it: the table or its columns may get
-    names to which no rule applies."""
+    """The rights that a write needs. ALTER needs the right to read the whole table: it may give the
+    table or its columns names to which no rule applies."""
     match write.action:
         case WriteAction.VIEW if statement.kind == "drop":
             return (Right.DROP,)
@@ -187,7 +186,7 @@ def _databases(access: UserAccess, statement: Known) -> Iterator[Denial]:
         if (rule := access.database(name, right)) is not None:
             yield Denial(f"the database {name}", rule, _VERBS[right])
     if rights == (Right.CREATE, Right.ALTER) and access.path("*") is not None:
-        # It may have a location in which the tables of others are.
+        # Its location may contain tables of other databases.
         why = "it may have any location, and no rule allows all paths"
         yield Denial(f"CREATE or ALTER of the database {name}", None, why)
 
@@ -214,7 +213,7 @@ def _some(denial: Denial | None) -> Iterator[Denial]:
 
 
 def _metadata(access: UserAccess, statement: Known, sql: str) -> Denial | None:
-    """Refuses a list of tables that is not known here: it could show any table."""
+    """The denial of a list that is not filtered by what the user may see: it may show any table."""
     match statement.catalog:
         case DescribeDatabase(name) if not access.sees_database(name):
             for right in Right:

@@ -1,4 +1,4 @@
-"""What one user may do with one object: the first rule that concerns both decides."""
+"""Decides what a user may do with an object: the first rule that concerns both decides."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,16 @@ from conf.names import TableRef
 from conf.settings.names import canonical_name
 from router.access.patterns import RuleIndex, is_named
 
-# Functions that run any code of the cluster's class path.
+# Functions that run any code on the cluster's class path.
 REFLECTING = frozenset(("reflect", "reflect2", "java_method", "try_reflect"))
-_KEPT = 10_000  # users, and objects of one user, whose answers are kept
+_MAX_CACHED = 10_000  # users, and tables of one user
 _GLOB = re.compile(r"[*?\[\]{}\\%]")
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """An object that the user may not use. `rule` is None where no rule allows what only a rule
-    can allow."""
+    """An object that the user may not use. `rule` is None if the use needs a rule that allows it,
+    and there is none."""
 
     what: str
     rule: Rule | None
@@ -28,8 +28,8 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whether a table may be read: `rule` denies all of it, `rows` has the condition on its rows,
-    `columns` the rules that deny or mask a column."""
+    """The rules for a right on a table: `rule` denies the whole table, `rows` filters its rows, and
+    `columns` has the rules that deny or mask a column."""
 
     rule: Rule | None = None
     rows: Rule | None = None
@@ -37,9 +37,9 @@ class Reading:
 
     @property
     def parts(self) -> list[Rule]:
-        """The rules because of which a part is shown."""
-        found = [] if self.rows is None else [self.rows]
-        return found + list(self.columns.values())
+        """The rules that allow only a part of the table."""
+        rows = [] if self.rows is None else [self.rows]
+        return rows + list(self.columns.values())
 
 
 @dataclass(slots=True)
@@ -48,20 +48,20 @@ class UserAccess:
 
     user: str
     rules: Sequence[Rule]
-    _answers: dict[tuple[TableRef, Right], Reading] = field(default_factory=dict)
+    _readings: dict[tuple[TableRef, Right], Reading] = field(default_factory=dict)
     _index: RuleIndex | None = None
 
     # Tables and databases
 
     def table(self, ref: TableRef, right: Right) -> Reading:
-        """The answer is kept for the next statement, since many rules take some time."""
+        """The rules for a right on the table. The result is cached."""
         key = ref, right
-        found = self._answers.get(key)
-        if found is None:
-            if len(self._answers) >= _KEPT:
-                self._answers.clear()
-            found = self._answers[key] = self._table(ref, right)
-        return found
+        reading = self._readings.get(key)
+        if reading is None:
+            if len(self._readings) >= _MAX_CACHED:
+                self._readings.clear()
+            reading = self._readings[key] = self._table(ref, right)
+        return reading
 
     def _table(self, ref: TableRef, right: Right) -> Reading:
         rows: Rule | None = None
@@ -80,7 +80,7 @@ class UserAccess:
         return Reading(None, rows, columns)
 
     def database(self, name: str, right: Right) -> Rule | None:
-        """The rule that denies it, which is about databases and not about their tables."""
+        """The rule that denies a right on the database itself; None if the user has it."""
         for rule in self.rules:
             if rule.shows_part or right not in rule.rights:
                 continue
@@ -89,11 +89,11 @@ class UserAccess:
         return None
 
     def sees_table(self, ref: TableRef) -> bool:
-        """Whether the user may do anything to it, so that lists show it."""
+        """Whether the user has any right on the table, so that lists show it."""
         return any(self.table(ref, right).rule is None for right in Right)
 
     def sees_database(self, name: str) -> bool:
-        """Whether the user may do anything to it, or to a table that it might have."""
+        """Whether the user has any right on the database, or may have one on a table in it."""
         name, left = name.lower(), set(EVERY_RIGHT)
         for rule in self.rules:
             objects = rule.objects
@@ -110,14 +110,15 @@ class UserAccess:
     # Other objects
 
     def path(self, path: str) -> Denial | None:
-        """A user who is denied anything may use a path only if a rule allows it."""
+        """The denial of a path. A user to whom anything is denied needs a rule that allows it."""
         for rule in self.rules:
             if rule.effect.gives and any(_is_below(path, each) for each in rule.objects.paths):
                 return None
         return Denial(f"the path {path}", None, "no rule allows it to use this path")
 
     def function(self, name: str) -> Denial | None:
-        """`name` is in lower case; a permanent function's may have its database."""
+        """The denial of a function; None if the user may call it. `name` is in lower case, with the
+        database of a permanent function or without."""
         what, reflects = f"the function {name}", name in REFLECTING
         unnamed = Denial(what, None, "it runs any code, and no rule allows it")
         return self._named("functions", name, what, unnamed if reflects else None)
@@ -135,8 +136,8 @@ class UserAccess:
     def _named(
         self, kind: str, name: str, what: str, unnamed: Denial | None = None
     ) -> Denial | None:
-        """What the first rule says that names it among its objects of this kind; `unnamed` if none
-        does."""
+        """The denial by the first rule that names the object; None if that rule allows it, and
+        `unnamed` if no rule names it."""
         for rule in self.rules:
             if is_named(getattr(rule.objects, kind), name):
                 return None if rule.effect.gives else Denial(what, rule)
@@ -145,18 +146,18 @@ class UserAccess:
 
 @dataclass(slots=True)
 class Access:
-    """The rules, applied to all users; `of` keeps its answers."""
+    """The rules for all users. Results are cached."""
 
     rules: AccessRules
     _users: dict[str, UserAccess | None] = field(default_factory=dict)
     _quotas: dict[str, UserQuota | None] = field(default_factory=dict)
 
     def of(self, user: str) -> UserAccess | None:
-        """None for a user whom no rule denies anything."""
+        """The user's access; None for a user to whom no rule denies anything."""
         if not self.rules.rules:
             return None
         if user not in self._users:
-            if len(self._users) >= _KEPT:
+            if len(self._users) >= _MAX_CACHED:
                 self._users.clear()
             rules = self.rules.of(user)
             is_free = all(rule.effect.gives for rule in rules)
@@ -164,19 +165,18 @@ class Access:
         return self._users[user]
 
     def quota_of(self, user: str) -> UserQuota | None:
-        """None for a user whom no quota concerns."""
+        """The user's quota, or None."""
         if not self.rules.quotas:
             return None
         if user not in self._quotas:
-            if len(self._quotas) >= _KEPT:
+            if len(self._quotas) >= _MAX_CACHED:
                 self._quotas.clear()
             self._quotas[user] = self.rules.quota_of(user)
         return self._quotas[user]
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Whether the path is certainly in the folder: without `..` and characters that stand for
-    others."""
+    """Whether the path is certainly in the folder. A path with `..` or a pattern is not."""
     if folder == "*":
         return True
     if _GLOB.search(path) or ".." in path.split("/"):

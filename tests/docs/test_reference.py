@@ -16,7 +16,7 @@ from proxy.operations.metrics import FAMILIES
 from proxy.record.record import Record
 from proxy.session.session import SessionState
 from proxy.statement.machine import cluster_commands as commands
-from router.report import Report
+from router.report import DecisionReport
 from tests.docs.pages import ROOT
 from tests.proxy.running import Site, play
 
@@ -56,7 +56,7 @@ def test_the_page_has_the_columns_of_results() -> None:
     assert tuple(_first_cells(clusters)) == commands.show_clusters(session).columns
     assert commands.show_current_cluster(session).columns == ("cluster",)
     assert sorted(_first_cells(statements)) == sorted(commands.show_statements(()).columns)
-    report = commands.explain(Report("run", "east", "inputs", "because"))
+    report = commands.explain(DecisionReport("run", "east", "inputs", "because"))
     assert tuple(_first_cells(explained)) == report.columns
     assert tuple(_first_cells(extended)) == commands.explain_extended(()).columns
     assert tuple(_first_cells(copies)) == commands.show_copies((), partitions=False, now=0).columns

@@ -27,7 +27,7 @@ from dialect.statement import (
     Write,
     WriteAction,
 )
-from router.access.restrictions import Restriction, Restrictions, RuleText
+from router.access.restrictions import RuleText, TableRestriction, UserRestrictions
 from router.claim import (
     ANALYZE,
     PARSE,
@@ -37,7 +37,7 @@ from router.claim import (
     Claim,
     WholeUnless,
     claim_of,
-    encoded,
+    encode,
 )
 from router.request import Facts
 
@@ -64,7 +64,7 @@ def days(*names: str, complete: bool = True, copied: bool = False) -> TableFacts
 def document(
     statement: Known | Unknown, facts: Facts, cluster: ClusterName = C1, **more: Any
 ) -> dict[str, Any]:
-    text = encoded(claim_of(statement, cluster, facts, Coverage.READ, **more))
+    text = encode(claim_of(statement, cluster, facts, Coverage.READ, **more))
     decoded: dict[str, Any] = json.loads(text)
     assert decoded.pop("v") == 1
     return decoded
@@ -81,16 +81,16 @@ def test_a_table_that_is_read_in_its_primary_needs_no_version() -> None:
 
 def test_ranges_of_changes_make_a_claim_that_older_guards_refuse() -> None:
     ranges = {"d.t": ChangeRange("7", None, 1), "d.u": ChangeRange("000", "9", None), "d.w": None}
-    text = encoded(claim_of(Known("select"), C1, {}, Coverage.READ, changes=ranges))
+    text = encode(claim_of(Known("select"), C1, {}, Coverage.READ, changes=ranges))
     assert json.loads(text) == {
         "v": 2,
         "changes": {"d.t": {"start": "7", "commits": 1}, "d.u": {"start": "000", "end": "9"},
                     "d.w": None},
     }  # fmt: skip
-    unknown = encoded(claim_of(Unknown("why"), C1, {}, Coverage.READ, changes={"t": None}))
+    unknown = encode(claim_of(Unknown("why"), C1, {}, Coverage.READ, changes={"t": None}))
     assert json.loads(unknown) == {"v": 2, "mode": "read", "changes": {"t": None}}
     named = {"d.u": WholeUnless(("t",))}
-    text = encoded(claim_of(Known("select"), C1, {}, Coverage.READ, changes=named))
+    text = encode(claim_of(Known("select"), C1, {}, Coverage.READ, changes=named))
     assert json.loads(text) == {"v": 3, "unless": {"d.u": ["t"]}}
 
 
@@ -201,23 +201,25 @@ def test_the_claims_without_a_decision() -> None:
 
 def test_the_claim_of_a_script_is_read_by_guards_that_know_scripts() -> None:
     script = Known("script", (Read(T),))
-    text = encoded(claim_of(script, C1, {T: days("a")}, Coverage.READ))
+    text = encode(claim_of(script, C1, {T: days("a")}, Coverage.READ))
     assert json.loads(text) == {"v": 5, "script": True, "reads": {"d.t": {}}}
 
 
 def test_a_long_claim_is_deflated() -> None:
     names = [f"day{number:05}" for number in range(2000)]
     read = Known("select", (Read(T, Days(*names[::2])),))
-    text = encoded(claim_of(read, C1, {T: days(*names)}, Coverage.READ))
+    text = encode(claim_of(read, C1, {T: days(*names)}, Coverage.READ))
     assert len(text) < 6_000
     unpacked = json.loads(decompress(b64decode(text)))
     assert unpacked["reads"]["d.t"]["in"] == [[name] for name in names[::2]]
 
 
 def test_what_the_user_may_see_of_tables() -> None:
-    part = Restriction(RuleText("a = 1", "r"), {"x": RuleText("NULL", "m")}, {"y": "[CW107] no"})
-    restricted = Restrictions("ann", {T: part}, (U,))
-    text = encoded(Claim(restricted=restricted))
+    part = TableRestriction(
+        RuleText("a = 1", "r"), {"x": RuleText("NULL", "m")}, {"y": "[CW107] no"}
+    )
+    restricted = UserRestrictions("ann", {T: part}, (U,))
+    text = encode(Claim(restricted=restricted))
     assert json.loads(text) == {
         "v": 4,
         "user": "ann",

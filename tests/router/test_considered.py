@@ -9,7 +9,7 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from dialect.statement import ALL, NONE, Known, Read, Unknown, Write, WriteAction
 from router.decision import Decision, Refuse, RunIn
-from router.obstacles import Considered, Kind, Obstacle, words
+from router.obstacles import Considered, Obstacle, ObstacleKind, describe
 from router.request import Bound, Request
 from router.route import route
 from tests.router.cases import (
@@ -52,63 +52,67 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
         (decide(select("t21", "t11")), [chosen(C2, "DC-R7")]),
         (
             decide(select("t11", "t21")),
-            [passed(C1, "DC-R7", (Kind.ABSENT, T21)), chosen(C2, "DC-R7")],
+            [passed(C1, "DC-R7", (ObstacleKind.ABSENT, T21)), chosen(C2, "DC-R7")],
         ),
         (
             decide(select("t21", "t11"), use_default=True),
-            [passed(C1, "D4", (Kind.ABSENT, T21)), chosen(C2, "DC-R7")],
+            [passed(C1, "D4", (ObstacleKind.ABSENT, T21)), chosen(C2, "DC-R7")],
         ),
         (
             decide(select("t11", "t31")),
             [
-                passed(C1, "DC-R7", (Kind.ABSENT, T31)),
-                passed(C3, "DC-R7", (Kind.ABSENT, T11)),
+                passed(C1, "DC-R7", (ObstacleKind.ABSENT, T31)),
+                passed(C3, "DC-R7", (ObstacleKind.ABSENT, T11)),
             ],
         ),
         (
             decide(select("t11"), {"t11": table(C1, stale=(C2,))}, pinned=C2),
-            [passed(C2, "DC-U1", (Kind.STALE, T11))],
+            [passed(C2, "DC-U1", (ObstacleKind.STALE, T11))],
         ),
         (
             decide(select("a", "b"), CROSSED, down=frozenset({C1})),
-            [passed(C1, "DC-R7", (Kind.DOWN,)), chosen(C2, "DC-R7")],
+            [passed(C1, "DC-R7", (ObstacleKind.DOWN,)), chosen(C2, "DC-R7")],
         ),
         (
             decide(select("a"), CROSSED, down=frozenset({C1})),
-            [Considered(C1, "DC-R7", True, (Obstacle(C1, Kind.DOWN),))],
+            [Considered(C1, "DC-R7", True, (Obstacle(C1, ObstacleKind.DOWN),))],
         ),
         (
             decide(select("a"), CROSSED, **DOWN_THREE),
-            [passed(C1, "DC-R7", (Kind.DOWN,)), chosen(C2, "lost")],
+            [passed(C1, "DC-R7", (ObstacleKind.DOWN,)), chosen(C2, "lost")],
         ),
         (
             decide(select("a", "t12"), CROSSED | {"t12": table(C1, C3)}, **DOWN_THREE),
             [
-                Considered(C1, "DC-R7", True, (Obstacle(C1, Kind.DOWN),)),
-                passed(C2, "lost", (Kind.ABSENT, T12)),
-                passed(C3, "lost", (Kind.ABSENT, ref("a"))),
+                Considered(C1, "DC-R7", True, (Obstacle(C1, ObstacleKind.DOWN),)),
+                passed(C2, "lost", (ObstacleKind.ABSENT, T12)),
+                passed(C3, "lost", (ObstacleKind.ABSENT, ref("a"))),
             ],
         ),
         (
             decide(select(), clusters=(C1, C2, C3), down=frozenset({C1, C2})),
-            [passed(C1, "D11", (Kind.DOWN,)), passed(C2, "D11", (Kind.DOWN,)), chosen(C3, "D11")],
+            [
+                passed(C1, "D11", (ObstacleKind.DOWN,)),
+                passed(C2, "D11", (ObstacleKind.DOWN,)),
+                chosen(C3, "D11"),
+            ],
         ),
         (decide(select()), [chosen(C1, "D11")]),
         (decide(insert("n", exists=False)), [chosen(C1, "D3")]),
         (decide(insert("t21")), [chosen(C2, "DC-R5")]),
-        (decide(insert("t31", "t11")), [passed(C3, "DC-R4", (Kind.ABSENT, T11))]),
+        (decide(insert("t31", "t11")), [passed(C3, "DC-R4", (ObstacleKind.ABSENT, T11))]),
         (
             decide(insert("t11"), pinned=C2),
             [
-                passed(C2, "DC-R2", (Kind.WRITTEN, T11, None, (), C1)),
-                passed(C1, "DC-R2", (Kind.PINNED, None, None, (), C2)),
+                passed(C2, "DC-R2", (ObstacleKind.WRITTEN, T11, None, (), C1)),
+                passed(C1, "DC-R2", (ObstacleKind.PINNED, None, None, (), C2)),
             ],
         ),
         (
             decide(WRITES_BOTH),
             [
-                passed(C1, "DC-R3", (Kind.WRITTEN, T21, None, (), C2)),
-                passed(C2, "DC-R3", (Kind.WRITTEN, T12, None, (), C1)),
+                passed(C1, "DC-R3", (ObstacleKind.WRITTEN, T21, None, (), C2)),
+                passed(C2, "DC-R3", (ObstacleKind.WRITTEN, T12, None, (), C1)),
             ],
         ),
         (
@@ -118,24 +122,24 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
                 ),
                 filesystems=FILESYSTEMS,
             ),
-            [passed(C1, "DC-R4", (Kind.PATH, None, None, (), C2))],
+            [passed(C1, "DC-R4", (ObstacleKind.PATH, None, None, (), C2))],
         ),
         (decide(select("t11"), bounds=(X,)), [chosen(C1, "session")]),
         (
             decide(select(), bounds=(X,), pinned=C2),
-            [passed(C1, "session", (Kind.PINNED, None, None, (), C2))],
+            [passed(C1, "session", (ObstacleKind.PINNED, None, None, (), C2))],
         ),
         (
             decide(insert("t21"), bounds=(X,)),
-            [passed(C1, "session", (Kind.WRITTEN, T21, None, (), C2))],
+            [passed(C1, "session", (ObstacleKind.WRITTEN, T21, None, (), C2))],
         ),
         (
             decide(select(), bounds=(X, Bound(C2, "y"))),
-            [passed(C1, "session", (Kind.SESSION, None, None, (), C2))],
+            [passed(C1, "session", (ObstacleKind.SESSION, None, None, (), C2))],
         ),
         (
             decide(Unknown("odd", writing=False), bounds=(X,), pinned=C2),
-            [passed(C2, "session", (Kind.SESSION, None, None, (), C1))],
+            [passed(C2, "session", (ObstacleKind.SESSION, None, None, (), C1))],
         ),
         (
             decide(Unknown("odd", writing=False), pinned=C2, viewed=frozenset({C2})),
@@ -155,8 +159,8 @@ def test_obstacles_of_partitions_have_the_number_and_the_first_names() -> None:
     assert isinstance(decision, Refuse)
     ((obstacle,),) = (each.obstacles for each in decision.considered)
     names = [f"ds={day}" for day in range(8)]
-    assert obstacle == Obstacle(C2, Kind.ABSENT, ref("p"), 9, tuple(names))
-    assert words(obstacle) == "default.p has 9 partitions missing: ds=0, ds=1, ds=2, .."
+    assert obstacle == Obstacle(C2, ObstacleKind.ABSENT, ref("p"), 9, tuple(names))
+    assert describe(obstacle) == "default.p has 9 partitions missing: ds=0, ds=1, ds=2, .."
     assert obstacle.document() == {
         "cluster": "C2",
         "kind": "absent",
@@ -187,7 +191,7 @@ def test_messages_are_rendered_from_the_obstacles() -> None:
             assert decision.considered
             for each in decision.considered:
                 assert each.obstacles
-                assert all(words(obstacle) in decision.because for obstacle in each.obstacles)
+                assert all(describe(obstacle) in decision.because for obstacle in each.obstacles)
                 assert all(_is_true(obstacle, request, facts) for obstacle in each.obstacles)
     assert refused > STATEMENTS / 20
     assert ran_after > STATEMENTS / 200
@@ -195,7 +199,7 @@ def test_messages_are_rendered_from_the_obstacles() -> None:
 
 def _is_true(obstacle: Obstacle, request: Request, facts: dict[TableRef, TableFacts]) -> bool:
     """Whether the facts have what the obstacle says, counted in the plainest way."""
-    if obstacle.kind is Kind.PATH:
+    if obstacle.kind is ObstacleKind.PATH:
         return obstacle.other is not None and obstacle.other != obstacle.cluster
     assert obstacle.table is not None
     assert isinstance(request.statement, Known)

@@ -8,7 +8,7 @@ from conf.names import ClusterName
 from dialect.statement import CreateTempView, Known
 from router.costs import Costs, Expected
 from router.decision import Decision, RunIn, chosen_from
-from router.obstacles import Kind, Obstacle
+from router.obstacles import Obstacle, ObstacleKind
 from router.request import Bound
 from tests.router.cases import (
     C1,
@@ -46,7 +46,7 @@ def test_the_cheapest_of_the_valid_clusters_runs_it() -> None:
     assert (decision.cluster, decision.rule) == (C2, "cost")
     assert decision.because == "C2 has all inputs, and is expected to take 2.0 s (C1: 5.0 s)"
     assert [(each.cluster, each.chosen, each.obstacles) for each in decision.considered] == [
-        (C1, False, (Obstacle(C1, Kind.COST, other=C2),)),
+        (C1, False, (Obstacle(C1, ObstacleKind.COST, other=C2),)),
         (C2, True, ()),
     ]
     assert chosen_from(decision) == (C1, C2)
@@ -76,8 +76,8 @@ def test_a_cluster_that_lacks_an_input_or_is_down_is_never_chosen() -> None:
     decision = ran(decide(query, facts, costs=cheap))
     assert decision.cluster == C2
     assert decision.considered[2].obstacles == (
-        Obstacle(C3, Kind.ABSENT, ref("a")),
-        Obstacle(C3, Kind.ABSENT, ref("b")),
+        Obstacle(C3, ObstacleKind.ABSENT, ref("a")),
+        Obstacle(C3, ObstacleKind.ABSENT, ref("b")),
     )
     down = ran(decide(query, facts, costs=cheap, down=frozenset({C2})))
     assert (down.cluster, down.rule) == (C1, "DC-R7")

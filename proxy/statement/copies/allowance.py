@@ -9,7 +9,7 @@ from conf.formats import size_text
 from conf.settings.fetching import Fetching
 from proxy.counters import Counters
 from proxy.errors import CopyQuotaExceeded
-from router.cures import CopyNeeded
+from router.needed_copies import CopyNeeded
 
 _UNIT = 1 << 20  # bytes, rounded up: a counter has only 32 bits
 _DAY = 86_400

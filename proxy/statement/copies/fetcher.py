@@ -10,7 +10,7 @@ from conf.formats import size_text
 from conf.progress import Progress
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.copier import Copier, CopyOrder
-from router.cures import CopyNeeded
+from router.needed_copies import CopyNeeded
 
 _log = logging.getLogger(__name__)
 _OTHER_RUN = "[CW611]"  # another process copies the same objects

@@ -8,7 +8,7 @@ from conf.names import TableRef
 from dialect.grammar.cluster_statements import ClusterCommand, CopyTable, ShowCopies, UseCluster
 from proxy.errors import Rejected, refusal
 from proxy.session.session import SessionState
-from router.access.statement_access import refused, table_denial
+from router.access.statement_access import refusal_of, table_denial
 from router.access.user_access import Denial
 
 
@@ -30,7 +30,7 @@ def check_command(command: ClusterCommand, state: SessionState) -> None:
             denials += [table_denial(access, ref, each) for each in (Right.SELECT, Right.ALTER)]
     for denial in denials:
         if denial is not None:
-            raise Rejected(refusal(refused(access, denial)))
+            raise Rejected(refusal(refusal_of(access, denial)))
 
 
 def check_database(name: str, state: SessionState) -> None:
@@ -38,7 +38,7 @@ def check_database(name: str, state: SessionState) -> None:
     access = state.access
     if access is not None and not access.sees_database(name):
         denial = Denial(f"the database {name}", None, "rules deny all of it")
-        raise Rejected(refusal(refused(access, denial)))
+        raise Rejected(refusal(refusal_of(access, denial)))
 
 
 def check_list(state: SessionState) -> None:
@@ -46,7 +46,7 @@ def check_list(state: SessionState) -> None:
     if state.access is not None:
         why = "the cluster alone can make it, and would list what is denied"
         denial = Denial("this list", None, why)
-        raise Rejected(refusal(refused(state.access, denial)))
+        raise Rejected(refusal(refusal_of(state.access, denial)))
 
 
 def visible(tables: Iterable[TableRef], state: SessionState) -> list[TableRef]:

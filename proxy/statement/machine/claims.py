@@ -14,8 +14,8 @@ from proxy.errors import NotIncremental, Rejected, refusal
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import MarkedWrite, Routed
-from router.access.statement_access import unguarded
-from router.claim import KEY, WholeUnless, claim_of, encoded
+from router.access.statement_access import refuse_without_guard
+from router.claim import KEY, WholeUnless, claim_of, encode
 from router.errors import CHANGED_AFTER_DECISION, PARTITION_NOT_CLAIMED, Refusal
 
 
@@ -31,7 +31,7 @@ def claim_overlay(
         routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks,
         changes=routed.changes, restricted=routed.restricted,
     )  # fmt: skip
-    return {KEY: encoded(claim)}
+    return {KEY: encode(claim)}
 
 
 def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
@@ -41,7 +41,7 @@ def check_unguarded(cluster: ClusterName, routed: Routed) -> None:
     reads only changed rows of a table.
     """
     if restricted := routed.restricted:
-        raise Rejected(refusal(unguarded(restricted, cluster)))
+        raise Rejected(refusal(refuse_without_guard(restricted, cluster)))
     is_unknown = isinstance(routed.statement, Unknown)
     changes = routed.changes.items()
     ranges = ((table, each) for table, each in changes if not isinstance(each, WholeUnless))

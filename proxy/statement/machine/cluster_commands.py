@@ -24,7 +24,6 @@ from proxy.errors import InvalidCommand, UnknownCluster
 from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.session.session import SessionState
 from proxy.statement.machine import commands as cmd
-from router.report import Report
 from router.table_states import TableState
 
 _STATEMENT = (

@@ -15,7 +15,7 @@ from proxy.errors import Failure, Rejected
 from proxy.protocol.results import ResultTable
 from proxy.protocol.types import OperationState
 from proxy.statement.machine.events import MarkedWrite
-from router.cures import CopyNeeded
+from router.needed_copies import CopyNeeded
 
 # Calls
 

@@ -17,7 +17,7 @@ from dialect.statement import Known, Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.results import ResultTable
-from router.access.restrictions import UNRESTRICTED, Restrictions
+from router.access.restrictions import UNRESTRICTED, UserRestrictions
 from router.claim import Changes
 from router.costs import Costs
 from router.decision import Decision, RunIn
@@ -97,7 +97,7 @@ class Routed:
     in_turn: frozenset[TableRef] = frozenset()
     changes: Changes = field(default_factory=dict)
     costs: Costs | None = None
-    restricted: Restrictions = UNRESTRICTED
+    restricted: UserRestrictions = UNRESTRICTED
 
     @property
     def cluster(self) -> ClusterName:

@@ -34,7 +34,7 @@ from proxy.statement.machine.retries import StatementRetries
 from proxy.statement.machine.steps import TRANSITIONS, Step, step_after
 from router import decision
 from router.access.statement_access import LISTS
-from router.cures import CopyNeeded
+from router.needed_copies import CopyNeeded
 
 _NOT_ANALYSED = Unknown("no cluster is configured")
 

@@ -13,7 +13,7 @@ from database.history.history_store import DAY, HistoryStore
 from database.history.work import Row
 from proxy.operations.history.row import row_of
 from proxy.protocol.types import OperationState
-from router.obstacles import Considered, Kind, Obstacle
+from router.obstacles import Considered, Obstacle, ObstacleKind
 from tests.proxy.operations.history.records import record
 
 CLUSTERS = [ClusterName("east"), ClusterName("west")]
@@ -34,7 +34,12 @@ def _refused(number: int, draw: random.Random) -> Row:
     for cluster in CLUSTERS:
         lacking = draw.sample(TABLES, draw.randint(0, 2))
         obstacles = [
-            Obstacle(cluster, draw.choice([Kind.ABSENT, Kind.STALE]), table, partitions=partitions)
+            Obstacle(
+                cluster,
+                draw.choice([ObstacleKind.ABSENT, ObstacleKind.STALE]),
+                table,
+                partitions=partitions,
+            )
             for table in lacking
             for partitions in (draw.choice([None, draw.randint(1, 9)]),)
         ]

@@ -17,7 +17,7 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import Known, Read
-from router.claim import KEY, claim_of, encoded
+from router.claim import KEY, claim_of, encode
 from tests.e2e.conftest import C1, Connect, Sql, rows
 from tests.e2e.support.fronts import Front, serving
 
@@ -92,7 +92,7 @@ def test_a_read_that_the_analysis_missed_is_refused_by_the_guard(
     connection = connect(C1)
     for text, works in ((f"SELECT * FROM {free}", True), (f"SELECT * FROM {pay}", False)):
         request = ttypes.TExecuteStatementReq(
-            connection.sessionHandle, text, {KEY: encoded(claim)}, runAsync=False
+            connection.sessionHandle, text, {KEY: encode(claim)}, runAsync=False
         )
         response = connection.client.ExecuteStatement(request)
         message = response.status.errorMessage or ""

@@ -13,8 +13,8 @@ from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.statement.machine import commands as cmd
 from proxy.statement.machine.events import Accepted, Entered, ExecutionEnded, WriteMarked
-from router.cures import CopyNeeded
 from router.decision import Refuse
+from router.needed_copies import CopyNeeded
 from tests.proxy.statement.playbook import (
     EAST,
     READ,

@@ -4,7 +4,7 @@ from typing import Any
 
 from conf.names import TableRef
 from dialect.statement import ALL, NONE, Known, NoPartitions, Read, Write, WriteAction
-from router.access.restrictions import Restriction, Restrictions, RuleText, restrictions_of
+from router.access.restrictions import RuleText, TableRestriction, UserRestrictions, restrictions_of
 from router.decision import RunIn
 from tests.router.access.rules import access_of, deny
 
@@ -14,7 +14,7 @@ MASK = {"effect": "mask", "tables": ["d.t"], "columns": ["ssn"], "expression": "
 FILTER = {"effect": "filter", "tables": ["d.t"], "expression": "id > 1"}
 
 
-def _of(statement: Known, *rules: dict[str, Any]) -> Restrictions:
+def _of(statement: Known, *rules: dict[str, Any]) -> UserRestrictions:
     return restrictions_of(access_of(*rules), statement)
 
 
@@ -24,10 +24,10 @@ def test_filters_masks_and_denied_columns() -> None:
         "[CW107] ann may not read the column salary of d.t: the rule 'r0' denies it. Ask HR. "
         "The operator decides who may read and write what (docs/guide/access.md)."
     )
-    part = Restriction(
+    part = TableRestriction(
         RuleText("id > 1", "r2"), {"ssn": RuleText("left(`ssn`, 1)", "r1")}, {"salary": message}
     )
-    assert found == Restrictions("ann", {T: part})
+    assert found == UserRestrictions("ann", {T: part})
     (because,) = [found.explained(RunIn("c", "R1", "x")).because]  # type: ignore[arg-type]
     assert because == (
         "x; d.t is read in part (rows by the rule 'r2', ssn masked by the rule 'r1',"

@@ -9,7 +9,7 @@ from conf.catalog.tables import Column, TableInfo, TableKind, ViewText
 from conf.names import TableRef
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace, Needs, SessionVariable, Unknown
-from router.access.statement_access import denial_of, refused, table_denial, with_cluster
+from router.access.statement_access import check_cluster, denial_of, refusal_of, table_denial
 from router.access.user_access import Denial
 from router.decision import Refuse, RunIn
 from tests.router.access.rules import access_of, allow, deny
@@ -297,7 +297,7 @@ def test_the_refusal_names_rule_and_object() -> None:
     assert isinstance(statement, Known)
     denial = denial_of(access, statement, "")
     assert denial is not None
-    found = refused(access, denial)
+    found = refusal_of(access, denial)
     assert (found.code, found.sqlstate, found.rule) == ("CW107", "42501", "access")
     assert found.because == "ann may not read hr.pay: the rule 'pay' denies it. Ask HR."
 
@@ -306,7 +306,7 @@ def test_what_shows_a_part_is_named() -> None:
     access = access_of(FILTER)
     denial = table_denial(access, TableRef("hr", "pay"), Right.SELECT)
     assert denial is not None
-    assert refused(access, denial).because == (
+    assert refusal_of(access, denial).because == (
         "ann may not read all of hr.pay, which this needs: the rule 'r0' shows only a part of it."
     )
 
@@ -315,7 +315,7 @@ def test_what_is_not_understood_is_denied_to_whom_anything_is() -> None:
     access = access_of(deny(settings=["a"]))
     denial = denial_of(access, Unknown("odd", writing=False), "odd")
     assert denial is not None
-    assert refused(access, denial).because == (
+    assert refusal_of(access, denial).because == (
         "ann may not use the statement: it is not understood (odd), so that what it reads is not"
         " known."
     )
@@ -324,5 +324,5 @@ def test_what_is_not_understood_is_denied_to_whom_anything_is() -> None:
 def test_a_denied_cluster_runs_nothing() -> None:
     access = access_of(deny(clusters=["C1"]))
     runs = RunIn("C1", "D11", "x")  # type: ignore[arg-type]
-    assert isinstance(with_cluster(access, runs), Refuse)
-    assert with_cluster(access, RunIn("C2", "D11", "x")) != runs  # type: ignore[arg-type]
+    assert isinstance(check_cluster(access, runs), Refuse)
+    assert check_cluster(access, RunIn("C2", "D11", "x")) != runs  # type: ignore[arg-type]

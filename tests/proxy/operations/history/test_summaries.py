@@ -14,7 +14,7 @@ from database.history.work import Row
 from proxy.operations.history.row import row_of
 from proxy.operations.history.table_use import TableUse
 from proxy.protocol.types import OperationState
-from router.obstacles import Considered, Kind, Obstacle
+from router.obstacles import Considered, Obstacle, ObstacleKind
 from tests.database.history.work_records import copy
 from tests.proxy.operations.history.records import record
 
@@ -23,7 +23,7 @@ ORDERS, ITEMS = TableRef("sales", "orders"), TableRef("sales", "items")
 
 
 def lacking(cluster: ClusterName, *tables: TableRef, **fields: Any) -> Considered:
-    found = tuple(Obstacle(cluster, Kind.ABSENT, table, **fields) for table in tables)
+    found = tuple(Obstacle(cluster, ObstacleKind.ABSENT, table, **fields) for table in tables)
     return Considered(cluster, "DC-R7", False, found)
 
 
@@ -98,7 +98,7 @@ def test_a_refusal_has_the_bytes_of_the_last_whole_copy(url: str) -> None:
 
 
 def test_a_refusal_without_a_table_has_its_kind(url: str) -> None:
-    down = Considered(EAST, "DC-R7", False, (Obstacle(EAST, Kind.DOWN),))
+    down = Considered(EAST, "DC-R7", False, (Obstacle(EAST, ObstacleKind.DOWN),))
     (found,) = filled(url, refused(1, down)).answer("refusals", {})["refusals"]
     assert (found["table"], found["kind"], found["freed"]) == (None, "down", 1)
 

@@ -14,7 +14,7 @@ from proxy.counters import LocalCounters
 from proxy.errors import CopyQuotaExceeded
 from proxy.statement.copies.allowance import Allowance
 from proxy.statement.copies.fetcher import Fetcher
-from router.cures import CopyNeeded
+from router.needed_copies import CopyNeeded
 from tests.proxy.fakes import until
 from tests.proxy.statement.copies.fake_copier import FakeCopier
 

@@ -14,7 +14,7 @@ from proxy.errors import InvalidCommand, UnknownCluster
 from proxy.session.session import SessionState
 from proxy.statement.machine import cluster_commands as commands
 from proxy.statement.machine.commands import MakeCopy
-from router.report import Report
+from router.report import DecisionReport
 from router.table_states import Presence, TableState
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
@@ -51,7 +51,7 @@ def test_show_clusters() -> None:
 
 
 def test_explain() -> None:
-    report = Report("run", "east", "inputs", "why", ("d.a", "d.b@ds=1"), ("d.c",))
+    report = DecisionReport("run", "east", "inputs", "why", ("d.a", "d.b@ds=1"), ("d.c",))
     assert commands.explain(report).rows == (
         ("run", "east", "inputs", "why", "d.a, d.b@ds=1", "d.c", None),
     )

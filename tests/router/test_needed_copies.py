@@ -8,8 +8,8 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from dialect.grammar.cluster_statements import CopyTable, parse
 from dialect.statement import Known, Read, Write, WriteAction
-from router.cures import CopyNeeded, bytes_lacking, copies_needed, cure
 from router.decision import Refuse, RunIn
+from router.needed_copies import CopyNeeded, bytes_lacking, copies_needed, copy_hint
 from router.needs import inputs
 from router.request import Facts, Request
 from router.route import route
@@ -96,7 +96,7 @@ def test_nothing_is_named_where_copies_do_not_help_or_are_too_many() -> None:
     statement = Known("select", (Read(USERS), *map(Read, many)))
     assert "For example" not in hint(known, statement)
     there = inputs(Known("select", (Read(USERS),)), known, Request(JOIN, EAST).coverage)
-    assert cure(there, known, [EAST]) == ""
+    assert copy_hint(there, known, [EAST]) == ""
 
 
 def of_several_primaries(days: int) -> Facts:

@@ -1,4 +1,4 @@
-"""The copies that would let a refused statement run, and the statements that make them."""
+"""The copies with which a refused statement could run, and the statements that make them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from conf.formats import size_text
 from conf.names import ClusterName, TableRef, quoted
 from conf.partitions import PlacedPartitions, Replicas, TableFacts
-from router.needs import Input
+from router.needs import InputTable
 from router.obstacles import NAMED
 from router.request import Facts, is_copyable
 
-STATEMENTS = 3  # in a message
-PARTITIONS = 10_000  # of one table that are copied one by one
-FAR = 3  # times the fewest bytes that are copied to a cluster that suits later queries
-RATE = 100_000_000  # bytes a second, for an estimate
+MAX_STATEMENTS = 3  # in a message
+MAX_PARTITIONS = 10_000  # of more partitions, the whole table is copied
+MAX_FACTOR = 3  # of the fewest bytes: for a cluster that suits later queries, more may be copied
+RATE = 100_000_000  # bytes a second, for an estimate of the time
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 Spec = tuple[tuple[str, str], ...]
@@ -22,8 +22,8 @@ Spec = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class CopyNeeded:
-    """A table, or these partitions of it, that is to be copied. `size` in bytes is None where the
-    metastore has no statistics of it."""
+    """A copy of a table, or of these partitions of it, that is to be made. `size` is in bytes; None
+    if the metastore has no statistics."""
 
     table: TableRef
     partitions: tuple[Spec, ...]
@@ -40,7 +40,7 @@ def copy_statement(
 ) -> str:
     """The statement that copies the table, or these partitions of it (DC-P1)."""
     specs = (
-        ", ".join(f"{quoted_name(key)} = {_text(value)}" for key, value in spec)
+        ", ".join(f"{quoted_name(key)} = {_quoted_text(value)}" for key, value in spec)
         for spec in partitions
     )
     clauses = ", ".join(f"PARTITION ({spec})" for spec in specs)
@@ -50,27 +50,29 @@ def copy_statement(
 
 
 def copies_needed(
-    inputs: Iterable[Input], facts: Facts, cluster: ClusterName
+    inputs: Iterable[InputTable], facts: Facts, cluster: ClusterName
 ) -> list[CopyNeeded] | None:
-    """The copies with which the cluster has all inputs: one for each table and cluster to copy
-    from, with every partition that is read and that the cluster lacks, or the whole table if those
-    are more than PARTITIONS. Empty if it lacks nothing; None if it lacks a table that cannot be
-    copied."""
-    return _copies(inputs, facts, cluster, PARTITIONS)
+    """The copies with which the cluster has all inputs; empty if it lacks nothing, None if it lacks
+    a table that cannot be copied.
+
+    There is one copy for each table and source cluster, with the partitions that are read and that
+    the cluster lacks, or of the whole table if these are more than MAX_PARTITIONS.
+    """
+    return _copies(inputs, facts, cluster, MAX_PARTITIONS)
 
 
-def cheapest(
-    inputs: Sequence[Input],
+def cheapest_copies(
+    inputs: Sequence[InputTable],
     facts: Facts,
     clusters: Iterable[ClusterName],
     lacking: Mapping[ClusterName, float],
     most: int,
 ) -> tuple[CopyNeeded, ...]:
-    """The copies with which one of the clusters has all inputs; empty if no copies help.
+    """The cheapest copies with which one of the clusters has all inputs; empty if no copies help.
 
-    Copies of known sizes come before others. Among the ways of at most `most` bytes, and at most
-    FAR times those of the fewest, the one after which its cluster would need the fewest bytes to
-    have the tables of `lacking` as well: later queries find there what this one has copied.
+    Copies of known sizes come before others. Of the clusters that need at most `most` bytes, and at
+    most MAX_FACTOR times the fewest, the one is chosen that needs the fewest bytes together with
+    its `lacking` bytes of other tables: later queries then find more of their tables there.
     """
     needed = [(each, copies_needed(inputs, facts, each)) for each in clusters]
     ways = [(cluster, tuple(way)) for cluster, way in needed if way]
@@ -78,7 +80,7 @@ def cheapest(
         return ()
     _, fewest = min(ways, key=lambda way: _bytes(way[1]))
     unknown, least = _bytes(fewest)
-    bound = max(least, min(FAR * least, most))
+    bound = max(least, min(MAX_FACTOR * least, most))
 
     def total(way: tuple[ClusterName, tuple[CopyNeeded, ...]]) -> float:
         cluster, copies = way
@@ -91,32 +93,34 @@ def cheapest(
 def bytes_lacking(
     tables: Iterable[TableFacts], clusters: Iterable[ClusterName]
 ) -> dict[ClusterName, float]:
-    """How many bytes of these tables each cluster lacks; tables of unknown size do not count."""
-    found = dict.fromkeys(clusters, 0.0)
+    """The bytes of these tables that each cluster lacks. Tables of unknown size do not count."""
+    lacking = dict.fromkeys(clusters, 0.0)
     for table in tables:
-        for cluster in found:
-            found[cluster] += (table.size or 0) * _share_lacking(table, cluster)
-    return found
+        for cluster in lacking:
+            lacking[cluster] += (table.size or 0) * _share_lacking(table, cluster)
+    return lacking
 
 
 def _share_lacking(table: TableFacts, cluster: ClusterName) -> float:
+    """The share of the table's partitions that the cluster cannot read, from 0 to 1."""
     placed = table.partitions
-    if placed is None or not placed.complete or len(placed.partitions) > PARTITIONS:
+    if placed is None or not placed.complete or len(placed.partitions) > MAX_PARTITIONS:
         return 0.0 if table.replicas.readable_in(cluster) else 1.0
     lacking = {n for n, each in enumerate(placed.replicas) if not each.readable_in(cluster)}
     return sum(group in lacking for group in placed.groups) / max(len(placed.partitions), 1)
 
 
 def known_bytes(copies: Iterable[CopyNeeded]) -> float:
-    """The bytes of those copies whose sizes are known."""
+    """The bytes of the copies with a known size."""
     return sum(copy.size or 0 for copy in copies)
 
 
-def cure(inputs: Sequence[Input], facts: Facts, clusters: Iterable[ClusterName]) -> str:
-    """What to say about copies that let the statement run in one of the clusters: the fewest, of
-    the fewest bytes; empty if more than STATEMENTS would be needed, or no copy can help."""
+def copy_hint(inputs: Sequence[InputTable], facts: Facts, clusters: Iterable[ClusterName]) -> str:
+    """A sentence with the copies with which one of the clusters could run the statement: the fewest
+    statements, then the fewest bytes. Empty if more than MAX_STATEMENTS are needed, or none
+    help."""
     ways = [way for each in clusters if (way := _copies(inputs, facts, each, NAMED))]
-    ways = [way for way in ways if len(way) <= STATEMENTS]
+    ways = [way for way in ways if len(way) <= MAX_STATEMENTS]
     if not ways:
         return ""
     way = min(ways, key=_rank)
@@ -140,11 +144,11 @@ def _cost(way: Sequence[CopyNeeded]) -> str:
 
 
 def _copies(
-    inputs: Iterable[Input], facts: Facts, cluster: ClusterName, listed: int
+    inputs: Iterable[InputTable], facts: Facts, cluster: ClusterName, listed: int
 ) -> list[CopyNeeded] | None:
-    """`copies_needed`, but where a copy has more than `listed` partitions, one of the whole table;
-    None if the table has primaries in several clusters, since a statement copies from one."""
-    found: list[CopyNeeded] = []
+    """As `copies_needed`, with a copy of the whole table instead of more than `listed` partitions.
+    None if such a table has primaries in several clusters: a statement copies from one."""
+    copies: list[CopyNeeded] = []
     for read in inputs:
         lacking = read.lacking_in(cluster)
         if not lacking:
@@ -158,36 +162,36 @@ def _copies(
         else:
             rows = _rows_by_source(read.rows, read.placed, lacking)
             if max(map(len, rows.values())) <= listed:
-                found += _of_partitions(read.table, read.placed, rows, cluster, size)
+                copies += _partition_copies(read.table, read.placed, rows, cluster, size)
                 continue
             sources = {each.primary for each in read.placed.replicas}
         if len(sources) > 1:
             return None
-        found.append(CopyNeeded(read.table, (), sources.pop(), cluster, size))
-    return found
+        copies.append(CopyNeeded(read.table, (), sources.pop(), cluster, size))
+    return copies
 
 
 def _rows_by_source(
     rows: Iterable[int], placed: PlacedPartitions, lacking: set[Replicas]
 ) -> dict[ClusterName, list[int]]:
-    """Those of the rows that are to be copied, ascending, by their primary."""
+    """The rows that are to be copied, ascending, by their primary cluster."""
     sources = [each.primary if each in lacking else None for each in placed.replicas]
-    found: dict[ClusterName, list[int]] = {}
+    by_source: dict[ClusterName, list[int]] = {}
     for row in sorted(rows):
         source = sources[placed.groups[row]]
         if source is not None:
-            found.setdefault(source, []).append(row)
-    return found
+            by_source.setdefault(source, []).append(row)
+    return by_source
 
 
-def _of_partitions(
+def _partition_copies(
     table: TableRef,
     placed: PlacedPartitions,
     rows: dict[ClusterName, list[int]],
     cluster: ClusterName,
     size: int | None,
 ) -> list[CopyNeeded]:
-    """A copy for each source. A partition has the average share of the table's `size`."""
+    """One copy for each source. Each partition counts as an average one of the table's `size`."""
     share = None if size is None else size / max(len(placed.partitions), 1)
     return [
         CopyNeeded(
@@ -202,9 +206,9 @@ def _of_partitions(
 
 
 def quoted_name(text: str) -> str:
-    """A name as a statement has it."""
+    """The name as it is written in a statement, with quotes if it needs them."""
     return text if _PLAIN.fullmatch(text) else quoted(text)
 
 
-def _text(text: str) -> str:
+def _quoted_text(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
