@@ -1,25 +1,25 @@
-"""What an assessment says: what runs today and why not the rest, and which copies let more run."""
+"""The assessment of a log: which statements run today, why others do not, and which copies help."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from advice.copies import Advice, Candidates, advice
-from advice.demand import Replayed
-from advice.replay import Verdict
+from advice.demand import ReplaySummary
+from advice.replay import ReplayVerdict
 from advice.solvers.exact import cheapest
 from advice.stock import Stock, TableStock
 from conf.names import partition_name
 
 SHARES = (0.9, 0.95, 0.99)
-MORE_SHARES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.925, 0.97)  # of the curve, where there is time for it
-MANY = 20_000  # copies in options, above which only SHARES are computed
+MORE_SHARES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.925, 0.97)  # more points of the curve
+MANY = 20_000  # with more copies in options, only SHARES are computed
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Copies that let a share of the statements run, or as much of it as copies can. `kept` are
-    the bytes of copies, `sent` those that are sent a day to keep them fresh."""
+    """The copies with which a share of the statements runs, or the part of it that is `reached`.
+    `kept` are the bytes of the copies, `sent` the bytes a day that keep them fresh."""
 
     share: float
     reached: float
@@ -30,9 +30,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Assessment:
-    """`unread` are statements without a text, by reason. `today` is the share that runs."""
+    """The results for one log.
 
-    replayed: Replayed
+    `unread` counts the statements without a text, by reason. `today` is the share that runs,
+    `reachable` the share that would run with copies of everything, which have `everything` bytes.
+    """
+
+    replayed: ReplaySummary
     unread: Mapping[str, int]
     today: float
     reachable: float
@@ -42,7 +46,7 @@ class Assessment:
     stock: Stock
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The assessment as a JSON object."""
         replayed = self.replayed
         return {
             "statements": replayed.statements,
@@ -50,7 +54,7 @@ class Assessment:
             "templates": replayed.templates,
             "statements_a_day": round(replayed.rate, 3),
             "unread": dict(self.unread),
-            "verdicts": {each.value: replayed.verdicts.get(each, 0) for each in Verdict},
+            "verdicts": {each.value: replayed.verdicts.get(each, 0) for each in ReplayVerdict},
             "codes": dict(sorted(replayed.codes.items())),
             "reasons": {
                 verdict.value: [
@@ -81,16 +85,18 @@ class Assessment:
         }
 
 
-def assess(replayed: Replayed, found: Candidates, unread: Mapping[str, int]) -> Assessment:
-    """The points of the curve, the shares that everybody asks for among them."""
-    problem, total = found.problem, replayed.rate or 1.0
+def assess(
+    replayed: ReplaySummary, candidates: Candidates, unread: Mapping[str, int]
+) -> Assessment:
+    """The assessment, with a point of the curve for each share that does not run today."""
+    problem, total = candidates.problem, replayed.rate or 1.0
     size = sum(len(option) for options in problem.options for option in options)
     shares = sorted({*SHARES, *(MORE_SHARES if size <= MANY else ())})
-    reachable, today = problem.reachable(), problem.met(found.present)
+    reachable, today = problem.reachable(), problem.met(candidates.present)
     wanted = [each for each in shares if each * total > today]
-    points = [_point(found, share, total) for share in wanted]
-    stock = found.stock
-    used = {copy.part.table for copy in found.copies}
+    points = [_point(candidates, share, total) for share in wanted]
+    stock = candidates.stock
+    used = {copy.part.table for copy in candidates.copies}
     unknown = sum(not table.has_size for ref in used if (table := stock.tables.get(ref)))
     everything = sum(
         table.bytes_of_all_copies(stock.clusters, stock.usual_size)
@@ -102,21 +108,21 @@ def assess(replayed: Replayed, found: Candidates, unread: Mapping[str, int]) -> 
     )
 
 
-def _point(found: Candidates, share: float, total: float) -> Point:
-    made = cheapest(found.problem, share * total, found.present)
+def _point(candidates: Candidates, share: float, total: float) -> Point:
+    selected = cheapest(candidates.problem, share * total, candidates.present)
     return Point(
         share,
-        found.problem.met(made) / total,
-        found.kept(made),
-        found.sent(made),
-        advice(found, made),
+        candidates.problem.met(selected) / total,
+        candidates.kept(selected),
+        candidates.sent(selected),
+        advice(candidates, selected),
     )
 
 
 def advice_document(each: Advice, stock: Stock) -> dict[str, Any]:
-    """One piece of advice as JSON has it."""
+    """One piece of advice as a JSON object."""
     table = stock.stock_of(each.table)
-    assert table is not None  # advice is about tables that are there
+    assert table is not None  # advice is about existing tables
     return {
         "action": each.action,
         "table": str(each.table),
@@ -132,14 +138,14 @@ def advice_document(each: Advice, stock: Stock) -> dict[str, Any]:
 
 
 def newest_days(each: Advice, table: TableStock) -> int | None:
-    """The number of newest days that are copied; None: all, or not by days."""
+    """The number of newest days that are copied; None if all are, or if the table has no dates."""
     if table.bands is None:
         return None
     return table.bands.last_days(max(part.number for part in each.parts))
 
 
 def partitions_in_words(each: Advice, table: TableStock) -> str:
-    """Which partitions of the table, for people; empty if all of it."""
+    """The partitions of the advice, for people; empty for the whole table."""
     placed = table.placed
     if placed is None or _rows(each, table) == set(range(len(placed.partitions))):
         return ""
@@ -151,7 +157,7 @@ def partitions_in_words(each: Advice, table: TableStock) -> str:
 
 
 def partition_filter(each: Advice, table: TableStock) -> str:
-    """The filter of `causeway copy --partition`; empty if all of it."""
+    """The filter of `causeway copy --partition`; empty for the whole table."""
     placed = table.placed
     if placed is None:
         return ""
@@ -172,9 +178,9 @@ def _rows(each: Advice, table: TableStock) -> set[int]:
 
 
 def command_of(each: Advice, stock: Stock) -> str:
-    """The command that carries the advice out, without the options that name the metastore."""
+    """The command that executes the advice, without the options that name the metastore."""
     table = stock.stock_of(each.table)
-    assert table is not None  # advice is about tables that are there
+    assert table is not None  # advice is about existing tables
     chosen = partition_filter(each, table)
     if each.action == "drop":
         named = "".join(f" --partition {name}" for name in partition_names(each, table))
@@ -184,7 +190,7 @@ def command_of(each: Advice, stock: Stock) -> str:
 
 
 def partition_names(each: Advice, table: TableStock) -> tuple[str, ...]:
-    """The names of the partitions; empty if all of the table is meant."""
+    """The names of the partitions; empty for the whole table."""
     placed, rows = table.placed, sorted(_rows(each, table))
     if placed is None or len(rows) == len(placed.partitions):
         return ()

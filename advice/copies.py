@@ -1,4 +1,4 @@
-"""The copies that may be made for demands, as a `Problem`, and a plan made of its solution."""
+"""The copies that demands need, as a `SelectionProblem`, and the plan from its solution."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from advice.demand import Demand
-from advice.solvers.problem import Limit, Problem
+from advice.solvers.problem import Limit, SelectionProblem
 from advice.stock import Part, Stock, TableStock
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas
@@ -17,10 +17,12 @@ Link = tuple[ClusterName, ClusterName]
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """`kept` are bytes of copies by cluster, `sent` bytes a day by link; nothing: no limit. A byte
-    that is sent each day costs as much as `days` that are kept, times the `cost` of its link. A
-    copy that is there costs `loyalty` of its price, so that a slightly better one does not replace
-    it.
+    """Limits and prices of copies.
+
+    `kept` limits the bytes of copies by cluster, `sent` the bytes a day by link; there is no limit
+    for others. A byte sent each day costs as much as `days` bytes of copies, times the `cost` of
+    its link. An existing copy costs `loyalty` of its price, so that a slightly better one does not
+    replace it.
     """
 
     kept: Mapping[ClusterName, float] = field(default_factory=dict)
@@ -31,9 +33,10 @@ class Budgets:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A part in a cluster. `kept` are its bytes, `sent` the bytes a day that keep it fresh;
-    `source` is its primary cluster; `present`: the cluster has a copy, fresh or stale."""
+class CandidateCopy:
+    """A copy of a part in a cluster, existing or possible. `source` is the part's primary cluster,
+    `kept` are the copy's bytes, and `sent` the bytes a day that keep it fresh. `present`: the
+    cluster has a copy, fresh or stale."""
 
     part: Part
     cluster: ClusterName
@@ -45,12 +48,12 @@ class Copy:
 
 @dataclass(frozen=True)
 class Candidates:
-    """All copies that any demand needs, or that are there, with the problem of choosing."""
+    """All copies that a demand needs or that exist, with the problem of selecting some of them."""
 
     stock: Stock
-    copies: tuple[Copy, ...]
+    copies: tuple[CandidateCopy, ...]
     demands: Sequence[Demand]
-    problem: Problem
+    problem: SelectionProblem
 
     @cached_property
     def present(self) -> frozenset[int]:
@@ -64,14 +67,14 @@ class Candidates:
 
     @cached_property
     def read_parts(self) -> frozenset[tuple[Part, ClusterName]]:
-        """The same by part and cluster."""
+        """The parts and clusters of `read`."""
         return frozenset((self.copies[n].part, self.copies[n].cluster) for n in self.read)
 
-    def kept(self, made: Iterable[int]) -> float:
-        return sum(self.copies[each].kept for each in made)
+    def kept(self, selected: Iterable[int]) -> float:
+        return sum(self.copies[each].kept for each in selected)
 
-    def sent(self, made: Iterable[int]) -> float:
-        return sum(self.copies[each].sent for each in made)
+    def sent(self, selected: Iterable[int]) -> float:
+        return sum(self.copies[each].sent for each in selected)
 
 
 def candidates(
@@ -80,7 +83,8 @@ def candidates(
     writes: Mapping[TableRef, float] | None = None,
     budgets: Budgets | None = None,
 ) -> Candidates:
-    """`writes` are writes a day by table, where the stock does not say what they change."""
+    """The candidates for these demands. `writes` are writes a day by table, for tables of which the
+    stock does not have the bytes that are written."""
     limits = Budgets() if budgets is None else budgets
     numbers: dict[tuple[Part, ClusterName], int] = {}
     for demand in demands:
@@ -99,12 +103,12 @@ def candidates(
         for demand in demands
     ]
     weights = [demand.rate for demand in demands]
-    problem = Problem(prices, weights, options, tuple(_limits(copies, limits)))
+    problem = SelectionProblem(prices, weights, options, tuple(_limits(copies, limits)))
     return Candidates(stock, copies, demands, problem)
 
 
 def _present(stock: Stock) -> Iterable[tuple[Part, ClusterName]]:
-    """The parts of which a cluster has a copy, of those tables that have any."""
+    """The parts of which a cluster has a copy, and the cluster."""
     for table in stock.tables.values():
         if table is not None and any(each.fresh or each.stale for each in _replicas(table)):
             for part in _parts(table):
@@ -130,13 +134,15 @@ def _parts(table: TableStock) -> Iterable[Part]:
     return sorted(table.parts(range(len(placed.partitions))))
 
 
-def _copy(stock: Stock, part: Part, cluster: ClusterName, writes: Mapping[TableRef, float]) -> Copy:
+def _copy(
+    stock: Stock, part: Part, cluster: ClusterName, writes: Mapping[TableRef, float]
+) -> CandidateCopy:
     table = stock.stock_of(part.table)
-    assert table is not None  # a part is of a table that is there
+    assert table is not None  # parts are of existing tables
     replicas = sorted(table.replicas(part), key=lambda each: each.primary)
     source = next((r.primary for r in replicas if r.primary != cluster), cluster)
     usual = stock.usual_size
-    return Copy(
+    return CandidateCopy(
         part,
         cluster,
         source,
@@ -146,13 +152,13 @@ def _copy(stock: Stock, part: Part, cluster: ClusterName, writes: Mapping[TableR
     )
 
 
-def _price(copy: Copy, budgets: Budgets) -> float:
+def _price(copy: CandidateCopy, budgets: Budgets) -> float:
     link = budgets.cost.get((copy.source, copy.cluster), 1.0)
     price = copy.kept + budgets.days * copy.sent * link
     return price * budgets.loyalty if copy.present else price
 
 
-def _limits(copies: Sequence[Copy], budgets: Budgets) -> Iterable[Limit]:
+def _limits(copies: Sequence[CandidateCopy], budgets: Budgets) -> Iterable[Limit]:
     for cluster, most in budgets.kept.items():
         loads = {n: copy.kept for n, copy in enumerate(copies) if copy.cluster == cluster}
         yield Limit(f"bytes in {cluster}", most, loads)
@@ -167,9 +173,9 @@ def _limits(copies: Sequence[Copy], budgets: Budgets) -> Iterable[Limit]:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do with the copies of a table in a cluster: `make`, `keep` or `drop` these parts.
+    """An action for the copies of a table in a cluster: `make`, `keep` or `drop` these parts.
 
-    `statements` is how many a day need it: those that run by the plan and would not without it.
+    `statements` is the number a day that run with the plan and would not without these copies.
     """
 
     action: str
@@ -182,21 +188,23 @@ class Advice:
     statements: float
 
 
-def advice(found: Candidates, made: frozenset[int]) -> list[Advice]:
-    """The plan as advice: by table and cluster, what most statements need first."""
+def advice(candidate_set: Candidates, selected: frozenset[int]) -> list[Advice]:
+    """The plan as advice by table and cluster, the one that most statements need first."""
     chosen: defaultdict[tuple[str, TableRef, ClusterName], list[int]] = defaultdict(list)
-    for number, copy in enumerate(found.copies):
-        if number in made:
+    for number, copy in enumerate(candidate_set.copies):
+        if number in selected:
             action = "keep" if copy.present else "make"
         elif copy.present:
             action = "drop"
         else:
             continue
         chosen[action, copy.part.table, copy.cluster].append(number)
-    missed = _missed(found, made)
+    statements = _statements_by_copy(candidate_set, selected)
     result = []
     for (action, table, cluster), numbers in chosen.items():
-        copies = sorted((found.copies[each] for each in numbers), key=lambda each: each.part)
+        copies = sorted(
+            (candidate_set.copies[each] for each in numbers), key=lambda each: each.part
+        )
         result.append(
             Advice(
                 action,
@@ -206,21 +214,24 @@ def advice(found: Candidates, made: frozenset[int]) -> list[Advice]:
                 tuple(copy.part for copy in copies),
                 sum(copy.kept for copy in copies),
                 sum(copy.sent for copy in copies),
-                0.0 if action == "drop" else missed.get((table, cluster), 0.0),
+                0.0 if action == "drop" else statements.get((table, cluster), 0.0),
             )
         )
     return sorted(result, key=lambda each: (each.action, -each.statements, str(each.table)))
 
 
-def _missed(
-    found: Candidates, made: frozenset[int]
+def _statements_by_copy(
+    candidate_set: Candidates, selected: frozenset[int]
 ) -> Mapping[tuple[TableRef, ClusterName], float]:
-    """The statements a day that would not run without the copies of a table in a cluster."""
-    missed: defaultdict[tuple[TableRef, ClusterName], float] = defaultdict(float)
-    for weight, options in zip(found.problem.weights, found.problem.options, strict=True):
-        ready = [option for option in options if made.issuperset(option)]
+    """The statements a day that would not run without the copies of a table in a cluster, by
+    these."""
+    statements: defaultdict[tuple[TableRef, ClusterName], float] = defaultdict(float)
+    for weight, options in zip(
+        candidate_set.problem.weights, candidate_set.problem.options, strict=True
+    ):
+        ready = [option for option in options if selected.issuperset(option)]
         if len(ready) == 1:
-            copies = (found.copies[each] for each in ready[0])
+            copies = (candidate_set.copies[each] for each in ready[0])
             for table, cluster in {(copy.part.table, copy.cluster) for copy in copies}:
-                missed[table, cluster] += weight
-    return missed
+                statements[table, cluster] += weight
+    return statements

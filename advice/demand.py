@@ -1,24 +1,25 @@
-"""The statements of a log by what they need, in statements a day."""
+"""Counts the statements of a log by what they need, in statements a day."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from advice.replay import Held, Option, Outcome, Verdict
+from advice.replay import Option, ReadableIn, ReplayOutcome, ReplayVerdict
 from advice.statement_log import Logged
 from advice.stock import DAY
 from conf.names import TableRef
 from dialect.parsing.fingerprint import template
 from dialect.statement import Namespace
 
-HALF_LIFE = 14.0  # days after which a statement counts half
-_EXAMPLES = 5  # groups of each kind of reason that are named
+HALF_LIFE = 14.0  # a statement that is so many days older counts half
+_EXAMPLES = 5  # the most groups of each verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One text that is replayed once: `day` counts from 1970, None where the log has no times."""
+class DistinctText:
+    """A text that is replayed once. `namespace` is its number in `TextCounts`; `day` is counted
+    from 1970, None if the log has no times."""
 
     text: str
     namespace: int
@@ -30,10 +31,10 @@ class Work:
 
 
 @dataclass(slots=True)
-class Tally:
-    """The distinct texts of a log with their numbers of statements."""
+class TextCounts:
+    """The distinct texts of a log, with the number of statements of each."""
 
-    counts: Counter[Work] = field(default_factory=Counter)
+    counts: Counter[DistinctText] = field(default_factory=Counter)
     namespaces: list[Namespace] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
 
@@ -43,19 +44,19 @@ class Tally:
             number = self._numbers[id(namespace)] = len(self.namespaces)
             self.namespaces.append(namespace)
         day = None if each.at is None else int(each.at // DAY)
-        self.counts[Work(each.text, number, day)] += 1
+        self.counts[DistinctText(each.text, number, day)] += 1
 
     @property
     def statements(self) -> int:
         return sum(self.counts.values())
 
-    def rates(self, half_life: float = HALF_LIFE, days: float = 1.0) -> dict[Work, float]:
-        """Statements a day of each text. Statements `half_life` days before the newest one count
-        half; those without a time are of `days` days."""
+    def rates(self, half_life: float = HALF_LIFE, days: float = 1.0) -> dict[DistinctText, float]:
+        """The statements a day of each text. A statement `half_life` days before the newest one
+        counts half. Statements without a time are those of `days` days."""
         dated = [work.day for work in self.counts if work.day is not None]
         newest, oldest = max(dated, default=0), min(dated, default=0)
         span = newest - oldest + 1.0
-        counted = half_life / log(2) * (1 - 0.5 ** (span / half_life))  # days, as they count
+        counted = half_life / log(2) * (1 - 0.5 ** (span / half_life))  # days, by their weights
         return {
             work: count / days
             if work.day is None
@@ -66,25 +67,25 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Statements that need the same: `rate` of them a day."""
+    """Statements with the same options, `rate` a day."""
 
     options: tuple[Option, ...]
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """Statements that name the same tables, `rate` of them a day: those that they read, each with
-    the clusters that have what is read of it, and those that they write."""
+class TableUse:
+    """Statements that read and write the same tables, `rate` a day. `reads` has each table with the
+    clusters in which it can be read."""
 
-    reads: Held
+    reads: ReadableIn
     writes: frozenset[TableRef]
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Statements that do not run for one reason. `example` is one of their templates."""
+class ReasonGroup:
+    """The statements that do not run for one reason. `example` is one of their templates."""
 
     reason: str
     statements: int
@@ -93,29 +94,30 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """A log replayed. `verdicts` and `codes` count statements; `writes` are a day, by table."""
+class ReplaySummary:
+    """The outcomes of a log. `verdicts` and `codes` count statements; `writes` are writes a day by
+    table, `rate` is all statements a day."""
 
     statements: int
     texts: int
     templates: int
-    verdicts: Mapping[Verdict, int]
+    verdicts: Mapping[ReplayVerdict, int]
     codes: Mapping[str, int]
-    groups: Mapping[Verdict, Sequence[Group]]
+    groups: Mapping[ReplayVerdict, Sequence[ReasonGroup]]
     demands: Sequence[Demand]
     writes: Mapping[TableRef, float]
     rate: float
-    uses: Sequence[Use] = ()
+    uses: Sequence[TableUse] = ()
 
 
-def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
-    """Adds up outcomes, each with the number of statements and their rate."""
-    verdicts: Counter[Verdict] = Counter()
+def summarize(outcomes: Iterable[tuple[DistinctText, int, float, ReplayOutcome]]) -> ReplaySummary:
+    """Adds up outcomes, each with its text, the number of statements and their rate."""
+    verdicts: Counter[ReplayVerdict] = Counter()
     codes: Counter[str] = Counter()
     demands: defaultdict[tuple[Option, ...], float] = defaultdict(float)
     writes: defaultdict[TableRef, float] = defaultdict(float)
-    uses: defaultdict[tuple[Held, frozenset[TableRef]], float] = defaultdict(float)
-    reasons: defaultdict[tuple[Verdict, str], Counter[str]] = defaultdict(Counter)
+    uses: defaultdict[tuple[ReadableIn, frozenset[TableRef]], float] = defaultdict(float)
+    reasons: defaultdict[tuple[ReplayVerdict, str], Counter[str]] = defaultdict(Counter)
     templates: set[str] = set()
     texts = 0
     for work, count, rate, outcome in outcomes:
@@ -125,21 +127,21 @@ def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
         verdicts[outcome.verdict] += count
         if outcome.code:
             codes[outcome.code] += count
-        if outcome.verdict is not Verdict.RUNS:
+        if outcome.verdict is not ReplayVerdict.RUNS:
             reasons[outcome.verdict, outcome.because][shape] += count
         demands[outcome.options] += rate
         for table in outcome.writes:
             writes[table] += rate
-        if outcome.verdict in (Verdict.RUNS, Verdict.REFUSED):
-            uses[outcome.held, outcome.writes] += rate
-    groups: defaultdict[Verdict, list[Group]] = defaultdict(list)
+        if outcome.verdict in (ReplayVerdict.RUNS, ReplayVerdict.REFUSED):
+            uses[outcome.readable_in, outcome.writes] += rate
+    groups: defaultdict[ReplayVerdict, list[ReasonGroup]] = defaultdict(list)
     for (verdict, reason), shapes in reasons.items():
         example, _ = shapes.most_common(1)[0]
-        groups[verdict].append(Group(reason, shapes.total(), len(shapes), example))
+        groups[verdict].append(ReasonGroup(reason, shapes.total(), len(shapes), example))
     for found in groups.values():
         found.sort(key=lambda group: (-group.statements, group.reason))
         del found[_EXAMPLES:]
-    return Replayed(
+    return ReplaySummary(
         verdicts.total(),
         texts,
         len(templates),
@@ -149,5 +151,5 @@ def gathered(outcomes: Iterable[tuple[Work, int, float, Outcome]]) -> Replayed:
         [Demand(options, rate) for options, rate in demands.items()],
         writes,
         sum(demands.values()),
-        [Use(held, written, rate) for (held, written), rate in uses.items()],
+        [TableUse(readable_in, written, rate) for (readable_in, written), rate in uses.items()],
     )

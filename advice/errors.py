@@ -1,4 +1,4 @@
-"""What advice may fail with. Codes CW52x; docs/reference/errors.md describes them."""
+"""The errors of advice, CW52x; docs/reference/errors.md describes them."""
 
 from conf.errors import CausewayError
 

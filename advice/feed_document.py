@@ -1,4 +1,4 @@
-"""A feed that keeps a copy of the newest days of a table fresh, as a document of the lifecycle."""
+"""Writes the lifecycle's document of a feed that keeps copies of a table's newest days."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from advice.assessment import newest_days
 from advice.copies import Advice
 from advice.stock import TableStock
 
-_FOREVER = "months(1200)"  # retention without effect: the feed evicts nothing where it ends so
+_FOREVER = "months(1200)"  # a retention that evicts nothing
 _END = "2099-12-31T00:00Z"
 _DIGITS = re.compile(r"\d")
 _PATTERNS = {"9999-99-99": "${YEAR}-${MONTH}-${DAY}", "99999999": "${YEAR}${MONTH}${DAY}"}
@@ -24,8 +24,8 @@ class FeedDocument:
 
 
 def feed_document(each: Advice, table: TableStock, user: str) -> FeedDocument | None:
-    """The feed that copies each new day of the table, and drops copies of days that no statement
-    reads; None for a table that has no partition a day."""
+    """The feed that copies each new day of the table and drops copies of days that are not advised;
+    None for a table without a partition for each day."""
     uri = _uri(table)
     bands, placed = table.bands, table.placed
     if uri is None or bands is None or placed is None:

@@ -1,4 +1,4 @@
-"""The days that the partitions of a table stand for, by their values."""
+"""Finds the day of each partition of a table in its values."""
 
 import re
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from conf.partitions import PartitionSet
 
 _DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[-T _]?\d\d.*)?")
 _PARTS = {"year": 0, "yyyy": 0, "yr": 0, "month": 1, "mm": 1, "mon": 1, "day": 2, "dd": 2}
-_MOST_OTHERS = 0.1  # the share of partitions whose values may be no dates
+_MOST_OTHERS = 0.1  # share of partitions that may have no date
 
 
 def partition_days(partitions: PartitionSet) -> tuple[int, Sequence[int | None]] | None:
-    """The key with the date, and each partition's day (`date.toordinal`), None where it has none.
+    """The position of the key with the date, and each partition's day (`date.toordinal`) or None.
 
-    The key is that of the whole date, or of the year where keys are named year, month and day; None
-    if the partitions are not dated.
+    The key is the one with the whole date, or the year if keys are named year, month and day. The
+    result is None if the partitions are not dated.
     """
     for key in range(len(partitions.keys)):
         by_value = {value: _day(value) for value in partitions.distinct(key)}

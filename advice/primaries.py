@@ -1,9 +1,9 @@
-"""Tables that would better have their primary in another cluster, for statements of the past.
+"""Finds tables that should have their primary in another cluster, by past statements.
 
 A statement runs in a cluster that has all that it reads, and that is the primary of what it writes.
-A table that most statements read or write together with tables of another cluster keeps these from
-running, or needs copies which its writes make stale. Such tables are moved one after the other, the
-one first by which most statements gain, since each move changes what the others would gain.
+If most statements use a table together with tables of another cluster, they cannot run, or need
+copies which the table's writes make stale. A plan moves such tables one after the other, each time
+the one with the greatest gain of statements, because a move changes the gain of others.
 """
 
 from collections import defaultdict
@@ -11,19 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from advice.copies import Budgets, Link
-from advice.demand import Use
+from advice.demand import TableUse
 from advice.stock import Stock
 from conf.names import ClusterName, TableRef
 
-MOST = 20  # tables in one plan
-_LEAST = 0.001  # of all statements that a move has to let run
-_CLEARLY = 2.0  # times as many statements run by a move as no longer run
+MOST = 20  # moves in one plan
+_LEAST = 0.001  # least net gain of a move, as a share of all statements
+_CLEARLY = 2.0  # least ratio of gained to lost statements
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A primary in another cluster. `gained` statements a day run then and not before, `lost` ones
-    no longer, given that the table has no copies then. `size` is that of the table in bytes."""
+    """A table's primary moves to another cluster. `gained` statements a day run only after the
+    move, `lost` ones only before, if the table then has no copies. `size` is the table's in
+    bytes."""
 
     table: TableRef
     source: ClusterName
@@ -39,7 +40,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Primaries:
-    """A plan: its moves in their order, and the statements a day that run before and after it."""
+    """A plan: its moves in order, all statements a day, and those that run before and after it."""
 
     moves: Sequence[Move]
     total: float
@@ -47,10 +48,10 @@ class Primaries:
     after: float
 
 
-def primaries(stock: Stock, uses: Iterable[Use], budgets: Budgets) -> Primaries:
-    """The plan for these statements. Tables that are moved to a cluster have at most the bytes that
-    its budget allows copies, those over a link at most the bytes of a day."""
-    search = _Search(stock, [use for use in uses if use.reads or use.writes])
+def primaries(stock: Stock, uses: Iterable[TableUse], budgets: Budgets) -> Primaries:
+    """The plan for these statements. All tables moved to a cluster have at most the bytes of its
+    budget `kept`, and those moved over a link at most its `sent` bytes of one day."""
+    search = _MoveSearch(stock, [use for use in uses if use.reads or use.writes])
     before = search.running()
     room = _Room(dict(budgets.kept), dict(budgets.sent))
     moves: list[Move] = []
@@ -70,7 +71,7 @@ def primaries(stock: Stock, uses: Iterable[Use], budgets: Budgets) -> Primaries:
 
 @dataclass(slots=True)
 class _Room:
-    """The bytes that are left in clusters and on links; no limit where one is missing."""
+    """The bytes left in clusters and on links. A missing one has no limit."""
 
     kept: dict[ClusterName, float]
     sent: dict[Link, float]
@@ -88,15 +89,15 @@ class _Room:
             self.sent[link] -= move.size
 
 
-class _Search:
-    """Where statements run, after the moves of `moved`."""
+class _MoveSearch:
+    """The clusters in which statements run after the moves in `moved`."""
 
-    def __init__(self, stock: Stock, uses: Sequence[Use]) -> None:
+    def __init__(self, stock: Stock, uses: Sequence[TableUse]) -> None:
         self.stock = stock
         self.moved: dict[TableRef, ClusterName] = {}
         self.total = sum(use.rate for use in uses)
         self._uses = uses
-        self.by_table: defaultdict[TableRef, list[Use]] = defaultdict(list)
+        self.by_table: defaultdict[TableRef, list[TableUse]] = defaultdict(list)
         for use in uses:
             for table in _named(use):
                 self.by_table[table].append(use)
@@ -106,11 +107,11 @@ class _Search:
         return sum(use.rate for use in self._uses if self._runs(use, self.moved))
 
     def neighbours(self, table: TableRef) -> set[TableRef]:
-        """The tables of the statements that name the table."""
+        """The tables that occur in a statement together with this one."""
         return {each for use in self.by_table[table] for each in _named(use)}
 
     def ways(self, table: TableRef) -> list[Move]:
-        """The moves of a table that are worth it; a table is moved once."""
+        """The moves of a table with a sufficient gain; none if it was moved already."""
         found = self.stock.stock_of(table)
         homes = self._homes(table, {})
         if found is None or table in self.moved or not found.facts.copyable or len(homes) != 1:
@@ -136,8 +137,9 @@ class _Search:
                 lost += use.rate
         return gained, lost
 
-    def _runs(self, use: Use, moved: Mapping[TableRef, ClusterName]) -> bool:
-        """Whether a cluster can run it by the router's rules (DC-R3, DC-R4, DC-R7, D4)."""
+    def _runs(self, use: TableUse, moved: Mapping[TableRef, ClusterName]) -> bool:
+        """Whether a cluster can run the statements by the router's rules (DC-R3, DC-R4, DC-R7,
+        D4)."""
         tried = {home for table in use.writes for home in self._homes(table, moved)}
         if len(tried) > 1:
             return False
@@ -152,8 +154,7 @@ class _Search:
     def _homes(
         self, table: TableRef, moved: Mapping[TableRef, ClusterName]
     ) -> frozenset[ClusterName]:
-        """The primaries of a table and of its partitions; none of a view or a table that is not
-        there."""
+        """The primaries of a table and of its partitions; none of a view or a missing table."""
         if table in moved:
             return frozenset({moved[table]})
         found = self.stock.stock_of(table)
@@ -162,5 +163,5 @@ class _Search:
         return frozenset(each.primary for each in found.all_replicas)
 
 
-def _named(use: Use) -> set[TableRef]:
+def _named(use: TableUse) -> set[TableRef]:
     return {*use.writes, *(table for table, _ in use.reads)}

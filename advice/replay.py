@@ -1,6 +1,6 @@
-"""One statement replayed: whether it runs today, and what each cluster would need to run it.
+"""Replays one statement: whether it runs today, and what each cluster would need to run it.
 
-The analysis and the router are those of the proxy; nothing is decided here.
+The proxy's analysis and router decide.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,14 @@ from router.needs import InputTable, inputs, output_primaries, path_clusters
 from router.request import Facts, Request, is_copyable, tables_needed
 from router.route import route
 
+# A cluster that could run a statement, and the parts of which it would need copies.
 Option = tuple[ClusterName, frozenset[Part]]
-Held = tuple[tuple[TableRef, frozenset[ClusterName]], ...]
+# The tables that a statement reads, each with the clusters that have the parts that are read.
+ReadableIn = tuple[tuple[TableRef, frozenset[ClusterName]], ...]
 
 
-class Verdict(StrEnum):
-    """What became of a statement."""
+class ReplayVerdict(StrEnum):
+    """Whether a statement runs today, and if not, why."""
 
     RUNS = "runs"
     REFUSED = "refused"
@@ -32,36 +34,38 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """`code` and `because` say why it does not run today. `options` are the clusters that may run
-    it, each with the parts that it has to have copies of (DC-R5, DC-R7); none if copies do not
-    help. `held` has for each table that is read the clusters that have what is read of it.
+class ReplayOutcome:
+    """The result for a statement. `code` and `because` are the reason why it does not run today.
+    `options` are the clusters that could run it, each with the parts that it needs copies of
+    (DC-R5, DC-R7); empty if copies do not help.
     """
 
-    verdict: Verdict
+    verdict: ReplayVerdict
     kind: str
     code: str = ""
     because: str = ""
     options: tuple[Option, ...] = ()
     reads: frozenset[TableRef] = frozenset()
     writes: frozenset[TableRef] = frozenset()
-    held: Held = ()
+    readable_in: ReadableIn = ()
 
 
 def replay(
     sql: str, namespace: Namespace, stock: Stock, at: float | None = None
-) -> Outcome | Needs:
-    """The outcome of a statement at the time `at` (Unix time); the tables that the stock has to
-    look up first, if it is not complete."""
+) -> ReplayOutcome | Needs:
+    """The outcome of a statement at the Unix time `at`; or the tables that have to be added to the
+    stock first, if it is not complete."""
     if cluster_statements.parse(sql, True) is not None:
-        return Outcome(Verdict.RUNS, "cluster", options=((stock.default, frozenset()),))
+        return ReplayOutcome(ReplayVerdict.RUNS, "cluster", options=((stock.default, frozenset()),))
     statement = analyze(sql, namespace, stock)
     if isinstance(statement, Needs):
         return statement
     if isinstance(statement, Known) and statement.cascade:
         statement = Unknown("it concerns every table of a database")
     if isinstance(statement, Unknown):
-        return Outcome(Verdict.NOT_UNDERSTOOD, "unknown", NOT_UNDERSTOOD.code, f"{statement.why}")
+        return ReplayOutcome(
+            ReplayVerdict.NOT_UNDERSTOOD, "unknown", NOT_UNDERSTOOD.code, f"{statement.why}"
+        )
     facts = {
         ref: None if (found := stock.stock_of(ref)) is None else found.facts
         for ref in tables_needed(statement)
@@ -71,7 +75,7 @@ def replay(
     lacking = sorted(str(ref) for ref in reads if facts[ref] is None)
     if lacking:
         because = f"{', '.join(lacking[:3])}{', ..' if len(lacking) > 3 else ''}"
-        return Outcome(Verdict.NO_TABLE, statement.kind, "", because, (), reads, writes)
+        return ReplayOutcome(ReplayVerdict.NO_TABLE, statement.kind, "", because, (), reads, writes)
     request = Request(
         statement,
         stock.default,
@@ -84,21 +88,30 @@ def replay(
     decision = route(request, facts)
     read = inputs(statement, facts, request.coverage)
     options = tuple(_options(request, statement, facts, read, stock, at))
-    held = tuple(
+    readable_in = tuple(
         (each.table, frozenset(name for name in stock.clusters if not each.lacking_in(name)))
         for each in read
     )
     if isinstance(decision, RunIn):
-        return Outcome(Verdict.RUNS, statement.kind, "", "", options, reads, writes, held)
-    assert isinstance(decision, Refuse)  # a statement of Causeway's own was answered above
+        return ReplayOutcome(
+            ReplayVerdict.RUNS, statement.kind, "", "", options, reads, writes, readable_in
+        )
+    assert isinstance(decision, Refuse)  # Causeway's own statements returned above
     because = _because(decision)
-    return Outcome(
-        Verdict.REFUSED, statement.kind, decision.code, because, options, reads, writes, held
+    return ReplayOutcome(
+        ReplayVerdict.REFUSED,
+        statement.kind,
+        decision.code,
+        because,
+        options,
+        reads,
+        writes,
+        readable_in,
     )
 
 
 def _because(decision: Refuse) -> str:
-    """The reason without the names of partitions: equal for statements of other days."""
+    """The reason without the names of partitions, so that it is equal for other days."""
     lacking = [
         f"{each.cluster} lacks {', '.join(tables)}"
         for each in decision.considered
@@ -115,7 +128,7 @@ def _options(
     stock: Stock,
     at: float | None,
 ) -> Iterator[Option]:
-    """The clusters that the router's rules would try, with the parts that lie elsewhere."""
+    """The clusters that the router's rules would try, with the parts of other primaries."""
     primaries = output_primaries(statement, facts)
     if len(primaries) > 1:
         return
@@ -139,7 +152,7 @@ def _parts(
     if all(replicas.primary == cluster for replicas in read.replicas):
         return frozenset()
     table = stock.stock_of(read.table)
-    assert table is not None  # `inputs` leaves out what does not exist
+    assert table is not None  # `inputs` has existing tables only
     parts = table.parts(None if read.placed is None else read.rows, at)
     return frozenset(
         part for part in parts if any(each.primary != cluster for each in table.replicas(part))

@@ -25,9 +25,10 @@ _CHANGES = re.compile(
 def in_context(
     log: Iterable[Logged], analysis: Callable[[str, Namespace], Analysis]
 ) -> Iterator[tuple[Logged, Namespace]]:
-    """Each statement with the namespace that its session has by then; equal ones are one object."""
+    """Each statement with the namespace of its session at that point. Equal namespaces, also of
+    several sessions, are one object."""
     namespaces: dict[tuple[str, str], Namespace] = {}
-    equal: dict[tuple[object, ...], Namespace] = {}  # those of many sessions are one object
+    equal: dict[tuple[object, ...], Namespace] = {}  # one object for each content
     for each in log:
         key = each.session, each.database
         namespace = namespaces.get(key)

@@ -1,7 +1,8 @@
-"""Statements in the logs of other systems: SQL files, Spark's event logs, Thrift Servers' logs.
+"""Reads statements from SQL files, Spark's event logs, Thrift Servers' logs and Causeway's audit
+log.
 
-A reader takes lines and yields `Logged` statements. It counts in `unread` what is a statement of
-which the log has no text.
+A reader takes lines and yields `Logged` statements. It counts in `unread` the statements whose text
+is not in the log.
 """
 
 import json
@@ -16,7 +17,7 @@ from dialect.lexing.text_tokens import tokens
 
 SPARK_START = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 THRIFT_START = "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart"
-_CALL_SITE = re.compile(r"[\w$<>.]+ at \S+:\d+")  # what Spark calls a query of a program
+_CALL_SITE = re.compile(r"[\w$<>.]+ at \S+:\d+")  # Spark's description of a query in a program
 # `26/01/31 06:00:00 INFO ..`, `2026-01-31T06:00:00,123 INFO ..`
 _LINE = re.compile(
     r"(?P<time>\d\d/\d\d/\d\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S*\s+(?P<rest>.*)",
@@ -26,13 +27,13 @@ _HIVE = re.compile(
     r"(?:Executing|Compiling) command\(queryId=(?P<id>[^)]*)\): (?P<text>.*)", re.DOTALL
 )
 _SPARK = re.compile(r"Submitting query '(?P<text>.*)' with (?P<id>[\w-]+)\s*\Z", re.DOTALL)
-# What history and audit log have in the place of what they leave out of a text.
+# History and audit log write this in the place of an omitted part of a text.
 _CUT = re.compile(r"\.\. \(?[\d,]+ characters\)? ?\.\.")
 _SESSION = re.compile(r"\[(?P<id>[0-9a-f]{8}-[0-9a-f-]{27}) ")
 
 
 class Format(StrEnum):
-    """What a file of statements is."""
+    """The formats of files with statements."""
 
     SQL = "sql"
     SPARK = "spark-events"
@@ -42,8 +43,8 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """One statement. `at` is Unix time, None where the log has none; statements of one `session`
-    follow each other in it."""
+    """One statement. `at` is its Unix time, or None. The statements of one `session` are in
+    order."""
 
     text: str
     at: float | None = None
@@ -53,7 +54,7 @@ class Logged:
 
 @dataclass(slots=True)
 class Unread:
-    """What could not be read, by reason."""
+    """The number of entries that could not be read, by reason."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -66,7 +67,7 @@ def format_of(first_line: str) -> Format:
 
 
 def read_log(lines: Iterable[str], form: Format, name: str, unread: Unread) -> Iterator[Logged]:
-    """The statements of a file; `name` is that of the file."""
+    """The statements of a file with this name."""
     match form:
         case Format.SQL:
             yield from _sql("".join(lines), name)
@@ -107,8 +108,8 @@ def _documents(lines: Iterable[str], unread: Unread) -> Iterator[dict[str, objec
 
 
 def _spark_events(lines: Iterable[str], unread: Unread) -> Iterator[Logged]:
-    """Statements of a Thrift Server by its own events; other queries by their descriptions, which
-    for a program are the line of its code."""
+    """The statements in a Thrift Server's events, and other queries by their descriptions. The
+    description of a program's query is a line of its code, which counts as unread."""
     seen: set[str] = set()
     for event in _documents(lines, unread):
         kind = event.get("Event")
@@ -128,7 +129,7 @@ def _spark_events(lines: Iterable[str], unread: Unread) -> Iterator[Logged]:
 
 
 def _thrift_log(lines: Iterable[str], name: str, unread: Unread) -> Iterator[Logged]:
-    """Statements of HiveServer2 and of Spark's Thrift Server, once each."""
+    """The statements in a log of HiveServer2 or of Spark's Thrift Server, each once."""
     seen: set[str] = set()
     for entry in _entries(lines):
         head = _LINE.match(entry)
@@ -148,7 +149,7 @@ def _thrift_log(lines: Iterable[str], name: str, unread: Unread) -> Iterator[Log
 
 
 def _entries(lines: Iterable[str]) -> Iterator[str]:
-    """Lines with those that continue them."""
+    """The entries of a log, each with the lines that continue it."""
     entry: list[str] = []
     for line in lines:
         if _LINE.match(line) and entry:
@@ -160,7 +161,7 @@ def _entries(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _json_lines(lines: Iterable[str], unread: Unread) -> Iterator[Logged]:
-    """The lines of the audit log, and any others that `logged` reads."""
+    """The statements in lines of the audit log, or of other objects that `logged` reads."""
     for document in _documents(lines, unread):
         found = logged(document, unread)
         if found is not None:
@@ -168,7 +169,7 @@ def _json_lines(lines: Iterable[str], unread: Unread) -> Iterator[Logged]:
 
 
 def logged(document: Mapping[str, object], unread: Unread) -> Logged | None:
-    """The statement of an object with `text`, and if known `time`, `session` and `database`."""
+    """The statement in an object with `text`, and optionally `time`, `session` and `database`."""
     text = document.get("text")
     if not isinstance(text, str) or not text.strip():
         unread.counts["a line without a text"] += 1
@@ -187,7 +188,7 @@ def _seconds(milliseconds: object) -> float | None:
 
 
 def _time(text: str) -> float | None:
-    """Unix time of a text, in UTC unless it names a zone."""
+    """The Unix time of a text, in UTC unless it has a zone; None if it is no time."""
     for form in ("%y/%m/%d %H:%M:%S", None):
         try:
             when = datetime.strptime(text, form) if form else datetime.fromisoformat(text)

@@ -1,7 +1,7 @@
-"""What is known of the tables: schemas, replicas and sizes, and what of them is copied as one.
+"""The stock: the tables' schemas, replicas and sizes, and the parts that are copied as units.
 
-A part is a whole table, one of its bands of partitions by age, or one partition of a table with few
-that are not dated. A copy of the newest N days is a copy of the first bands.
+A part is a whole table, a band of partitions of similar age, or one partition of a table with few
+partitions without dates. A copy of the newest N days is a copy of the first bands.
 """
 
 from collections import Counter
@@ -17,14 +17,14 @@ from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
 
 DAY = 86_400.0  # seconds
-# Ages in days at which bands begin: the partitions of the newest day, the day before, and so on.
+# The ages in days at which bands begin: the newest day, the day before, and so on.
 BANDS = (0, 1, 2, 3, 7, 14, 31, 62, 93, 186, 366, 731)
-FEW = 64  # partitions that are parts of their own if they have no dates
+FEW = 64  # up to so many partitions without dates are parts of their own
 WHOLE = -1
 
 
 class Part(NamedTuple):
-    """What is copied as one. `number` is a band, a partition's row, or WHOLE."""
+    """A unit of copying. `number` is a band, a partition's row, or WHOLE."""
 
     table: TableRef
     number: int
@@ -32,8 +32,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class TableStock:
-    """One table. `size` is its bytes and `written` the bytes that a copy of all of it has to be
-    sent a day; None: not known. `sizes` are the bytes of each partition.
+    """One table. `size` is its bytes, `written` the bytes a day that keep a copy of the whole table
+    fresh, and `sizes` the bytes of each partition. None means unknown.
     """
 
     info: TableInfo
@@ -52,7 +52,7 @@ class TableStock:
 
     @property
     def all_replicas(self) -> Sequence[Replicas]:
-        """The replicas of the table itself, and those of its partitions."""
+        """The replicas of the table and of its partitions."""
         placed = () if self.placed is None else self.placed.replicas
         return self.facts.replicas, *placed
 
@@ -64,8 +64,8 @@ class TableStock:
         return None if found is None else _Bands(*found)
 
     def parts(self, rows: Collection[int] | None, at: float | None = None) -> frozenset[Part]:
-        """The parts that hold these partitions (None: the table's own data), for a statement at the
-        time `at` (Unix time; None: as of the newest partition)."""
+        """The parts with these partitions (None: the data of a table without partitions). `at` is
+        the Unix time of the statement that reads them; None is the day of the newest partition."""
         placed = self.placed
         if placed is None or rows is None:
             return frozenset([Part(self.ref, WHOLE)])
@@ -79,7 +79,7 @@ class TableStock:
         return frozenset([Part(self.ref, WHOLE)])
 
     def rows(self, part: Part) -> Sequence[int]:
-        """The partitions of a part today; none of a table without partitions."""
+        """The row numbers of a part's partitions today; none of a table without partitions."""
         placed = self.placed
         if placed is None:
             return ()
@@ -95,8 +95,8 @@ class TableStock:
         return frozenset(placed.replicas[placed.groups[row]] for row in self.rows(part))
 
     def bytes_outside(self, part: Part, cluster: ClusterName, default: float) -> float:
-        """The bytes of a copy of the part in the cluster: of what has another primary. `default` is
-        taken for the size of a table of which it is not known."""
+        """The bytes of a copy of the part in the cluster, without partitions whose primary it is.
+        `default` is used as the size of a table of unknown size."""
         placed = self.placed
         if placed is None:
             own = self.facts.replicas.primary == cluster
@@ -109,8 +109,8 @@ class TableStock:
         )
 
     def bytes_of_all_copies(self, clusters: Collection[ClusterName], default: float) -> float:
-        """The bytes of copies of everything in all clusters: each partition as often as there are
-        clusters without its primary. One pass over the partitions serves all clusters."""
+        """The bytes of copies of the whole table in all clusters. Each partition counts as often as
+        there are clusters that are not its primary."""
         placed = self.placed
         if placed is None:
             return self.known_size(default) * _others(self.facts.replicas, clusters)
@@ -132,7 +132,8 @@ class TableStock:
         return self.size is not None or (bool(self.sizes) and None not in self.sizes)
 
     def known_size(self, default: float) -> float:
-        """All bytes; what is not known is estimated by the partitions of which it is."""
+        """The table's bytes, estimated from partitions of known size if necessary, else
+        `default`."""
         if self.size is not None:
             return self.size
         known = [size for size in self.sizes if size is not None]
@@ -141,12 +142,12 @@ class TableStock:
         return sum(known) / len(known) * len(self.placed.partitions)
 
     def written_a_day(self, part: Part, default: float, writes: float) -> float:
-        """The bytes that keeping a copy of the part fresh sends a day. Where the stock does not
-        say, a dated table gets a new day's partitions each day, and `writes` a day send any other
-        table as a whole."""
+        """The bytes a day that keep a copy of the part fresh. If the stock does not have them, a
+        dated table gets a day's partitions each day, and each of `writes` a day changes the whole
+        of another table."""
         if self.bands is not None:
             if part.number != 0:
-                return 0.0  # it was copied when it was new
+                return 0.0  # older bands were copied when they were new
             if self.written is not None:
                 return self.written
             return self.known_size(default) / self.bands.span
@@ -159,7 +160,7 @@ class TableStock:
         return whole / max(len(placed.partitions), 1)
 
     def name(self, part: Part) -> str:
-        """The part for people: the table, and which of its partitions."""
+        """The part for people: the table and the partitions."""
         placed = self.placed
         if placed is None or part.number == WHOLE:
             return str(self.ref)
@@ -173,7 +174,7 @@ def _others(replicas: Replicas, clusters: Collection[ClusterName]) -> int:
 
 
 class _Bands:
-    """The partitions of a table by age. `key` is the column with the date."""
+    """The partitions of a table by age. `key` is the position of the key with the date."""
 
     def __init__(self, key: int, days: Sequence[int | None]) -> None:
         self.key = key
@@ -188,14 +189,14 @@ class _Bands:
             self.rows[self._band(day, self.newest)].append(row)
 
     def _band(self, day: int | None, today: int) -> int:
-        """Partitions without a date are with the oldest."""
+        """The band of a day. Partitions without a date are in the oldest band."""
         if day is None:
             return len(self.starts) - 1
         age = today - day
         return max((at for at, start in enumerate(self.starts) if start <= age), default=0)
 
     def reached(self, rows: Collection[int], at: float | None) -> int:
-        """The last band that a statement at this time needs."""
+        """The last band that a statement at this time needs for these partitions."""
         if len(rows) == len(self.days):
             return len(self.starts) - 1
         today = self.newest if at is None else _day_of(at)
@@ -205,7 +206,7 @@ class _Bands:
         return self._band(min(day for day in found if day is not None), today)
 
     def last_days(self, band: int) -> int | None:
-        """The bands up to this one are the partitions of so many newest days; None: all."""
+        """The number of newest days in the bands up to this one; None if these are all days."""
         return self.starts[band + 1] if band + 1 < len(self.starts) else None
 
     def words(self, band: int) -> str:
@@ -222,8 +223,8 @@ def _day_of(at: float) -> int:
 
 @dataclass(frozen=True)
 class Stock:
-    """All tables, and the clusters in their order. A table that is not in it does not exist if the
-    stock is `complete`; else it was not looked up yet."""
+    """All tables, and the clusters in their order. If the stock is `complete`, a table that is not
+    in it does not exist; else it was not looked up yet."""
 
     clusters: tuple[ClusterName, ...]
     default: ClusterName
@@ -234,12 +235,12 @@ class Stock:
     complete: bool = True
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """As `conf.catalog.tables.Catalog`. Raises NotLoaded."""
+        """The table, as for `conf.catalog.tables.Catalog`. Raises NotLoaded."""
         found = self.stock_of(ref)
         return None if found is None else found.info
 
     def stock_of(self, ref: TableRef) -> TableStock | None:
-        """None if there is no such table. Raises NotLoaded."""
+        """The table's stock; None if there is no such table. Raises NotLoaded."""
         found = self.tables.get(ref)
         if found is None and not self.complete and ref not in self.tables:
             raise NotLoaded(ref)
@@ -247,6 +248,6 @@ class Stock:
 
     @cached_property
     def usual_size(self) -> float:
-        """The bytes that are taken for a table of unknown size: the mean of the others, or 1 GB."""
+        """The bytes used for a table of unknown size: the mean of the others, or 1 GB."""
         known = [each.known_size(0) for each in self.tables.values() if each and each.has_size]
         return sum(known) / len(known) if known else 1e9

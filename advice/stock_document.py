@@ -1,4 +1,4 @@
-"""A stock as a JSON document (docs/guide/assess.md)."""
+"""Reads a stock from a JSON document (docs/guide/assess.md)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _DOCUMENT = frozenset(["clusters", "default", "use_default", "coverage", "tables
 
 
 def read_stock(text: str) -> Stock:
-    """Raises BadStock, which names the place."""
+    """The stock in the document. Raises BadStock, which names the wrong place."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

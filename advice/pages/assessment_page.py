@@ -1,33 +1,34 @@
-"""An assessment as one HTML page, which loads nothing from elsewhere and runs no script."""
+"""An assessment as one HTML page, which loads nothing from other places and runs no script."""
 
 from collections.abc import Iterator, Sequence
 
 from advice.assessment import Assessment, Point, advice_document
 from advice.pages.html import curve, document, paragraph, table
-from advice.replay import Verdict
+from advice.replay import ReplayVerdict
 from conf.formats import size_text
 
 
-def page(found: Assessment) -> str:
-    """The page's text. What comes from the log is escaped."""
+def page(assessment: Assessment) -> str:
+    """The page's text. Texts from the log are escaped."""
+    replayed = assessment.replayed
     body = [
         "<h1>Assessment</h1>",
         paragraph(
-            f"{found.replayed.statements:,} statements of {found.replayed.templates:,} templates,"
-            f" {found.replayed.rate:,.1f} a day. {found.today:.1%} of them run today,"
-            f" {found.reachable:.1%} would with copies of everything"
-            f" ({size_text(found.everything)})."
+            f"{replayed.statements:,} statements of {replayed.templates:,} templates,"
+            f" {replayed.rate:,.1f} a day. {assessment.today:.1%} of them run today,"
+            f" {assessment.reachable:.1%} would with copies of everything"
+            f" ({size_text(assessment.everything)})."
         ),
         "<h2>Copies and what they let run</h2>",
-        _curve(found),
-        _points(found.points),
+        _curve(assessment),
+        _points(assessment.points),
         "<h2>Today</h2>",
-        *_today(found),
+        *_today(assessment),
         *(
             part
-            for point in found.points
+            for point in assessment.points
             if point.share in (0.9, 0.95, 0.99)
-            for part in _copies(point, found)
+            for part in _copies(point, assessment)
         ),
     ]
     return document("Causeway assessment", body)
@@ -47,7 +48,7 @@ def _points(points: Sequence[Point]) -> str:
     return table(("wanted", "run", "copies", "bytes kept", "bytes a day"), rows, 5)
 
 
-def _today(found: Assessment) -> Iterator[str]:
+def _today(assessment: Assessment) -> Iterator[str]:
     rows = [
         (
             verdict.value,
@@ -56,23 +57,24 @@ def _today(found: Assessment) -> Iterator[str]:
             f"{group.templates:,}",
             f"{group.statements:,}",
         )
-        for verdict in Verdict
-        for group in found.replayed.groups.get(verdict, ())
+        for verdict in ReplayVerdict
+        for group in assessment.replayed.groups.get(verdict, ())
     ]
     counts = [
-        (verdict.value, f"{found.replayed.verdicts.get(verdict, 0):,}") for verdict in Verdict
+        (verdict.value, f"{assessment.replayed.verdicts.get(verdict, 0):,}")
+        for verdict in ReplayVerdict
     ]
-    counts += [(f"not read: {reason}", f"{n:,}") for reason, n in sorted(found.unread.items())]
+    counts += [(f"not read: {reason}", f"{n:,}") for reason, n in sorted(assessment.unread.items())]
     yield table(("statements", "number"), counts, 1)
     if rows:
         yield table(("", "reason", "example", "templates", "statements"), rows, 2)
 
 
-def _copies(point: Point, found: Assessment) -> Iterator[str]:
+def _copies(point: Point, assessment: Assessment) -> Iterator[str]:
     yield f"<h2>Copies for {point.share:.0%}</h2>"
     rows = []
     for each in point.advice:
-        about = advice_document(each, found.stock)
+        about = advice_document(each, assessment.stock)
         rows.append(
             (
                 each.action,
@@ -87,8 +89,11 @@ def _copies(point: Point, found: Assessment) -> Iterator[str]:
     yield table(head, rows, 3)
 
 
-def _curve(found: Assessment) -> str:
-    """The share that runs by the bytes kept."""
-    points = [(0.0, found.today), *((point.kept, point.reached) for point in found.points)]
+def _curve(assessment: Assessment) -> str:
+    """The curve of the share that runs over the bytes of copies."""
+    points = [
+        (0.0, assessment.today),
+        *((point.kept, point.reached) for point in assessment.points),
+    ]
     label = "share of statements that run by bytes of copies"
     return curve(label, sorted(points), size_text, lambda share: f"{share:.1%}", 1.0)

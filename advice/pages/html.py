@@ -1,4 +1,4 @@
-"""Parts of an HTML page that loads nothing from elsewhere and runs no script."""
+"""Parts of HTML pages that load nothing from other places and run no script."""
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 320, 60, 40
 
 
 def document(title: str, body: Sequence[str]) -> str:
-    """The page's text; the parts of the body are HTML."""
+    """The page's text. The parts of `body` are HTML."""
     text = "\n".join(body)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -28,7 +28,7 @@ def paragraph(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int) -> str:
-    """The last `numbers` columns are numbers."""
+    """A table whose last `numbers` columns are numbers."""
     first = len(head) - numbers
 
     def line(cells: Sequence[str], tag: str) -> str:
@@ -48,8 +48,8 @@ def curve(
     upward: Callable[[float], str],
     highest: float,
 ) -> str:
-    """Points, in the order of their x, as SVG. The axes begin at 0; `across` and `upward` name
-    their values, `highest` is the top of the upward one."""
+    """An SVG curve through points in the order of their x. The axes begin at 0. `across` and
+    `upward` format the values of x and y, and `highest` is the top of the y axis."""
     most = max((x for x, _ in points), default=0.0) or 1.0
     width, height = _WIDTH - _LEFT - 20, _HEIGHT - _BOTTOM - 20
 

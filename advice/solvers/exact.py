@@ -1,7 +1,7 @@
-"""The cheapest copies for a weight of demands, by a solver of integer programs (highspy).
+"""Selects the cheapest copies for a weight of demands by a solver of integer programs (highspy).
 
-highspy is the extra `advice`. Without it, and for large problems, `advice.solvers.search` alone
-decides.
+highspy is the extra `advice`. Without it, and for large problems, the result is that of
+`advice.solvers.search`.
 """
 
 from collections.abc import Iterable
@@ -9,16 +9,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from advice.solvers.problem import Problem
+from advice.solvers.problem import SelectionProblem
 from advice.solvers.search import search
 
-LARGEST = 20_000  # copies in options that are still given to the solver
-SECONDS = 0.6  # for the solver; what it has not proved by then is its best
+LARGEST = 20_000  # problems with more copies in options do not go to the solver
+SECONDS = 0.6  # the solver's time limit, after which it returns its best copies so far
 
 
-def cheapest(problem: Problem, target: float, start: Iterable[int] = ()) -> frozenset[int]:
-    """Copies that meet the target, or as much of it as the limits allow: the cheapest ones where
-    the solver is installed and proves it in time, else those of `search`."""
+def cheapest(problem: SelectionProblem, target: float, start: Iterable[int] = ()) -> frozenset[int]:
+    """Copies that meet the target, or as much of it as the limits allow. They are the cheapest ones
+    if the solver is installed and finds them in time, else those of `search`."""
     found = search(problem, target, start)
     size = sum(len(option) for options in problem.options for option in options)
     if size > LARGEST or not is_installed():
@@ -32,7 +32,7 @@ def is_installed() -> bool:
 
 
 def solve(
-    problem: Problem, target: float, start: Iterable[int] = (), seconds: float = SECONDS
+    problem: SelectionProblem, target: float, start: Iterable[int] = (), seconds: float = SECONDS
 ) -> frozenset[int] | None:
     """The solver's best copies that meet the target within `seconds`; None if it found none."""
     model = Model(problem, target)
@@ -40,16 +40,16 @@ def solve(
     if len(values) != len(model.costs):
         return None
     copies = range(len(problem.prices))
-    made = frozenset(copy for copy in copies if values[copy] > 0.5)
-    if problem.met(made) < target * (1 - 1e-6) or not problem.within_limits(made):
+    selected = frozenset(copy for copy in copies if values[copy] > 0.5)
+    if problem.met(selected) < target * (1 - 1e-6) or not problem.within_limits(selected):
         return None
-    return made
+    return selected
 
 
 def run(model: "Model", seconds: float, start: list[float] | None) -> Any:
-    """The solver after its run, which begins with the columns' values in `start`."""
+    """Runs the solver from the columns' values in `start`, and returns it."""
     highspy: Any = import_module("highspy")
-    # Highs prints its name when it enables callbacks, before it can be made silent.
+    # Highs prints its name when it enables callbacks, before output can be switched off.
     quiet = type("Quiet", (highspy.Highs,), {"enableCallbacks": lambda _: None})
     solver = quiet()
     solver.setOptionValue("output_flag", False)
@@ -67,8 +67,8 @@ def run(model: "Model", seconds: float, start: list[float] | None) -> Any:
     program.a_matrix_.index_ = model.columns
     program.a_matrix_.value_ = model.values
     copies = len(model.problem.prices)
-    whole, continuous = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
-    program.integrality_ = [whole] * copies + [continuous] * (len(model.costs) - copies)
+    integer, continuous = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    program.integrality_ = [integer] * copies + [continuous] * (len(model.costs) - copies)
     solver.passModel(program)
     if start is not None:
         solution = highspy.HighsSolution()
@@ -81,11 +81,12 @@ def run(model: "Model", seconds: float, start: list[float] | None) -> Any:
 class Model:
     """A problem as an integer program.
 
-    Columns: copies, then one for each bundle and for each demand with several options. A demand's
-    column is at most its bundles'; a bundle's at most each of its copies'.
+    There is a column (variable) for each copy, for each bundle (an option with several copies), and
+    for each demand with several options. Rows (constraints) say that a demand's column is at most
+    the sum of its bundles', and a bundle's at most each of its copies'.
     """
 
-    def __init__(self, problem: Problem, target: float) -> None:
+    def __init__(self, problem: SelectionProblem, target: float) -> None:
         self.problem = problem
         self.scale = max(problem.prices, default=1.0) or 1.0
         self.costs = [price / self.scale for price in problem.prices]
@@ -94,7 +95,7 @@ class Model:
         self.starts: list[int] = [0]
         self.columns: list[int] = []
         self.values: list[float] = []
-        self._meaning: list[tuple[tuple[int, ...], ...]] = []  # options of later columns
+        self._options_of_columns: list[tuple[tuple[int, ...], ...]] = []  # options of later columns
         bundles: dict[tuple[int, ...], int] = {}
         weights: dict[int, float] = {}
         always = 0.0
@@ -122,7 +123,7 @@ class Model:
 
     def _column(self, options: tuple[tuple[int, ...], ...]) -> int:
         self.costs.append(0.0)
-        self._meaning.append(options)
+        self._options_of_columns.append(options)
         return len(self.costs) - 1
 
     def _bundle(self, option: tuple[int, ...], bundles: dict[tuple[int, ...], int]) -> int:
@@ -143,11 +144,11 @@ class Model:
             self.values.append(value)
         self.starts.append(len(self.columns))
 
-    def values_of(self, made: frozenset[int]) -> list[float]:
-        """The columns' values when these copies are made."""
-        copies = [1.0 if copy in made else 0.0 for copy in range(len(self.problem.prices))]
+    def values_of(self, selected: frozenset[int]) -> list[float]:
+        """The columns' values if these copies are selected."""
+        copies = [1.0 if copy in selected else 0.0 for copy in range(len(self.problem.prices))]
         later = [
-            1.0 if any(made.issuperset(option) for option in options) else 0.0
-            for options in self._meaning
+            1.0 if any(selected.issuperset(option) for option in options) else 0.0
+            for options in self._options_of_columns
         ]
         return copies + later

@@ -1,12 +1,14 @@
-"""Cheap copies for a weight of demands, by greedy growth, by peeling and by local improvement.
+"""Selects cheap copies for a weight of demands by heuristics.
 
-`_grow` adds the bundle of copies with the lowest price for its weight, again and again. `_peel`
-begins with many copies and removes the one whose loss is lowest for its price, while the target is
-still met. Both touch only what a change concerns. Growth begins several times, each time with
-prices that are disturbed, since the greatest question is which cluster gets the large tables. The
-results are improved: some copies are removed or added at random, growth completes the rest, peeling
-removes what became needless. The random numbers have a fixed seed and the rounds a fixed number, so
-equal problems have equal results.
+- `_grow` adds bundles of copies until the target is met, each time the one with the lowest price
+  for its weight.
+- `_peel` removes copies while the target is met, each time the one with the lowest loss of weight
+  for its price.
+- Several starts grow with randomly changed prices: that varies which cluster gets the large tables.
+- Rounds of improvement remove or add some copies at random, and then grow and peel.
+
+The random numbers have a fixed seed and the number of rounds is fixed, so that equal problems have
+equal results.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,92 +16,92 @@ from heapq import heapify, heappop, heappush
 from math import exp
 from random import Random
 
-from advice.solvers.problem import Option, Problem
+from advice.solvers.problem import OptionCopies, SelectionProblem
 
 _SLACK = 1e-9
-_WORK = 1_500_000  # about the visits of copies in bundles that starts and rounds may take
+_MAX_VISITS = 1_500_000  # of copies in bundles, in all starts and rounds; larger problems get fewer
 _STARTS = 16
-_ROUNDS = 100  # of improvement, for each of the best starts; a quarter of it for every start
-_BEYOND = 1.04  # growth beyond the target leaves peeling more to choose from
-_FREE = 1e-6  # added to prices: a copy without bytes is no reason to make it
+_ROUNDS = 100  # of improvement for each of the best starts; every start gets a quarter
+_OVERSHOOT = 1.04  # factor of the target for growth, so that peeling has more to choose from
+_FREE = 1e-6  # added to prices, so that copies without bytes are not selected for nothing
 
-Made = frozenset[int]
+Selection = frozenset[int]
 
 
-def search(problem: Problem, target: float, start: Iterable[int] = ()) -> Made:
+def search(problem: SelectionProblem, target: float, start: Iterable[int] = ()) -> Selection:
     """Copies within the limits that meet `target`, or as much of it as was found.
 
     `start` are copies to begin with, such as those that are there; they may be removed.
     """
-    return _Search(problem, target).best(start)
+    return _LocalSearch(problem, target).best(start)
 
 
-class _Search:
-    def __init__(self, problem: Problem, target: float) -> None:
+class _LocalSearch:
+    def __init__(self, problem: SelectionProblem, target: float) -> None:
         self.problem = problem
         self.target = min(target, problem.reachable())
-        self.state = _State(problem)
+        self.state = _SelectionState(problem)
         self.random = Random(20)
         size = 1 + sum(len(ids) for ids in self.state.bundles)
-        self.share = min(1.0, _WORK / size / (_STARTS * _ROUNDS / 2))  # of all rounds
+        self.share = min(1.0, _MAX_VISITS / size / (_STARTS * _ROUNDS / 2))  # of all rounds
 
-    def best(self, start: Iterable[int]) -> Made:
+    def best(self, start: Iterable[int]) -> Selection:
         state = self.state
         for copy in start:
             if state.fits(copy):
                 state.add(copy)
-        pool = [self._completed(self.target), self._from_nothing(), self._peeled()]
-        pool += [self._disturbed() for _ in range(round(self.share * (_STARTS - 3)))]
-        pool = [self._improved(each, _ROUNDS // 4) for each in sorted(pool, key=self._rank)]
+        pool = [self._grow_and_peel(self.target), self._from_empty(), self._from_all()]
+        pool += [self._from_random_prices() for _ in range(round(self.share * (_STARTS - 3)))]
+        pool = [self._improve(each, _ROUNDS // 4) for each in sorted(pool, key=self._rank)]
         pool.sort(key=self._rank)
         few = max(1, len(pool) // 4)
-        return min((self._improved(each, _ROUNDS) for each in pool[:few]), key=self._rank)
+        return min((self._improve(each, _ROUNDS) for each in pool[:few]), key=self._rank)
 
-    def _rank(self, made: Made) -> tuple[float, float]:
+    def _rank(self, selected: Selection) -> tuple[float, float]:
         """Lower is better: the target first, then the price."""
-        met = min(self.problem.met(made), self.target * (1 - _SLACK))
-        return -met, self.problem.price(made)
+        met = min(self.problem.met(selected), self.target * (1 - _SLACK))
+        return -met, self.problem.price(selected)
 
-    def _completed(self, goal: float, factor: "Callable[[], float] | None" = None) -> Made:
-        """Grows from the present state to the goal, and peels down to the target."""
+    def _grow_and_peel(self, goal: float, factor: "Callable[[], float] | None" = None) -> Selection:
+        """The selection after growth from the current state to the goal, and peeling."""
         _grow(self.state, goal, factor)
         _peel(self.state, min(self.target, self.state.weight))
-        return self.state.made()
+        return self.state.selected()
 
-    def _from_nothing(self) -> Made:
+    def _from_empty(self) -> Selection:
         self.state.clear()
-        return self._completed(min(self.target * _BEYOND, self.problem.reachable()))
+        return self._grow_and_peel(min(self.target * _OVERSHOOT, self.problem.reachable()))
 
-    def _peeled(self) -> Made:
-        """Peeled from all copies; from nothing where limits forbid to have all."""
+    def _from_all(self) -> Selection:
+        """A selection peeled from all copies; grown from none if there are limits."""
         self.state.clear()
         for copy in () if self.problem.limits else range(len(self.problem.prices)):
             self.state.add(copy)
-        return self._completed(self.target)
+        return self._grow_and_peel(self.target)
 
-    def _disturbed(self) -> Made:
+    def _from_random_prices(self) -> Selection:
         state, true = self.state, self.state.prices
         state.prices = [price * exp(self.random.gauss(0, 1)) for price in true]
         state.clear()
         _grow(state, self.target)
-        made = state.made()
+        selected = state.selected()
         state.prices = true
         state.clear()
-        state.reset(made)
-        return self._completed(self.target)
+        state.reset(selected)
+        return self._grow_and_peel(self.target)
 
-    def _improved(self, made: Made, rounds: int) -> Made:
-        """The best of some rounds, which now and then go on from a result that is a bit worse."""
+    def _improve(self, selected: Selection, rounds: int) -> Selection:
+        """The best selection of some rounds. A slightly worse one is accepted at times."""
         state, random = self.state, self.random
-        best = present = made
-        rank = at = self._rank(made)
-        state.reset(made)
+        best = present = selected
+        rank = at = self._rank(selected)
+        state.reset(selected)
         for _ in range(round(self.share * rounds)):
             if not present:
                 break
-            self._kick(present)
-            beyond = self.target if random.random() < 0.6 else self.target * _BEYOND
-            found = self._completed(beyond, lambda: random.uniform(0.5, 2))
+            self._perturb(present)
+            beyond = self.target if random.random() < 0.6 else self.target * _OVERSHOOT
+            found = self._grow_and_peel(beyond, lambda: random.uniform(0.5, 2))
             reached = min(state.weight, self.target * (1 - _SLACK))
             new = -reached, self.problem.price(found)
             allowed = at[1] * (1.03 if random.random() < 0.3 else 1)
@@ -111,8 +113,8 @@ class _Search:
                 state.reset(present)
         return best
 
-    def _kick(self, present: Made) -> None:
-        """Removes some of the copies, or adds a few others."""
+    def _perturb(self, present: Selection) -> None:
+        """Removes some of the copies at random, or adds a few others."""
         random, state = self.random, self.state
         if random.random() < 0.5:
             count = max(1, int(len(present) * random.choice((0.05, 0.15, 0.3, 0.5))))
@@ -125,19 +127,20 @@ class _Search:
                 state.add(copy)
 
 
-class _State:
-    """The copies made, with what follows from them for each bundle and demand.
+class _SelectionState:
+    """The selected copies, and what follows for bundles and demands, updated with each change.
 
-    A bundle is an option that one or more demands have.
+    A bundle is an option of one or more demands. `missing` counts the copies that a bundle lacks,
+    and `lacking` is their price; `ready` counts the complete bundles of a demand.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SelectionProblem) -> None:
         self.problem = problem
         self.prices = [price + _FREE for price in problem.prices]
-        numbers: dict[Option, int] = {}
+        numbers: dict[OptionCopies, int] = {}
         self.demands_of: list[list[int]] = []
         self.bundles_of: list[list[int]] = [[] for _ in problem.weights]
-        self.having: list[list[int]] = [[] for _ in problem.prices]
+        self.bundles_with: list[list[int]] = [[] for _ in problem.prices]
         for demand, options in enumerate(problem.options):
             for option in options:
                 bundle = numbers.setdefault(option, len(numbers))
@@ -148,8 +151,8 @@ class _State:
         self.bundles = list(numbers)
         for bundle, ids in enumerate(self.bundles):
             for copy in ids:
-                self.having[copy].append(bundle)
-        self.is_made = bytearray(len(problem.prices))
+                self.bundles_with[copy].append(bundle)
+        self.is_selected = bytearray(len(problem.prices))
         self.limits_of: list[list[int]] = [[] for _ in problem.prices]
         for number, limit in enumerate(problem.limits):
             for copy in limit.loads:
@@ -157,7 +160,7 @@ class _State:
         self.clear()
 
     def clear(self) -> None:
-        self.is_made = bytearray(len(self.problem.prices))
+        self.is_selected = bytearray(len(self.problem.prices))
         self.missing = [len(ids) for ids in self.bundles]
         self.lacking = [sum(self.prices[each] for each in ids) for ids in self.bundles]
         self.ready = [
@@ -167,19 +170,19 @@ class _State:
         self.weight = float(sum(weight for weight, ready in weights if ready))
         self.used = [0.0] * len(self.problem.limits)
 
-    def reset(self, made: Iterable[int]) -> None:
-        """Makes exactly these copies."""
-        wanted, present = set(made), self.made()
+    def reset(self, selected: Iterable[int]) -> None:
+        """Selects exactly these copies."""
+        wanted, present = set(selected), self.selected()
         for copy in sorted(present - wanted):
             self.remove(copy)
         for copy in sorted(wanted - present):
             self.add(copy)
 
-    def made(self) -> frozenset[int]:
-        return frozenset(copy for copy, made in enumerate(self.is_made) if made)
+    def selected(self) -> frozenset[int]:
+        return frozenset(copy for copy, selected in enumerate(self.is_selected) if selected)
 
     def fits(self, *copies: int) -> bool:
-        """Whether the limits leave room for these copies, which are not made yet."""
+        """Whether the limits allow these copies, which are not selected yet, in addition."""
         loads: dict[int, float] = {}
         for copy in copies:
             for number in self.limits_of[copy]:
@@ -189,13 +192,13 @@ class _State:
         return all(load <= limits[number].bound * (1 + _SLACK) for number, load in loads.items())
 
     def add(self, copy: int) -> None:
-        if self.is_made[copy]:
+        if self.is_selected[copy]:
             return
-        self.is_made[copy] = 1
+        self.is_selected[copy] = 1
         price = self.prices[copy]
         for number in self.limits_of[copy]:
             self.used[number] += self.problem.limits[number].loads[copy]
-        for bundle in self.having[copy]:
+        for bundle in self.bundles_with[copy]:
             self.missing[bundle] -= 1
             self.lacking[bundle] -= price
             if not self.missing[bundle]:
@@ -205,13 +208,13 @@ class _State:
                         self.weight += self.problem.weights[demand]
 
     def remove(self, copy: int) -> None:
-        if not self.is_made[copy]:
+        if not self.is_selected[copy]:
             return
-        self.is_made[copy] = 0
+        self.is_selected[copy] = 0
         price = self.prices[copy]
         for number in self.limits_of[copy]:
             self.used[number] -= self.problem.limits[number].loads[copy]
-        for bundle in self.having[copy]:
+        for bundle in self.bundles_with[copy]:
             if not self.missing[bundle]:
                 for demand in self.demands_of[bundle]:
                     self.ready[demand] -= 1
@@ -221,13 +224,13 @@ class _State:
             self.lacking[bundle] += price
 
     def gain(self, bundle: int) -> float:
-        """The weight of the demands that the bundle alone would meet."""
+        """The weight of the demands that the bundle would meet and that are not met yet."""
         weights, ready = self.problem.weights, self.ready
         return sum(weights[each] for each in self.demands_of[bundle] if not ready[each])
 
 
-def _grow(state: _State, target: float, factor: Callable[[], float] | None = None) -> None:
-    """Adds bundles until the target is met. `factor` gives each a factor of its price."""
+def _grow(state: _SelectionState, target: float, factor: Callable[[], float] | None = None) -> None:
+    """Adds bundles until the target is met. `factor` returns a factor for the price of each."""
     lowest: dict[int, float] = {}
     factors: dict[int, float] = {}
     heap: list[tuple[float, int]] = []
@@ -259,21 +262,21 @@ def _grow(state: _State, target: float, factor: Callable[[], float] | None = Non
             lowest[bundle] = now
             heappush(heap, (now, bundle))
             continue
-        wanted = [each for each in state.bundles[bundle] if not state.is_made[each]]
+        wanted = [each for each in state.bundles[bundle] if not state.is_selected[each]]
         if not state.fits(*wanted):
             continue
-        touched = set()
+        changed_bundles = set()
         for copy in wanted:
             state.add(copy)
-            touched.update(state.having[copy])
-        for other in touched:
+            changed_bundles.update(state.bundles_with[copy])
+        for other in changed_bundles:
             if other in lowest and (now := ratio(other)) is not None and now < lowest[other]:
                 lowest[other] = now
                 heappush(heap, (now, other))
 
 
-def _peel(state: _State, target: float) -> None:
-    """Removes copies, the least missed for their price first, while the target is met."""
+def _peel(state: _SelectionState, target: float) -> None:
+    """Removes copies, those with the lowest loss for their price first, while the target is met."""
     loss = [0.0] * len(state.prices)
     weights = state.problem.weights
 
@@ -286,18 +289,18 @@ def _peel(state: _State, target: float) -> None:
         if ready == 1:
             for copy in only(demand):
                 loss[copy] += weights[demand]
-    current = {copy: loss[copy] / state.prices[copy] for copy in state.made()}
+    current = {copy: loss[copy] / state.prices[copy] for copy in state.selected()}
     heap = [(ratio, copy) for copy, ratio in current.items()]
     heapify(heap)
     floor = target * (1 - _SLACK)
     while heap:
         ratio, copy = heappop(heap)
-        if not state.is_made[copy] or current[copy] != ratio:
+        if not state.is_selected[copy] or current[copy] != ratio:
             continue
         if loss[copy] > _SLACK and state.weight - loss[copy] < floor:
             continue
         changed = set()
-        for bundle in state.having[copy]:
+        for bundle in state.bundles_with[copy]:
             for demand in () if state.missing[bundle] else state.demands_of[bundle]:
                 ready = state.ready[demand]
                 if ready == 1:
@@ -306,7 +309,7 @@ def _peel(state: _State, target: float) -> None:
                         changed.add(each)
         twice = [
             demand
-            for bundle in state.having[copy]
+            for bundle in state.bundles_with[copy]
             if not state.missing[bundle]
             for demand in state.demands_of[bundle]
             if state.ready[demand] == 2
@@ -317,6 +320,6 @@ def _peel(state: _State, target: float) -> None:
                 loss[each] += weights[demand]
                 changed.add(each)
         for each in changed:
-            if state.is_made[each]:
+            if state.is_selected[each]:
                 current[each] = loss[each] / state.prices[each]
                 heappush(heap, (current[each], each))

@@ -13,7 +13,7 @@ from random import Random
 
 from advice.copies import Candidates, candidates
 from advice.demand import Demand
-from advice.policy import Policy
+from advice.policy import CopyPolicy
 from advice.replay import Option
 from advice.solvers.exact import cheapest
 from advice.stock import WHOLE, Part, Stock, TableStock
@@ -60,7 +60,7 @@ class Course:
 Made = frozenset[tuple[TableRef, ClusterName]]
 
 
-def simulate(company: Company, policy: Policy = Policy()) -> dict[str, Course]:  # noqa: B008
+def simulate(company: Company, policy: CopyPolicy = CopyPolicy()) -> dict[str, Course]:  # noqa: B008
     """The courses by name."""
     weeks = _weeks(company)
     courses = {"standing policy": Course(), "planned anew": Course(), "popular first": Course()}

@@ -4,7 +4,7 @@ import time
 from random import Random
 
 from advice.solvers.exact import Model, is_installed, run
-from advice.solvers.problem import Problem
+from advice.solvers.problem import SelectionProblem
 from advice.solvers.search import search
 
 CLUSTERS = 3
@@ -14,7 +14,7 @@ _BOUND = 10_000  # tables up to which the solver's bound is computed
 _SECONDS = 60.0  # for the solver
 
 
-def problem_of(tables: int, seed: int = 1) -> Problem:
+def problem_of(tables: int, seed: int = 1) -> SelectionProblem:
     """As many templates as tables; each joins tables of its area, popular ones more often."""
     random = Random(seed)
     primaries = [random.randrange(CLUSTERS) for _ in range(tables)]
@@ -34,10 +34,10 @@ def problem_of(tables: int, seed: int = 1) -> Problem:
                 for c in dict.fromkeys(primaries[t] for t in sorted(joined))
             )
         )
-    return Problem(prices, weights, options)
+    return SelectionProblem(prices, weights, options)
 
 
-def lower_bound(problem: Problem, target: float) -> float:
+def lower_bound(problem: SelectionProblem, target: float) -> float:
     """A price that no copies which meet the target go below, without limits."""
     model = Model(problem, target)
     return float(run(model, _SECONDS, None).getInfo().mip_dual_bound) * model.scale

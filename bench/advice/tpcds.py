@@ -14,7 +14,7 @@ from advice.copies import Candidates, candidates
 from advice.demand import Demand
 from advice.replay import replay
 from advice.solvers.exact import solve
-from advice.solvers.problem import Problem
+from advice.solvers.problem import SelectionProblem
 from advice.solvers.search import search
 from advice.stock import Stock, TableStock
 from bench.advice.on_demand import copied_bytes, known_statements
@@ -117,7 +117,7 @@ def _popular(found: Candidates, target: float) -> frozenset[int]:
     return frozenset(made)
 
 
-def _bundles(problem: Problem, target: float) -> frozenset[int]:
+def _bundles(problem: SelectionProblem, target: float) -> frozenset[int]:
     """The plain greedy: always the option with the fewest bytes for the statements it frees."""
     made: set[int] = set()
     while problem.met(made) < target:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from advice.copies import Advice, Budgets, advice, candidates
-from advice.demand import Replayed, Work, gathered
-from advice.policy import Policy
-from advice.replay import Outcome, replay
+from advice.demand import DistinctText, ReplaySummary, summarize
+from advice.policy import CopyPolicy
+from advice.replay import ReplayOutcome, replay
 from advice.stock import DAY, Stock, TableStock
 from bench.fleet.fleet import CLUSTERS, TODAY, Copy, Fleet, day_of
 from bench.fleet.links import RATE, Transfer
@@ -72,7 +72,7 @@ def plan(
     sent = {(a, b): budget for a in CLUSTERS for b in CLUSTERS if a != b}
     found = candidates(stock, result.demands, result.writes, Budgets(sent=sent))
     clock.lap("candidates")
-    made = Policy(SHARE, hysteresis=0.0).copies(found)
+    made = CopyPolicy(SHARE, hysteresis=0.0).copies(found)
     clock.lap("search")
     chosen = advice(found, made)
     clock.lap("advice")
@@ -118,16 +118,16 @@ def table_stock(fleet: Fleet, metastore: Metastore, table: int, runs: int) -> Ta
     return TableStock(record.info, facts, float(record.size or 0), written)
 
 
-def _replayed(fleet: Fleet, stock: Stock, log: Sequence[Drawn], weight: float) -> Replayed:
+def _replayed(fleet: Fleet, stock: Stock, log: Sequence[Drawn], weight: float) -> ReplaySummary:
     """Each text once; a statement of the log counts as `weight` a day."""
     day = int(NOON // DAY)
     texts = Counter((drawn.template.text(fleet, day_of(drawn.age)), day) for drawn in log)
     outcomes = []
     for (text, _), count in texts.items():
         outcome = replay(text, Namespace(), stock, NOON)
-        assert isinstance(outcome, Outcome)
-        outcomes.append((Work(text, 0, day), count, count * weight, outcome))
-    return gathered(outcomes)
+        assert isinstance(outcome, ReplayOutcome)
+        outcomes.append((DistinctText(text, 0, day), count, count * weight, outcome))
+    return summarize(outcomes)
 
 
 def applied(fleet: Fleet, stock: Stock, chosen: Sequence[Advice]) -> list[Transfer]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from advice.assessment import advice_document, command_of
 from advice.copies import REFRESH_DAYS, Advice, Budgets, Candidates, Link, advice, candidates
 from advice.errors import BadPlan
-from advice.policy import Policy
+from advice.policy import CopyPolicy
 from advice.stock import Stock
 from cli.advice.apply import Applier, undo
 from cli.advice.primaries import PrimaryAdvice
@@ -174,8 +174,8 @@ def _advise_primaries(args: argparse.Namespace, source: Source, budgets: Budgets
     return about.apply(args) if args.apply else 0
 
 
-def policy_of(args: argparse.Namespace) -> Policy:
-    policy = Policy(args.share, drops_unread=args.drop_unread)
+def policy_of(args: argparse.Namespace) -> CopyPolicy:
+    policy = CopyPolicy(args.share, drops_unread=args.drop_unread)
     if args.hysteresis is not None:
         return replace(policy, hysteresis=args.hysteresis)
     return policy if args.every is not None else replace(policy, hysteresis=0.0)

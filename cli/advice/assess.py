@@ -12,7 +12,7 @@ from pathlib import Path
 from advice.assessment import Assessment, Point, advice_document, assess
 from advice.copies import candidates
 from advice.pages.assessment_page import page
-from advice.replay import Verdict
+from advice.replay import ReplayVerdict
 from cli.advice.sources import add_source_arguments, read_source
 from conf.formats import size_text
 
@@ -45,7 +45,7 @@ def as_text(found: Assessment) -> Iterator[str]:
         f"{replayed.statements:,} statements ({replayed.texts:,} texts,"
         f" {replayed.templates:,} templates), {replayed.rate:,.1f} a day"
     )
-    for verdict in Verdict:
+    for verdict in ReplayVerdict:
         count = replayed.verdicts.get(verdict, 0)
         yield f"{count:>10,}  {verdict.value}  {count / replayed.statements:.1%}"
         for group in replayed.groups.get(verdict, ()):

@@ -4,8 +4,8 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from advice.demand import Tally, Work
-from advice.replay import Outcome, replay
+from advice.demand import DistinctText, TextCounts
+from advice.replay import ReplayOutcome, replay
 from advice.stock import Stock
 from conf.names import TableRef
 from dialect.parsing.fingerprint import fingerprint
@@ -23,7 +23,7 @@ class _Task:
     stock: Stock
     namespaces: Sequence[Namespace]
 
-    def run(self, works: Sequence[Work]) -> list[Outcome | Needs]:
+    def run(self, works: Sequence[DistinctText]) -> list[ReplayOutcome | Needs]:
         return [
             replay(work.text, self.namespaces[work.namespace], self.stock, work.at)
             for work in works
@@ -34,8 +34,8 @@ _task: _Task | None = None  # of a process that was forked for it
 
 
 def replayed(
-    tally: Tally, stock: Stock, load: Load | None, processes: int
-) -> Iterator[tuple[Work, Outcome]]:
+    tally: TextCounts, stock: Stock, load: Load | None, processes: int
+) -> Iterator[tuple[DistinctText, ReplayOutcome]]:
     """The outcome of each text. `load` looks up tables that the stock lacks; None: it is
     complete."""
     task = _Task(stock, tally.namespaces)
@@ -43,7 +43,7 @@ def replayed(
     if load is not None:
         _load_tables(works, task, load)
     for _ in range(_ROUNDS):
-        pending: list[Work] = []
+        pending: list[DistinctText] = []
         needed: set[TableRef] = set()
         for work, outcome in _outcomes(works, task, processes):
             if isinstance(outcome, Needs):
@@ -57,7 +57,7 @@ def replayed(
         works = pending
 
 
-def _load_tables(works: Sequence[Work], task: _Task, load: Load) -> None:
+def _load_tables(works: Sequence[DistinctText], task: _Task, load: Load) -> None:
     """Loads the tables of one text of each template, which are those of nearly all texts."""
     pending = list({(fingerprint(work.text), work.namespace): work for work in works}.values())
     for _ in range(_ROUNDS):
@@ -71,8 +71,8 @@ def _load_tables(works: Sequence[Work], task: _Task, load: Load) -> None:
 
 
 def _outcomes(
-    works: Sequence[Work], task: _Task, processes: int
-) -> Iterator[tuple[Work, Outcome | Needs]]:
+    works: Sequence[DistinctText], task: _Task, processes: int
+) -> Iterator[tuple[DistinctText, ReplayOutcome | Needs]]:
     if processes <= 1 or len(works) <= _FEW:
         yield from zip(works, task.run(works), strict=True)
         return
@@ -87,6 +87,6 @@ def _outcomes(
         _task = None
 
 
-def _run(works: Sequence[Work]) -> list[Outcome | Needs]:
+def _run(works: Sequence[DistinctText]) -> list[ReplayOutcome | Needs]:
     assert _task is not None
     return _task.run(works)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from advice.demand import HALF_LIFE, Replayed, Tally, gathered
+from advice.demand import HALF_LIFE, ReplaySummary, TextCounts, summarize
 from advice.errors import BadLog, BadStock
 from advice.sessions import in_context
 from advice.statement_log import Format, Logged, Unread
@@ -32,7 +32,7 @@ class Source:
 
     stock: Stock
     settings: Settings | None
-    replayed: Replayed
+    replayed: ReplaySummary
     unread: Unread
 
 
@@ -106,7 +106,7 @@ def read_source(args: argparse.Namespace, *, all_tables: bool = False) -> Source
         stock, load = tables.stock, tables.load
         if all_tables:
             tables.load_all()
-    tally, random = Tally(), Random(_SEED)
+    tally, random = TextCounts(), Random(_SEED)
     log = _log(args, settings, unread)
     for each, namespace in in_context(log, lambda sql, names: _analysed(sql, names, stock, load)):
         if args.sample == 1 or random.random() < args.sample:
@@ -118,7 +118,7 @@ def read_source(args: argparse.Namespace, *, all_tables: bool = False) -> Source
         rates = {work: rate / args.sample for work, rate in rates.items()}
     processes = args.processes or os.cpu_count() or 1
     found = replayed(tally, stock, load, processes)
-    result = gathered((work, tally.counts[work], rates[work], each) for work, each in found)
+    result = summarize((work, tally.counts[work], rates[work], each) for work, each in found)
     return Source(stock, settings, result, unread)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from advice.demand import Demand
-from advice.replay import Outcome, replay
-from advice.solvers.problem import Problem
+from advice.replay import ReplayOutcome, replay
+from advice.solvers.problem import SelectionProblem
 from advice.stock import Stock, TableStock
 from advice.stock_document import read_stock
 from conf.catalog.tables import Column, TableInfo, TableKind
@@ -70,7 +70,7 @@ def shop(seed: int, copies: Mapping[str, Sequence[str]] | None = None) -> Stock:
     return Stock(CLUSTERS, CLUSTERS[0], tables)
 
 
-def outcome(sql: str, stock: Stock, at: float | None = None) -> Outcome:
+def outcome(sql: str, stock: Stock, at: float | None = None) -> ReplayOutcome:
     """The outcome of a statement in the database of the shop."""
     found = replay(sql, SHOP, stock, at)
     assert not isinstance(found, Needs)
@@ -82,7 +82,7 @@ def demands(stock: Stock) -> list[Demand]:
     return [Demand(outcome(query(each), stock).options, 1.0) for each in JOINS]
 
 
-def random_problem(seed: int, copies: int = 8, wanted: int = 12) -> Problem:
+def random_problem(seed: int, copies: int = 8, wanted: int = 12) -> SelectionProblem:
     """A small problem, in which the options of a demand share no copy."""
     random = Random(seed)
     prices = [float(random.randint(1, 100)) for _ in range(copies)]
@@ -92,7 +92,7 @@ def random_problem(seed: int, copies: int = 8, wanted: int = 12) -> Problem:
         cut = random.randint(1, len(numbers))
         both = (tuple(sorted(numbers[:cut])), tuple(sorted(numbers[cut:])))
         options.append(tuple(each for each in both if each))
-    return Problem(prices, [float(random.randint(1, 5)) for _ in range(wanted)], options)
+    return SelectionProblem(prices, [float(random.randint(1, 5)) for _ in range(wanted)], options)
 
 
 DATED = read_stock(

@@ -7,9 +7,9 @@ import pytest
 
 from advice.assessment import advice_document, assess, command_of, partition_filter
 from advice.copies import Budgets, advice, candidates
-from advice.demand import Replayed, Tally, gathered
+from advice.demand import ReplaySummary, TextCounts, summarize
 from advice.pages.assessment_page import page
-from advice.replay import Verdict
+from advice.replay import ReplayVerdict
 from advice.solvers.exact import cheapest
 from advice.statement_log import Logged
 from advice.stock import DAY, Stock
@@ -20,12 +20,12 @@ from tests.advice.samples import DATED, JOINS, SHOP, outcome, query, shop
 WEST = ClusterName("west")
 
 
-def replayed(texts: Sequence[str], stock: Stock) -> Replayed:
-    tally = Tally()
+def replayed(texts: Sequence[str], stock: Stock) -> ReplaySummary:
+    tally = TextCounts()
     for text in texts:
         tally.add(Logged(text), SHOP)
     rates = tally.rates()
-    return gathered(
+    return summarize(
         (work, count, rates[work], outcome(work.text, stock, work.at))
         for work, count in tally.counts.items()
     )
@@ -42,10 +42,10 @@ def test_everything_is_counted() -> None:
     found = replayed([*texts, "SELECT * FROM nowhere"], DATED)
     assert (found.statements, found.texts, found.templates) == (6, 5, 4)
     assert found.verdicts == {
-        Verdict.RUNS: 3,
-        Verdict.REFUSED: 1,
-        Verdict.NOT_UNDERSTOOD: 1,
-        Verdict.NO_TABLE: 1,
+        ReplayVerdict.RUNS: 3,
+        ReplayVerdict.REFUSED: 1,
+        ReplayVerdict.NOT_UNDERSTOOD: 1,
+        ReplayVerdict.NO_TABLE: 1,
     }
     assert found.codes == {"CW104": 1, "CW101": 1}
     assert found.rate == 6
@@ -53,12 +53,12 @@ def test_everything_is_counted() -> None:
 
 def test_statements_of_other_days_are_one_reason() -> None:
     days = [f"SELECT * FROM users JOIN orders WHERE ds = '2026-03-{day:02}'" for day in range(1, 9)]
-    (group,) = replayed(days, DATED).groups[Verdict.REFUSED]
+    (group,) = replayed(days, DATED).groups[ReplayVerdict.REFUSED]
     assert (group.statements, group.templates) == (8, 1)
 
 
 def test_old_statements_count_less() -> None:
-    tally, names = Tally(), Namespace("shop")
+    tally, names = TextCounts(), Namespace("shop")
     for day in range(100):
         tally.add(Logged("SELECT 'each day'", day * DAY), names)
     for _ in range(10):

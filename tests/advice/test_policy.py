@@ -3,7 +3,7 @@
 import pytest
 
 from advice.copies import Budgets, Candidates, candidates
-from advice.policy import Policy
+from advice.policy import CopyPolicy
 from advice.solvers.exact import cheapest
 from bench.advice.drift import Company, simulate
 from tests.advice.samples import JOINS, demands, shop
@@ -18,7 +18,7 @@ def planned() -> dict[str, list[str]]:
     """The copies of a first plan."""
     first = found()
     copies: dict[str, list[str]] = {}
-    for number in Policy().copies(first):
+    for number in CopyPolicy().copies(first):
         copies.setdefault(first.copies[number].part.table.name, []).append(
             first.copies[number].cluster
         )
@@ -28,8 +28,8 @@ def planned() -> dict[str, list[str]]:
 def test_a_plan_stays_while_it_is_good_enough() -> None:
     again = found(planned())
     assert again.present
-    assert Policy().copies(again) == again.present
-    assert Policy(share=0.92, hysteresis=0.05).copies(again) == again.present
+    assert CopyPolicy().copies(again) == again.present
+    assert CopyPolicy(share=0.92, hysteresis=0.05).copies(again) == again.present
 
 
 def test_unread_copies_are_dropped_if_asked_for_while_enough_runs() -> None:
@@ -40,21 +40,21 @@ def test_unread_copies_are_dropped_if_asked_for_while_enough_runs() -> None:
     again = candidates(stock, without)
     unread = again.present - again.read
     assert {again.copies[each].part.table.name for each in unread} == {"stores"}
-    assert Policy().copies(again) == again.present
-    assert Policy(drops_unread=True).copies(again) == again.present - unread
+    assert CopyPolicy().copies(again) == again.present
+    assert CopyPolicy(drops_unread=True).copies(again) == again.present - unread
 
 
 def test_more_is_made_when_too_few_run() -> None:
     again = found(planned())
-    more = Policy(share=1.0, hysteresis=0.0).copies(again)
+    more = CopyPolicy(share=1.0, hysteresis=0.0).copies(again)
     assert again.problem.met(more) == again.problem.total
 
 
 def test_what_a_plan_does_not_need_stays_only_while_it_is_a_small_part() -> None:
     again = found({"items": ["east", "west", "north"], "store_sales": ["east", "west", "north"]})
     plan = cheapest(again.problem, again.problem.total, again.present)
-    assert Policy(share=1.0, spare=0.0).copies(again) == plan
-    more = Policy(share=1.0, spare=0.25).copies(again)
+    assert CopyPolicy(share=1.0, spare=0.0).copies(again) == plan
+    more = CopyPolicy(share=1.0, spare=0.25).copies(again)
     assert plan <= more <= plan | again.present
     assert again.problem.price(more) <= 1.25 * again.problem.price(plan)
 
@@ -63,7 +63,7 @@ def test_a_budget_that_is_exceeded_is_kept_again() -> None:
     budgets = Budgets(kept=dict.fromkeys(shop(3).clusters, 20.0))
     over = found({"store_sales": ["east", "west", "north"]}, budgets)
     assert not over.problem.within_limits(over.present)
-    assert over.problem.within_limits(Policy().copies(over))
+    assert over.problem.within_limits(CopyPolicy().copies(over))
 
 
 @pytest.mark.slow

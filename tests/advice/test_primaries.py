@@ -5,7 +5,7 @@ import json
 import pytest
 
 from advice.copies import Budgets
-from advice.demand import Use, Work, gathered
+from advice.demand import DistinctText, TableUse, summarize
 from advice.primaries import Move, Primaries, primaries
 from advice.stock import Stock
 from advice.stock_document import read_stock
@@ -28,10 +28,12 @@ def stock(**tables: object) -> Stock:
     return read_stock(json.dumps(document))
 
 
-def uses(known: Stock, log: dict[str, float]) -> list[Use]:
+def uses(known: Stock, log: dict[str, float]) -> list[TableUse]:
     """What statements use, by their text and number a day."""
-    each = ((Work(text, 0, None), 1, rate, outcome(text, known)) for text, rate in log.items())
-    return list(gathered(each).uses)
+    each = (
+        (DistinctText(text, 0, None), 1, rate, outcome(text, known)) for text, rate in log.items()
+    )
+    return list(summarize(each).uses)
 
 
 def plan(known: Stock, log: dict[str, float], budgets: Budgets | None = None) -> Primaries:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from advice.replay import Verdict, replay
+from advice.replay import ReplayVerdict, replay
 from advice.stock import Part, Stock
 from conf.names import ClusterName, TableRef
 from dialect.statement import Needs
@@ -25,11 +25,11 @@ def test_with_the_copies_of_an_option_the_router_runs_the_statement_there() -> N
             for cluster, parts in found.options:
                 copies = {part.table.name: [cluster] for part in parts}
                 after = outcome(query(names), shop(seed, copies))
-                assert after.verdict is Verdict.RUNS, (seed, names, cluster)
+                assert after.verdict is ReplayVerdict.RUNS, (seed, names, cluster)
                 for fewer in combinations(copies, len(copies) - 1) if len(copies) > 1 else ():
                     less = {name: [cluster] for name in fewer}
                     without = outcome(query(names), shop(seed, less))
-                    assert without.verdict is not Verdict.RUNS or _other(without, cluster)
+                    assert without.verdict is not ReplayVerdict.RUNS or _other(without, cluster)
 
 
 def _other(found: object, cluster: ClusterName) -> bool:
@@ -49,7 +49,7 @@ def test_runs_today_exactly_if_an_option_is_there() -> None:
                 all(_readable(stock, part, cluster) for part in parts)
                 for cluster, parts in found.options
             )
-            assert (found.verdict is Verdict.RUNS) == there
+            assert (found.verdict is ReplayVerdict.RUNS) == there
 
 
 def _readable(stock: Stock, part: Part, cluster: ClusterName) -> bool:
@@ -61,20 +61,20 @@ def _readable(stock: Stock, part: Part, cluster: ClusterName) -> bool:
 @pytest.mark.parametrize(
     ("sql", "verdict", "because"),
     [
-        ("SELECT 1", Verdict.RUNS, ""),
-        ("USE CLUSTER west", Verdict.RUNS, ""),
-        ("SELECT * FROM users", Verdict.RUNS, ""),
-        ("SELECT FROM WHERE", Verdict.NOT_UNDERSTOOD, None),
-        ("DROP DATABASE shop CASCADE", Verdict.NOT_UNDERSTOOD, None),
-        ("SELECT * FROM nowhere", Verdict.NO_TABLE, "shop.nowhere"),
+        ("SELECT 1", ReplayVerdict.RUNS, ""),
+        ("USE CLUSTER west", ReplayVerdict.RUNS, ""),
+        ("SELECT * FROM users", ReplayVerdict.RUNS, ""),
+        ("SELECT FROM WHERE", ReplayVerdict.NOT_UNDERSTOOD, None),
+        ("DROP DATABASE shop CASCADE", ReplayVerdict.NOT_UNDERSTOOD, None),
+        ("SELECT * FROM nowhere", ReplayVerdict.NO_TABLE, "shop.nowhere"),
         (
             "SELECT * FROM users JOIN orders WHERE ds = '2026-04-10'",
-            Verdict.REFUSED,
+            ReplayVerdict.REFUSED,
             "west lacks shop.orders; east lacks shop.users",
         ),
     ],
 )
-def test_verdicts(sql: str, verdict: Verdict, because: str | None) -> None:
+def test_verdicts(sql: str, verdict: ReplayVerdict, because: str | None) -> None:
     found = outcome(sql, DATED)
     assert found.verdict is verdict
     assert because is None or found.because == because
@@ -126,9 +126,9 @@ def test_no_copy_is_asked_for_of_a_table_that_cannot_be_copied() -> None:
     }
     stock = replace(stock, tables=tables)
     found = [outcome(query(names), stock) for names in JOINS]
-    refused = [each for each in found if each.verdict is Verdict.REFUSED]
+    refused = [each for each in found if each.verdict is ReplayVerdict.REFUSED]
     assert refused
     assert all(each.options == () for each in refused)
     alone = outcome(query(next(iter(SIZES))), stock)
-    assert alone.verdict is Verdict.RUNS
+    assert alone.verdict is ReplayVerdict.RUNS
     assert [parts for _, parts in alone.options] == [frozenset()]

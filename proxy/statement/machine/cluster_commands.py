@@ -24,6 +24,7 @@ from proxy.errors import InvalidCommand, UnknownCluster
 from proxy.protocol.results import NO_ROWS, ResultTable
 from proxy.session.session import SessionState
 from proxy.statement.machine import commands as cmd
+from router.report import DecisionReport
 from router.table_states import TableState
 
 _STATEMENT = (
@@ -128,7 +129,7 @@ def show_statements(statements: Iterable[Mapping[str, Any]]) -> ResultTable:
     return ResultTable(_STATEMENT, rows)
 
 
-def explain(shown: Report) -> ResultTable:
+def explain(shown: DecisionReport) -> ResultTable:
     """EXPLAIN CLUSTER: one row with what `causeway route` prints for the same statement."""
     row = (
         shown.decision,

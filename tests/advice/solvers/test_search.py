@@ -7,14 +7,14 @@ import pytest
 
 from advice.copies import candidates
 from advice.solvers.exact import cheapest, solve
-from advice.solvers.problem import Limit, Problem
+from advice.solvers.problem import Limit, SelectionProblem
 from advice.solvers.search import search
 from tests.advice.samples import demands, random_problem, shop
 
 SEED = int(os.environ.get("CAUSEWAY_SEED", "7"))
 
 
-def best_of_all(problem: Problem, target: float) -> float:
+def best_of_all(problem: SelectionProblem, target: float) -> float:
     copies = range(len(problem.prices))
     subsets = chain.from_iterable(combinations(copies, size) for size in range(len(copies) + 1))
     return min(
@@ -41,16 +41,18 @@ def test_search_and_solver_find_the_optimum_of_small_problems(share: float) -> N
 def test_limits_hold_and_as_much_is_met_as_they_allow() -> None:
     free = random_problem(SEED)
     loads = dict(enumerate(free.prices))
-    problem = Problem(free.prices, free.weights, free.options, (Limit("bytes", 120, loads),))
+    problem = SelectionProblem(
+        free.prices, free.weights, free.options, (Limit("bytes", 120, loads),)
+    )
     made = cheapest(problem, problem.total)
     assert problem.price(made) <= 120
     assert problem.met(made) > 0
-    more = Problem(free.prices, free.weights, free.options, (Limit("bytes", 1e9, loads),))
+    more = SelectionProblem(free.prices, free.weights, free.options, (Limit("bytes", 1e9, loads),))
     assert more.met(cheapest(more, more.total)) == pytest.approx(more.total)
 
 
 def test_nothing_is_made_where_all_runs_or_nothing_helps() -> None:
-    problem = Problem([5.0], [1.0, 2.0], [((),), ()])
+    problem = SelectionProblem([5.0], [1.0, 2.0], [((),), ()])
     assert search(problem, 3.0) == frozenset()
     assert problem.reachable() == 1.0
 
@@ -70,5 +72,5 @@ def test_search_is_near_the_solver_for_a_shop_in_three_clusters() -> None:
 
 
 def test_copies_that_are_there_and_needless_are_removed() -> None:
-    problem = Problem([5.0, 1.0], [1.0], [((1,),)])
+    problem = SelectionProblem([5.0, 1.0], [1.0], [((1,),)])
     assert search(problem, 1.0, start=(0, 1)) == {1}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from advice.demand import Tally
+from advice.demand import TextCounts
 from advice.statement_log import Logged
 from advice.stock import Stock
 from cli.advice import replayer
@@ -113,7 +113,7 @@ def test_logs_that_cannot_be_read(
 def test_processes_give_the_same_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replayer, "_CHUNK", 7)
     monkeypatch.setattr(replayer, "_FEW", 10)
-    tally, names = Tally(), Namespace("shop")
+    tally, names = TextCounts(), Namespace("shop")
     for day in range(3):
         for each in JOINS:
             tally.add(Logged(query(each, day)), names)
@@ -132,7 +132,7 @@ def test_tables_are_loaded_when_statements_need_them() -> None:
         loads.append(sorted(map(str, refs)))  # type: ignore[call-overload]
         tables.update({ref: DATED.tables.get(ref) for ref in refs})  # type: ignore[attr-defined]
 
-    tally, names = Tally(), Namespace("shop")
+    tally, names = TextCounts(), Namespace("shop")
     for sql in ("SELECT * FROM recent", "SELECT * FROM recent LIMIT 1", "SELECT * FROM gone"):
         tally.add(Logged(sql), names)
     found = dict(replayed(tally, stock, load, 1))
