@@ -6,7 +6,7 @@ from conf.errors import Blame, CausewayError
 
 
 class CopyError(CausewayError):
-    """A copy, replication or eviction failed. Readers see no part of what it had begun."""
+    """A copy, replication or eviction failed. Readers see no partial result."""
 
     code = "CW600"
 
@@ -37,18 +37,18 @@ class SourceKeepsChanging(CopyError):
     """The source changed during each of the allowed attempts."""
 
     code = "CW604"
-    hint = "Run it again when the source is quiet; what was sent is not sent again."
+    hint = "Run it again when no writes run; files that were sent are not sent again."
 
 
 class FilesFailed(CopyError):
-    """Some files could not be carried, retries included."""
+    """Some files could not be copied, also by retries."""
 
     code = "CW605"
-    hint = "What was carried is kept: a rerun goes on from there."
+    hint = "Files that were copied are kept; a rerun copies the others."
 
 
 class VerifyFailed(CopyError):
-    """What arrived is not what was sent. It was not published."""
+    """The copied files differ from those of the source. They were not published."""
 
     code = "CW606"
 
@@ -143,4 +143,4 @@ class ActionFailed(LifecycleError):
 
 
 class InputsGone(ActionFailed):
-    """The data of an instance was dropped after its work had begun; it may come back."""
+    """The data of an instance was dropped after its work had begun; it may appear again."""

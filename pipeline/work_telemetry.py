@@ -73,7 +73,7 @@ def trace_of(record: WorkRecord) -> Trace:
 
 def run_of(record: WorkRecord) -> LineageRun | None:
     """The run of a copy, or of a process with its feeds. Other instances have none: their copies
-    say what was read and written."""
+    have runs of their own."""
     return _of_instance(record) if isinstance(record, InstanceRecord) else _of_copy(record)
 
 

@@ -115,7 +115,7 @@ class Operations:
 
     def entities(self, query: Query) -> list[dict[str, Any]]:
         """All entities; with `documents=true` each has its document."""
-        documents = _one(query, "documents") == "true"
+        documents = _last_value(query, "documents") == "true"
         return [
             {
                 "kind": each.key.kind.value,
@@ -133,13 +133,13 @@ class Operations:
         instances of that time. Raises BadRequest.
         """
         try:
-            nominal = _time(query, "start")
+            nominal = _time_of(query, "start")
         except ValueError as error:
             raise BadRequest(f"{error}.") from None
         newest = deque(self.store.log(key, nominal), _LARGEST_PAGE)
         return [
             {
-                **_schedule(each.instance.schedule),
+                **_schedule_json(each.instance.schedule),
                 "instance": format_time(each.instance.nominal),
                 "at": f"{each.at:%Y-%m-%dT%H:%M:%SZ}",
                 "what": each.what,
@@ -154,7 +154,10 @@ class Operations:
         """
         entity_service.find(entity_service.read_catalog(self.store), key)
         found = eviction_plans(self.store, self.plan_eviction, self.user, self.clock.now(), key)
-        return [{**_schedule(schedule), "plan": plan and _plan(plan)} for schedule, plan in found]
+        return [
+            {**_schedule_json(schedule), "plan": plan and _plan_json(plan)}
+            for schedule, plan in found
+        ]
 
     def instances(self, query: Query) -> dict[str, Any]:
         """A page of instances, newest first; `next` is the `after` of the next page, or null.
@@ -164,14 +167,14 @@ class Operations:
         found = self.store.search(search)
         more = len(found) == search.limit
         return {
-            "instances": [_instance(each) for each in found],
+            "instances": [_instance_json(each) for each in found],
             "next": _cursor(found[-1].key) if more else None,
         }
 
     def lag(self) -> list[dict[str, Any]]:
         return [
             {
-                **_schedule(each.schedule),
+                **_schedule_json(each.schedule),
                 "table": each.table,
                 "seconds": each.seconds,
                 "open": each.open,
@@ -199,10 +202,10 @@ class Operations:
             samples.append(("causeway_lifecycle_queue", (name,), queue.waiting))
             samples.append(("causeway_lifecycle_dropped_total", (name,), queue.dropped))
         for each in self._lags():
-            labels = (*_schedule(each.schedule).values(), each.table)
+            labels = (*_schedule_json(each.schedule).values(), each.table)
             samples.append(("causeway_lifecycle_lag_seconds", labels, each.seconds))
         for key, states in self.store.counts().items():
-            labels = tuple(_schedule(key).values())
+            labels = tuple(_schedule_json(key).values())
             samples += [
                 ("causeway_lifecycle_instances", (*labels, state.value), found.number)
                 for state, found in states.items()
@@ -228,7 +231,7 @@ class Operations:
         found = self.store.search(search)
         if not found:
             raise UnknownEntity(f"{key} has no such instance.")
-        force = _one(query, "force") == "true"
+        force = _last_value(query, "force") == "true"
         if event is InstanceEvent.RERUN:
             chosen = [each for each in found if entity_service.rerunnable(each, force)]
         else:
@@ -237,7 +240,7 @@ class Operations:
             self.store, chosen, event, self.clock.now(), self.user
         )
         refused += [f"{each.key} is {each.state.value}" for each in found if each not in chosen]
-        return {"changed": [_instance(each) for each in done], "refused": refused}
+        return {"changed": [_instance_json(each) for each in done], "refused": refused}
 
     def change_entity(self, key: EntityKey, action: str) -> dict[str, str]:
         """Suspends or resumes an entity. Raises UnknownEntity, NotYours, WrongState."""
@@ -261,20 +264,20 @@ def _search(query: Query) -> InstanceSearch:
     if unknown := sorted(set(query) - known):
         raise BadRequest(f"there is no parameter {unknown[0]!r} ({', '.join(sorted(known))}).")
     try:
-        after = _one(query, "after")
-        limit = int(_one(query, "limit") or _PAGE)
+        after = _last_value(query, "after")
+        limit = int(_last_value(query, "limit") or _PAGE)
         if not 1 <= limit <= _LARGEST_PAGE:
             raise ValueError(f"limit is from 1 to {_LARGEST_PAGE}")
         return InstanceSearch(
             equal={
                 name: parse(value)
                 for name, parse in _COLUMNS.items()
-                if (value := _one(query, name)) is not None
+                if (value := _last_value(query, name)) is not None
             },
             states=[InstanceState(each) for each in query.get("state", ())],
-            start=_time(query, "start"),
-            end=_time(query, "end"),
-            after=_key(after) if after else None,
+            start=_time_of(query, "start"),
+            end=_time_of(query, "end"),
+            after=_key_of(after) if after else None,
             limit=limit,
         )
     except ValueError as error:
@@ -290,21 +293,21 @@ _COLUMNS: Mapping[str, Callable[[str], object]] = {
 }
 
 
-def _one(query: Query, name: str) -> str | None:
+def _last_value(query: Query, name: str) -> str | None:
     values = query.get(name, ())
     return values[-1] if values else None
 
 
-def _time(query: Query, name: str) -> datetime | None:
-    text = _one(query, name)
+def _time_of(query: Query, name: str) -> datetime | None:
+    text = _last_value(query, name)
     return parse_time(text) if text else None
 
 
 def _cursor(key: InstanceKey) -> str:
-    return " ".join((format_time(key.nominal), *_schedule(key.schedule).values()))
+    return " ".join((format_time(key.nominal), *_schedule_json(key.schedule).values()))
 
 
-def _key(cursor: str) -> InstanceKey:
+def _key_of(cursor: str) -> InstanceKey:
     """The key in a cursor, the inverse of `_cursor`. Raises ValueError."""
     parts = cursor.split(" ")
     if len(parts) != 6:
@@ -314,7 +317,7 @@ def _key(cursor: str) -> InstanceKey:
     return InstanceKey(schedule, parse_time(nominal))
 
 
-def _schedule(key: ScheduleKey) -> dict[str, str]:
+def _schedule_json(key: ScheduleKey) -> dict[str, str]:
     return {
         "kind": key.entity.kind.value,
         "name": key.entity.name,
@@ -324,9 +327,9 @@ def _schedule(key: ScheduleKey) -> dict[str, str]:
     }
 
 
-def _instance(one: Instance) -> dict[str, Any]:
+def _instance_json(one: Instance) -> dict[str, Any]:
     return {
-        **_schedule(one.key.schedule),
+        **_schedule_json(one.key.schedule),
         "instance": format_time(one.nominal),
         "state": one.state.value,
         "run": one.run,
@@ -337,7 +340,7 @@ def _instance(one: Instance) -> dict[str, Any]:
     }
 
 
-def _plan(plan: RetentionPlan) -> dict[str, Any]:
+def _plan_json(plan: RetentionPlan) -> dict[str, Any]:
     return {
         "table": str(plan.table),
         "cutoff": format_time(plan.cutoff),

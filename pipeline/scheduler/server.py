@@ -94,9 +94,7 @@ class SchedulerServer:
         self._places: dict[InstanceKey, frozenset[str]] = {}
         self._checked: dict[ScheduleKey, datetime] = {}  # the last checked instance, if others wait
         self._ended_until: dict[ScheduleKey, datetime] = {}  # the last read one, if others follow
-        self._ended_all_read: set[ScheduleKey] = (
-            set()
-        )  # schedules whose ended instances were all read
+        self._ended_all_read: set[ScheduleKey] = set()  # all ended instances were read
         self._blocked: dict[ScheduleKey, float] = {}  # the monotonic time of the next try
         self._lone_run_waits = False  # this round left an instance that has to run alone
         self._lone_run_is_next = False  # the last round left one, so no other instance begins
@@ -243,7 +241,9 @@ class SchedulerServer:
     def _check_inputs(
         self, catalog: EntityCatalog, schedule: Schedule, checks: list[CheckInputs], now: datetime
     ) -> bool:
-        """Returns whether an instance got its inputs or late data."""
+        """Checks inputs and writes the changes. Returns whether an instance has got its inputs or
+        late data.
+        """
         needs = [need for check in checks for need in check.needs]
         owner = catalog.owner(schedule.key.entity)
         prints = self._actions.read_fingerprints(needs, catalog.entity_set, owner)
@@ -255,7 +255,7 @@ class SchedulerServer:
         self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, run: StartRun
     ) -> bool:
         """Claims the instances of a run, and starts it in a worker thread. An instance whose place
-        is taken stays READY, and the run does without it.
+        is taken stays READY, and the run does without it. Returns whether a run was started.
         """
         if self._closed.is_set() or self._is_blocked(schedule.key) or not self._may_begin(run):
             return False
@@ -297,11 +297,11 @@ class SchedulerServer:
         """Whether the run may begin. It may not if it has to run alone and others run, if a run
         that has to be alone runs, or if one waits for all others to end.
         """
-        held = self._live_leases()
+        leases = self._live_leases()
         if any(runs_alone(each.before) for each in run.claims):
-            self._lone_run_waits |= bool(held)
-            return not held
-        if any(runs_alone(each) for lease in held for each in lease.instances):
+            self._lone_run_waits |= bool(leases)
+            return not leases
+        if any(runs_alone(each) for lease in leases for each in lease.instances):
             return False
         self._left_ready |= self._lone_run_is_next
         return not self._lone_run_is_next

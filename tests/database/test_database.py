@@ -19,12 +19,12 @@ connection.close()
 
 
 def in_another_process(path: Path, number: int) -> str:
-    """The numbers that are there, before this one is added."""
+    """The numbers in the table before this one is added."""
     words = [sys.executable, "-c", OTHER, str(path), str(number)]
     return subprocess.run(words, capture_output=True, check=True, text=True).stdout.strip()
 
 
-def test_a_process_that_closes_the_file_takes_nothing_from_one_that_has_it_open(
+def test_closing_the_file_loses_no_changes_of_another_process(
     tmp_path: Path,
 ) -> None:
     """It is not the last one, also after this process has opened the file once more."""
@@ -43,7 +43,7 @@ def test_a_process_that_closes_the_file_takes_nothing_from_one_that_has_it_open(
         assert [a for (a,) in connection.execute(text("SELECT a FROM t ORDER BY a"))] == [1, 2, 3]
 
 
-def test_a_file_that_is_created_is_its_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_a_created_file(tmp_path: Path) -> None:
     path = tmp_path / "a" / "file.db"
     with open_database(str(path)).transaction() as connection:
         connection.execute(text("CREATE TABLE t (a INTEGER)"))

@@ -44,10 +44,10 @@ def read(data: bytes) -> Entity:
     """The entity that a document describes. Raises BadDocument with every problem."""
     root = read_tree(data)
     readers: Mapping[str, Callable[[_Reader, Element], Entity]] = {
-        "cluster": _cluster,
-        "feed": _feed,
-        "process": _process,
-        "datasource": lambda _, root: datasources.read(root, _acl(root)),
+        "cluster": _read_cluster,
+        "feed": _read_feed,
+        "process": _read_process,
+        "datasource": lambda _, root: datasources.read(root, _read_acl(root)),
     }
     reader = _Reader()
     entity = readers[root.name](reader, root)
@@ -104,7 +104,7 @@ def _text(parent: Element, name: str) -> str:
     return found.text if found else ""
 
 
-def _acl(root: Element) -> Acl:
+def _read_acl(root: Element) -> Acl:
     found = root.child("ACL")
     if found is None:
         return Acl()
@@ -112,14 +112,14 @@ def _acl(root: Element) -> Acl:
     return Acl(get("owner"), get("group"), get("permission", "*"))
 
 
-def _properties(root: Element) -> tuple[tuple[str, str], ...]:
+def _read_properties(root: Element) -> tuple[tuple[str, str], ...]:
     found = root.child("properties")
     if found is None:
         return ()
     return tuple((p.attributes["name"], p.attributes["value"]) for p in found.children)
 
 
-def _cluster(reader: _Reader, root: Element) -> Cluster:
+def _read_cluster(reader: _Reader, root: Element) -> Cluster:
     interfaces: dict[str, Interface] = {}
     for each in _children(root, "interfaces"):
         kind = each.attributes["type"]
@@ -141,8 +141,8 @@ def _cluster(reader: _Reader, root: Element) -> Cluster:
         colo=root.attributes["colo"],
         interfaces=interfaces,
         locations=locations,
-        acl=_acl(root),
-        properties=_properties(root),
+        acl=_read_acl(root),
+        properties=_read_properties(root),
         tags=_text(root, "tags"),
         description=root.attributes.get("description", ""),
         line=root.line,
@@ -154,13 +154,13 @@ def _children(root: Element, name: str) -> list[Element]:
     return found.children if found else []
 
 
-def _validity(reader: _Reader, parent: Element) -> Validity:
+def _read_validity(reader: _Reader, parent: Element) -> Validity:
     element = parent.child("validity")
     assert element is not None
     return Validity(reader.time(element, "start"), reader.time(element, "end"), element.line)
 
 
-def _sla(reader: _Reader, parent: Element, low: str, high: str) -> Sla | None:
+def _read_sla(reader: _Reader, parent: Element, low: str, high: str) -> Sla | None:
     element = parent.child("sla")
     if element is None:
         return None
@@ -169,7 +169,7 @@ def _sla(reader: _Reader, parent: Element, low: str, high: str) -> Sla | None:
     )
 
 
-def _storage(reader: _Reader, parent: Element) -> Storage | None:
+def _read_storage(reader: _Reader, parent: Element) -> Storage | None:
     table = parent.child("table")
     if table is not None:
         uri = reader.value(table, table.attributes["uri"], catalog_uri.parse, _NO_URI)
@@ -183,8 +183,8 @@ def _storage(reader: _Reader, parent: Element) -> Storage | None:
 _NO_URI = catalog_uri.parse("catalog:none:none#none=none")
 
 
-def _feed(reader: _Reader, root: Element) -> Feed:
-    storage = _storage(reader, root)
+def _read_feed(reader: _Reader, root: Element) -> Feed:
+    storage = _read_storage(reader, root)
     frequency = root.child("frequency")
     late = root.child("late-arrival")
     partitions = root.child("partitions")
@@ -195,28 +195,28 @@ def _feed(reader: _Reader, root: Element) -> Feed:
         name=root.attributes["name"],
         frequency=reader.frequency(frequency, frequency.text),
         clusters=tuple(
-            _feed_cluster(reader, each, root.child("lifecycle"))
+            _read_feed_cluster(reader, each, root.child("lifecycle"))
             for each in _children(root, "clusters")
         ),
         storage=storage,
-        zone=_zone(reader, root),
+        zone=_read_zone(reader, root),
         late_cutoff=reader.maybe_frequency(late, "cut-off") if late else None,
-        sla=_sla(reader, root, "slaLow", "slaHigh"),
+        sla=_read_sla(reader, root, "slaLow", "slaHigh"),
         groups=tuple(groups.split(",")) if groups else (),
         availability_flag=_text(root, "availabilityFlag") or None,
         partitions=(
             tuple(p.attributes["name"] for p in partitions.children) if partitions else None
         ),
-        acl=_acl(root),
-        properties=_properties(root),
-        notification=_notification(root),
+        acl=_read_acl(root),
+        properties=_read_properties(root),
+        notification=_read_notification(root),
         tags=_text(root, "tags"),
         description=root.attributes.get("description", ""),
         line=root.line,
     )
 
 
-def _notification(root: Element) -> Notification | None:
+def _read_notification(root: Element) -> Notification | None:
     found = root.child("notification")
     if found is None:
         return None
@@ -224,7 +224,7 @@ def _notification(root: Element) -> Notification | None:
     return Notification(addresses, found.attributes.get("level", "instance"))
 
 
-def _zone(reader: _Reader, root: Element) -> tzinfo:
+def _read_zone(reader: _Reader, root: Element) -> tzinfo:
     element = root.child("timezone")
     utc = parse_zone("UTC")
     if element is None or not element.text:
@@ -232,19 +232,19 @@ def _zone(reader: _Reader, root: Element) -> tzinfo:
     return reader.value(element, element.text, parse_zone, utc)
 
 
-def _feed_cluster(reader: _Reader, element: Element, lifecycle: Element | None) -> FeedCluster:
+def _read_feed_cluster(reader: _Reader, element: Element, lifecycle: Element | None) -> FeedCluster:
     """`lifecycle` is the feed's own, for clusters that have none."""
-    limit, eviction = _retention(reader, element, (element.child("lifecycle"), lifecycle))
+    limit, eviction = _read_retention(reader, element, (element.child("lifecycle"), lifecycle))
     return FeedCluster(
         name=ClusterName(element.attributes["name"]),
         role=Role(element.attributes.get("type", "source")),
-        validity=_validity(reader, element),
+        validity=_read_validity(reader, element),
         retention=limit,
         eviction=eviction,
-        storage=_storage(reader, element),
+        storage=_read_storage(reader, element),
         partition=element.attributes.get("partition"),
         delay=reader.maybe_frequency(element, "delay"),
-        sla=_sla(reader, element, "slaLow", "slaHigh"),
+        sla=_read_sla(reader, element, "slaLow", "slaHigh"),
         exchanges=datasources.exchanges(element),
         line=element.line,
     )
@@ -254,7 +254,7 @@ _STAGE_POLICY = "AgeBasedDelete"
 _STAGE_LIMIT = "retention.policy.agebaseddelete.limit"
 
 
-def _retention(
+def _read_retention(
     reader: _Reader, cluster: Element, lifecycles: Iterable[Element | None]
 ) -> tuple[Frequency | None, Frequency | None]:
     """The limit, and how often it is applied. The first retention stage has precedence over the
@@ -267,7 +267,7 @@ def _retention(
     if stage is None:
         return limit, None
     policy = _text(stage, "policy") or _STAGE_POLICY
-    given = dict(_properties(stage)).get(_STAGE_LIMIT)
+    given = dict(_read_properties(stage)).get(_STAGE_LIMIT)
     if policy != _STAGE_POLICY:
         reason = f"policy {policy} is not known, only {_STAGE_POLICY}"
         reader.problems.append(DocumentProblem(stage.line, "retention-stage", reason))
@@ -280,7 +280,7 @@ def _retention(
     return limit, reader.frequency(every, every.text) if every else None
 
 
-def _process(reader: _Reader, root: Element) -> Process:
+def _read_process(reader: _Reader, root: Element) -> Process:
     frequency = root.child("frequency")
     timeout = root.child("timeout")
     assert frequency is not None
@@ -289,8 +289,8 @@ def _process(reader: _Reader, root: Element) -> Process:
         clusters=tuple(
             ProcessCluster(
                 ClusterName(each.attributes["name"]),
-                _validity(reader, each),
-                _sla(reader, each, "shouldStartIn", "shouldEndIn"),
+                _read_validity(reader, each),
+                _read_sla(reader, each, "shouldStartIn", "shouldEndIn"),
                 each.line,
             )
             for each in _children(root, "clusters")
@@ -298,18 +298,18 @@ def _process(reader: _Reader, root: Element) -> Process:
         parallel=int(_text(root, "parallel")),
         order=Order(_text(root, "order")),
         frequency=reader.frequency(frequency, frequency.text),
-        workflow=_workflow(root),
-        zone=_zone(reader, root),
+        workflow=_read_workflow(root),
+        zone=_read_zone(reader, root),
         timeout=reader.frequency(timeout, timeout.text) if timeout else None,
-        inputs=tuple(_input(reader, each) for each in _children(root, "inputs")),
-        outputs=tuple(_output(reader, each) for each in _children(root, "outputs")),
-        properties=_properties(root),
-        spark=_spark(root),
-        retry=_retry(reader, root),
-        late=_late(reader, root),
-        sla=_sla(reader, root, "shouldStartIn", "shouldEndIn"),
-        acl=_acl(root),
-        notification=_notification(root),
+        inputs=tuple(_read_input(reader, each) for each in _children(root, "inputs")),
+        outputs=tuple(_read_output(reader, each) for each in _children(root, "outputs")),
+        properties=_read_properties(root),
+        spark=_read_spark(root),
+        retry=_read_retry(reader, root),
+        late=_read_late(reader, root),
+        sla=_read_sla(reader, root, "shouldStartIn", "shouldEndIn"),
+        acl=_read_acl(root),
+        notification=_read_notification(root),
         tags=_text(root, "tags"),
         pipelines=_text(root, "pipelines"),
         line=root.line,
@@ -320,7 +320,7 @@ def _boolean(text: str) -> bool:
     return text.strip() in ("true", "1")
 
 
-def _input(reader: _Reader, element: Element) -> Input:
+def _read_input(reader: _Reader, element: Element) -> Input:
     return Input(
         name=element.attributes["name"],
         feed=element.attributes["feed"],
@@ -332,7 +332,7 @@ def _input(reader: _Reader, element: Element) -> Input:
     )
 
 
-def _output(reader: _Reader, element: Element) -> Output:
+def _read_output(reader: _Reader, element: Element) -> Output:
     return Output(
         name=element.attributes["name"],
         feed=element.attributes["feed"],
@@ -341,7 +341,7 @@ def _output(reader: _Reader, element: Element) -> Output:
     )
 
 
-def _workflow(root: Element) -> Workflow:
+def _read_workflow(root: Element) -> Workflow:
     element = root.child("workflow")
     assert element is not None
     get = element.attributes.get
@@ -355,7 +355,7 @@ def _workflow(root: Element) -> Workflow:
     )
 
 
-def _spark(root: Element) -> SparkAttributes | None:
+def _read_spark(root: Element) -> SparkAttributes | None:
     element = root.child("spark-attributes")
     if element is None:
         return None
@@ -370,7 +370,7 @@ def _spark(root: Element) -> SparkAttributes | None:
     )
 
 
-def _retry(reader: _Reader, root: Element) -> Retry | None:
+def _read_retry(reader: _Reader, root: Element) -> Retry | None:
     element = root.child("retry")
     if element is None:
         return None
@@ -382,7 +382,7 @@ def _retry(reader: _Reader, root: Element) -> Retry | None:
     )
 
 
-def _late(reader: _Reader, root: Element) -> LateProcess | None:
+def _read_late(reader: _Reader, root: Element) -> LateProcess | None:
     element = root.child("late-process")
     if element is None:
         return None

@@ -167,10 +167,10 @@ class Store:
         False, and writes nothing, if the instance has changed meanwhile.
         """
         with self._transaction() as connection:
-            if not _change(connection, change.before, change.after):
+            if not _write_change(connection, change.before, change.after):
                 return False
             if change.message:
-                _log(connection, change.after.key, now, change.what, change.message)
+                _add_log(connection, change.after.key, now, change.what, change.message)
             for channel in channels:
                 connection.execute(
                     queries.ADD_ALERT, _log_values(change, now) | {"channel": channel}
@@ -203,7 +203,7 @@ class Store:
                 wanted = (places or {}).get(each.before.key, ())
                 if self._claim(connection, each, server, seconds, wanted):
                     message = f"run {each.after.run}, attempt {each.after.attempt}, by {server}"
-                    _log(connection, each.after.key, now, "started", message)
+                    _add_log(connection, each.after.key, now, "started", message)
                     claimed.append(each.after)
         return tuple(claimed)
 
@@ -220,7 +220,7 @@ class Store:
         names = [sha256(each.encode()).hexdigest() for each in sorted(wanted)]
         holder = schedule_values(key.schedule) | {"nominal": key.nominal, "server": server}
         with connection.begin_nested() as attempt:
-            if not _change(connection, change.before, change.after):
+            if not _write_change(connection, change.before, change.after):
                 return False
             connection.execute(
                 queries.START_LEASE, of_instance(key) | {"seconds": seconds, "server": server}
@@ -261,7 +261,7 @@ class Store:
     def add_log_entry(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
         """Adds an entry to the instance's log; entries beyond MAX_LOG are deleted, oldest first."""
         with self._transaction() as connection:
-            _log(connection, key, now, what, message)
+            _add_log(connection, key, now, what, message)
 
     def record_fingerprint(self, instance: Instance) -> bool:
         """Stores the fingerprint of a RUNNING instance; returns False if the claim is lost."""
@@ -349,7 +349,7 @@ def _new_rows(
     return (new | {"nominal": nominal} for nominal in nominals)
 
 
-def _change(connection: Connection, before: Instance, after: Instance) -> bool:
+def _write_change(connection: Connection, before: Instance, after: Instance) -> bool:
     """Writes `after` if the row still has the state and fence of `before`."""
     known = {"of_fence": before.fence, "of_state": before.state}
     values = of_instance(before.key) | known | instance_values(after)
@@ -362,7 +362,9 @@ def _log_values(change: Change, now: datetime) -> dict[str, object]:
     return schedule_values(key.schedule) | entry | {"message": change.message[:MAX_TEXT]}
 
 
-def _log(connection: Connection, key: InstanceKey, now: datetime, what: str, message: str) -> None:
+def _add_log(
+    connection: Connection, key: InstanceKey, now: datetime, what: str, message: str
+) -> None:
     entry = {"nominal": key.nominal, "at": now, "what": what, "message": message[:MAX_TEXT]}
     connection.execute(queries.ADD_LOG, schedule_values(key.schedule) | entry)
     connection.execute(queries.TRIM_LOG, of_instance(key) | {"kept": MAX_LOG})

@@ -1,4 +1,4 @@
-"""What refused statements lack is the same by the counts of days as counted one by one."""
+"""The obstacles summed up from the counts of days equal those counted from the statements."""
 
 import os
 import random
@@ -51,7 +51,7 @@ def _refused(number: int, draw: random.Random) -> Row:
 
 
 def _one_by_one(rows: list[Row]) -> dict[Group, dict[str, Any]]:
-    """What `refusals` has to say about these statements."""
+    """The expected result of `refusals` for these statements."""
     found: dict[Group, dict[str, Any]] = {}
     for row in rows:
         for considered in row["considered"]:
@@ -97,7 +97,7 @@ def test_counts_by_day_are_those_of_the_statements(url: str) -> None:
             assert _asked(store, since=str(since), user="ann") == _one_by_one(ann)
 
 
-def test_an_older_history_is_counted_when_it_is_opened(url: str) -> None:
+def test_migrating_an_older_history_counts_its_refusals(url: str) -> None:
     draw = _seeded()
     store = HistoryStore(url)
     store.put([_refused(number, draw) for number in range(50)], {})

@@ -26,7 +26,7 @@ def ids(store: HistoryStore, question: str, **parameters: str) -> list[int]:
     return [int(each[question.removesuffix("s").replace("copie", "copy")], 16) for each in found]
 
 
-def test_a_copy_comes_back_with_all_of_it(url: str) -> None:
+def test_a_copy_is_read_as_it_was_written(url: str) -> None:
     (found,) = filled(url, COPY).answer("copies", {})["copies"]
     assert found == {
         "time": "1970-01-12T13:46:44.000Z",
@@ -58,7 +58,7 @@ def test_a_copy_comes_back_with_all_of_it(url: str) -> None:
     }
 
 
-def test_an_instance_comes_back_with_all_of_it(url: str) -> None:
+def test_an_instance_is_read_as_it_was_written(url: str) -> None:
     failed = instance(1, state="FAILED", detail="no space\0", bytes=None, started=None)
     found = filled(url, INSTANCE, failed).answer("instances", {})["instances"]
     assert found[1] == {
@@ -83,7 +83,7 @@ def test_an_instance_comes_back_with_all_of_it(url: str) -> None:
     assert (found[0]["error"], found[0]["bytes"], found[0]["started"]) == ("no space�", None, None)
 
 
-def test_the_state_of_a_copy_says_whether_all_of_it_was_made() -> None:
+def test_the_state_of_a_copy_is_succeeded_partial_or_failed() -> None:
     assert COPY.state == "SUCCEEDED"
     assert replace(COPY, failed=1, error="ds=3: ..").state == "PARTIAL"
     assert replace(COPY, copied=0, error="the metastore is down").state == "FAILED"
@@ -158,7 +158,7 @@ def test_old_work_is_deleted_by_age_and_by_size(url: str) -> None:
     assert store.size() == 0
 
 
-def test_the_thread_writes_what_ended(tmp_path: Path) -> None:
+def test_the_thread_writes_records(tmp_path: Path) -> None:
     url = str(tmp_path / "history.db")
     thread: HistoryThread[WorkRecord] = HistoryThread(url, WorkBatch)
     thread.start()

@@ -39,7 +39,7 @@ _NUMBERS = itertools.count()
 
 
 class Shop:
-    """`sql` runs statements in the database, `rows` returns those of a query."""
+    """A database: `sql` runs statements in it, `rows` returns the rows of a query."""
 
     def __init__(
         self, session: SparkSession, path: Path, url: str, user: str, driver: str, jar: str
@@ -119,7 +119,8 @@ class Site:
         schedule(self.store, FEED_KEY, START)
 
     def run(self, days: float) -> list[Instance]:
-        """Runs what is due so many days after the start; the imports and exports."""
+        """Runs the instances that are due so many days after the start; returns the imports and
+        exports."""
         clock = SetClock(START + timedelta(days=days))
         with SchedulerServer(self.store, self.actions, clock, "one", SchedulerOptions()) as service:
             service.until_idle(120)
@@ -134,7 +135,7 @@ class Site:
         return self.metastore.parts[ORDERS][f"ds=2024-01-{day:02}"].location
 
     def partition(self, day: int) -> list[tuple[Any, ...]]:
-        """The rows of a partition, where it is there."""
+        """The rows in the directory of a day's instance."""
         found = self.session.read.parquet(self.location(day)).collect()
         return sorted(map(tuple, found), key=str)
 

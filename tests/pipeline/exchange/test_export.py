@@ -1,4 +1,4 @@
-"""Exports to a database of Derby by a real Spark: merged whole, and again without harm."""
+"""Exports to a Derby database by a real Spark are merged in one step and can be repeated."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_a_row_that_the_database_refuses_leaves_the_table_as_it_was(
     assert tables(shop) == [("TOTALS",)]
 
 
-def test_what_an_earlier_attempt_left_is_no_obstacle(site: Site, shop: Shop) -> None:
+def test_a_staging_table_of_an_earlier_attempt_is_replaced(site: Site, shop: Shop) -> None:
     shop.sql(CREATE)
     filled(site, (1, "a", 2))
     site.submit(exporting(update_key="id"))

@@ -1,4 +1,4 @@
-"""Imports from a database of Derby by a real Spark: rows, instances, and what is refused."""
+"""Imports from a Derby database by a real Spark: rows, instances, and refusals."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -108,7 +108,7 @@ def test_days_of_a_date_column(site: Site, shop: Shop) -> None:
         ((COLUMNS[0], ("name", "varchar(0)"), *COLUMNS[2:]), "name has a text longer than 0"),
     ],
 )
-def test_values_that_the_table_cannot_have_are_refused_whole(
+def test_an_import_with_values_that_do_not_fit_the_table_is_refused(
     site: Site, shop: Shop, columns: tuple[tuple[str, str], ...], reason: str
 ) -> None:
     filled(shop)
@@ -161,7 +161,7 @@ def test_a_directory_is_replaced_with_its_flag(site: Site, shop: Shop, tmp_path:
     assert (place / "2024-01-01" / "_DONE").exists()
 
 
-def test_a_full_import_of_the_past_is_left_out(site: Site, shop: Shop) -> None:
+def test_only_the_newest_due_full_import_runs(site: Site, shop: Shop) -> None:
     filled(shop)
     site.add_table(COLUMNS)
     site.submit(importing())
@@ -170,7 +170,7 @@ def test_a_full_import_of_the_past_is_left_out(site: Site, shop: Shop) -> None:
     assert list(site.metastore.parts[ORDERS]) == ["ds=2024-01-03"]
 
 
-def test_the_password_is_read_from_its_file_alone_and_shown_nowhere(
+def test_the_password_is_read_from_its_file_and_never_shown(
     site: Site, shop: Shop, capfd: pytest.CaptureFixture[str]
 ) -> None:
     site.add_table(COLUMNS)

@@ -35,7 +35,7 @@ def test_a_window_has_the_rows_from_its_start_until_its_end(
     assert window.rows_of("s.t", "at", kind) == expected
 
 
-def test_only_dates_and_times_tell_the_instance_of_a_row() -> None:
+def test_a_delta_column_has_dates_or_times() -> None:
     hour = Window(parse_time("2024-03-31T00:00Z"), parse_time("2024-03-31T01:00Z"), DAY.zone)
     with pytest.raises(ActionFailed, match="begin and end at midnight"):
         hour.rows_of("t", "d", "date")

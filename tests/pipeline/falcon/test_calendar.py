@@ -28,7 +28,7 @@ def test_the_document_has_768_instances() -> None:
 
 
 @given(calendars, st.integers(0, 300))
-def test_instances_rise_and_are_found_again(calendar: Calendar, number: int) -> None:
+def test_instants_increase_and_are_found_by_their_times(calendar: Calendar, number: int) -> None:
     instant, after = calendar.at(number), calendar.at(number + 1)
     assert instant < after
     assert calendar.number_from(instant) == number
@@ -55,14 +55,16 @@ def test_days_keep_the_wall_clock(start: datetime, days: int, zone: ZoneInfo, nu
 
 
 @given(calendars, st.integers(0, 60), st.integers(0, 60))
-def test_a_later_start_keeps_the_rhythm(calendar: Calendar, first: int, number: int) -> None:
+def test_a_later_start_leaves_the_instants_unchanged(
+    calendar: Calendar, first: int, number: int
+) -> None:
     later = calendar.starting(calendar.at(first))
     assert later.at(number) == calendar.at(first + number)
     assert later.floor(calendar.at(first) - timedelta(minutes=1)) is None
     assert later.number_from(later.at(number)) == number
 
 
-def test_the_31st_comes_back() -> None:
+def test_the_31st_returns_after_a_short_month() -> None:
     monthly = Calendar(parse_time("2012-01-31T00:00Z"), Frequency.parse("months(1)"))
     days = [monthly.at(number).day for number in range(4)]
     assert days == [31, 29, 31, 30]
@@ -85,7 +87,7 @@ def test_a_calendar_ends_with_the_years() -> None:
 @pytest.mark.parametrize(
     "text", ["", "hours", "hours(0)", "Hours(1)", "hours(1) ", "days(10000001)"]
 )
-def test_what_is_no_frequency(text: str) -> None:
+def test_bad_frequencies_are_refused(text: str) -> None:
     with pytest.raises(BadFrequency):
         Frequency.parse(text)
 
@@ -96,7 +98,7 @@ def test_times_are_written_as_they_are_read(time: datetime) -> None:
 
 
 @pytest.mark.parametrize("text", ["2013-02-30T00:00Z", "2013/01/01T00:00Z", "2013-01-01T00:00"])
-def test_what_is_no_time(text: str) -> None:
+def test_bad_times_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time"):
         parse_time(text)
 

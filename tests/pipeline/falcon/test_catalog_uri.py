@@ -73,7 +73,7 @@ def test_a_variable_that_is_no_date_selects_every_value() -> None:
     assert uri.template("x") == ("x/default/clicks/ds=${YEAR}-${MONTH}-${DAY};region=${region}")
 
 
-def test_a_star_is_a_table_without_partitions() -> None:
+def test_a_star_names_a_whole_table() -> None:
     uri = catalog_uri.parse("catalog:default:clicks#*")
     assert uri.whole
     assert not catalog_uri.parse(HOURLY).whole
@@ -103,6 +103,6 @@ def test_a_star_is_a_table_without_partitions() -> None:
         "catalog:a b:c#d=1",
     ],
 )
-def test_what_is_no_table_uri(text: str) -> None:
+def test_bad_table_uris_are_refused(text: str) -> None:
     with pytest.raises(BadCatalogUri):
         catalog_uri.parse(text)

@@ -1,4 +1,4 @@
-"""Documents become values, or say everything that is wrong with them."""
+"""Documents are read as entities, or all of their problems are reported."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_a_process() -> None:
     assert process.inputs[0].start.text == "now(-1,0)"
 
 
-def test_values_that_mean_nothing_are_all_reported() -> None:
+def test_all_unreadable_values_are_reported() -> None:
     broken = FEED.replace("2013-10-26T00:00Z", "2013-02-30T00:00Z").replace("UTC", "Moon/Base")
     with pytest.raises(BadDocument) as caught:
         document.read(broken.replace("catalog:src:", "catalog:src/").encode())
@@ -57,7 +57,7 @@ def test_values_that_mean_nothing_are_all_reported() -> None:
     assert "document:6: timezone:" in str(caught.value)
 
 
-def test_an_expression_is_checked_where_it_stands() -> None:
+def test_a_bad_expression_is_reported_at_its_line() -> None:
     with pytest.raises(BadDocument) as caught:
         document.read(PROCESS.replace("now(-1,0)", "tomorrow(0)").encode())
     assert [(each.line, each.element) for each in caught.value.problems] == [(10, "input")]

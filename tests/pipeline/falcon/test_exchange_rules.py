@@ -1,4 +1,4 @@
-"""Documents about other databases: what they say, and what is refused by name."""
+"""Documents about other databases: their entities, and refusals by name."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def reasons(text: str, *datasources: Datasource) -> list[str]:
     return [each.reason for each in rules.among(found, entity_set)]
 
 
-def test_an_interface_has_the_usual_credential_and_driver_or_its_own() -> None:
+def test_an_interface_has_its_own_credential_and_driver_or_the_datasources() -> None:
     own = '<credential type="password-file"><userName>bob</userName><passwordFile>/b</passwordFile>'
     changed = TEXT.replace(
         '<interface type="write" endpoint="jdbc:derby:x"/>',
@@ -67,7 +67,7 @@ def test_an_exchange_is_what_the_feed_says() -> None:
     assert (found.direction, found.load) == (Direction.EXPORT, "updateonly")
 
 
-def test_a_sound_exchange_has_no_problem() -> None:
+def test_a_valid_exchange_has_no_problem() -> None:
     good = datasource()
     assert rules.among(good, EntitySet()) == ()
     assert reasons(importing(), good) == []
@@ -98,12 +98,12 @@ READ_ONLY = '<interface type="write" endpoint="jdbc:derby:x"/>'
         (exporting(update_key="id)"), "'id)' is not a name of a column"),
     ],
 )
-def test_what_cannot_run_whole_and_again_is_refused(text: str, reason: str) -> None:
+def test_an_exchange_that_cannot_be_repeated_is_refused(text: str, reason: str) -> None:
     found = reasons(text, datasource())
     assert any(reason in each for each in found), found
 
 
-def test_the_datasource_has_to_be_there_with_the_interface() -> None:
+def test_the_datasource_must_exist_and_have_the_interface() -> None:
     assert reasons(importing()) == ["no datasource shop is known"]
     read_only = datasource(TEXT.replace(READ_ONLY, ""))
     assert reasons(importing(), read_only) == []

@@ -74,7 +74,7 @@ def test_counting_expressions() -> None:
         "now(" * 1000,
     ],
 )
-def test_what_is_no_expression(text: str) -> None:
+def test_bad_expressions_are_refused(text: str) -> None:
     with pytest.raises(BadExpression):
         parse(text)
 

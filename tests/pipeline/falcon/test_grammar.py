@@ -1,4 +1,4 @@
-"""The grammar gives Falcon's own verdicts and says where and why."""
+"""The grammar accepts and refuses the documents that Falcon does, with line and reason."""
 
 import time
 
@@ -49,7 +49,7 @@ def test_a_fault_is_at_its_line_and_element() -> None:
 
 
 @pytest.mark.parametrize("document", [CLUSTER.replace("{name}", "c1"), FEED, PROCESS])
-def test_the_small_documents_are_sound(document: str) -> None:
+def test_the_small_documents_are_valid(document: str) -> None:
     assert verdict(document.encode()) == ()
 
 

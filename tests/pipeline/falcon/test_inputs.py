@@ -60,7 +60,7 @@ def test_gaps_are_not_counted() -> None:
     assert missing(needs, there) == ""
 
 
-def test_too_few_are_waited_for() -> None:
+def test_an_input_with_too_few_instances_is_missing() -> None:
     needs = needs_of("latest(-2)", "latest(0)")
     there = {n: "v" if format_time(n.time) == "2013-09-25T04:00Z" else None for n in needs}
     assert fingerprint(needs, there) is None
@@ -68,7 +68,7 @@ def test_too_few_are_waited_for() -> None:
     assert needs_read(needs, "") == []
 
 
-def test_a_newer_instance_is_another_fingerprint() -> None:
+def test_a_newer_instance_changes_the_fingerprint() -> None:
     needs = needs_of("latest(0)", "latest(0)")
     same = {n: None if s is None else "v" for n, s in seen(needs, 3).items()}
     more = {n: None if s is None else "v" for n, s in seen(needs, 3, 4).items()}
@@ -84,7 +84,7 @@ def test_future_looks_ahead_within_its_limit() -> None:
     assert hours(needs_read(needs, taken)) == [6, 7]
 
 
-def test_an_optional_input_takes_what_there_is() -> None:
+def test_an_optional_input_reads_the_existing_instances() -> None:
     needs = needs_of("latest(-1)", "latest(0)")
     optional = [
         Need(n.name, n.feed, n.cluster, n.storage, n.time, None, True, n.span) for n in needs

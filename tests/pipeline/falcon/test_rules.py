@@ -1,4 +1,4 @@
-"""Every validation rule of the checklist: one document that breaks it, and where it says so."""
+"""Every validation rule of the checklist: a document that breaks it, and its reported problem."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ WORLD = EntitySet([cluster("c1"), cluster("c2"), read(FEED)])
 
 
 @pytest.mark.parametrize("entity", [cluster("c1"), read(FEED), read(PROCESS)])
-def test_sound_documents_have_no_problem(entity: Entity) -> None:
+def test_valid_documents_have_no_problem(entity: Entity) -> None:
     assert everything(entity, WORLD) == []
 
 

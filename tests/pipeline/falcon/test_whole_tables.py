@@ -1,4 +1,4 @@
-"""Feeds of whole tables: what needs dates is refused."""
+"""Feeds of whole tables: elements that need dates are refused."""
 
 import pytest
 
@@ -33,7 +33,9 @@ def test_a_feed_of_a_whole_table_has_no_problem() -> None:
         ),
     ],
 )
-def test_what_a_whole_table_does_not_have(old: str, new: str, element: str, reason: str) -> None:
+def test_elements_that_need_dates_are_refused(
+    old: str, new: str, element: str, reason: str
+) -> None:
     found = everything(read(WHOLE, (old, new)), EntitySet(CLUSTERS))
     assert any(each.element == element and reason in each.reason for each in found), found
 
@@ -44,7 +46,7 @@ def test_partitions_need_a_retention() -> None:
     assert str(problem) == "9: cluster: retention is missing"
 
 
-def test_directories_are_no_partitions_of_a_whole_table() -> None:
+def test_a_feed_of_paths_cannot_name_a_whole_table_in_the_catalog() -> None:
     paths = read(
         FEED,
         (f'<table uri="catalog:tgt:clicks#{DAILY}"/>', ""),

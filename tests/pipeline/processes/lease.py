@@ -1,4 +1,4 @@
-"""A lease of a process that tests take away."""
+"""A lease that tests can end."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Hive scripts over a connection that a test plays."""
+"""Hive scripts over a fake connection."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from tests.pipeline.processes.lease import WorkLease
 
 
 class Session:
-    """A connection and its cursor. `states` are what a statement's polls answer, in turn."""
+    """A connection and its cursor. `states` has the results of a statement's polls, in order."""
 
     def __init__(self) -> None:
         self.statements: list[str] = []
@@ -70,7 +70,7 @@ def test_statements_run_in_one_session_in_order(session: Session) -> None:
     assert len(lease.lines) == 2
 
 
-def test_a_failing_statement_ends_the_script_with_the_servers_words(session: Session) -> None:
+def test_a_failing_statement_ends_the_script_with_the_servers_message(session: Session) -> None:
     session.states["SELECT 2"] = [TOperationState.RUNNING_STATE, TOperationState.ERROR_STATE]
     with pytest.raises(ScriptFailed, match="Table or view not found: x"):
         run("SELECT 1; SELECT 2; SELECT 3", WorkLease())
@@ -91,7 +91,7 @@ def test_an_error_has_the_servers_own_message(
         run("SELEC", WorkLease())
 
 
-def test_a_lost_ticket_cancels_what_runs(session: Session) -> None:
+def test_a_lost_lease_cancels_the_statement(session: Session) -> None:
     lease = WorkLease()
     session.states["SELECT 1"] = [TOperationState.RUNNING_STATE]
     session.polled = lease.lose
@@ -101,6 +101,6 @@ def test_a_lost_ticket_cancels_what_runs(session: Session) -> None:
     assert session.statements == ["SELECT 1"]
 
 
-def test_an_endpoint_that_is_none() -> None:
+def test_a_bad_endpoint_is_refused() -> None:
     with pytest.raises(CannotRun, match="is not host:port"):
         run_sql("SELECT 1", {}, "server", "ann", WorkLease())

@@ -87,7 +87,7 @@ def test_a_window_of_a_table_with_a_static_key() -> None:
     assert found["runId"] == "2"
 
 
-def test_path_feeds_give_their_paths() -> None:
+def test_paths_are_the_parameters_of_path_feeds() -> None:
     paths = FEED.replace(
         '<table uri="catalog:tgt:clicks#ds=${YEAR}-${MONTH}-${DAY}-${HOUR};region=us"/>', ""
     ).replace(

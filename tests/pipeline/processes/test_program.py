@@ -35,7 +35,7 @@ def test_endless_output_is_bounded() -> None:
     assert len(lease.lines[-1]) < 1_000_000
 
 
-def test_a_lost_ticket_ends_the_program() -> None:
+def test_a_lost_lease_ends_the_program() -> None:
     lease = WorkLease()
     timer = threading.Timer(0.3, lease.lose)
     timer.start()

@@ -1,4 +1,4 @@
-"""Scripts are cut where their statements end, and filled in."""
+"""Scripts are split into statements, and their parameters are replaced."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_statements() -> None:
 
 
 @given(st.text(alphabet="a;'\"`\\-/*+ \n", max_size=60))
-def test_no_text_breaks_the_cutting(text: str) -> None:
+def test_any_text_can_be_split(text: str) -> None:
     found = statements(text)
     assert all(each.strip() == each != "" for each in found)
     assert len(found) <= text.count(";") + 1

@@ -31,7 +31,7 @@ def evicted(policy: RetentionPolicy, *names: str, now: datetime = NOW) -> list[s
     return [each.name for each in plan.evictions]
 
 
-def test_older_than_the_limit_goes_and_the_limit_itself_stays() -> None:
+def test_partitions_older_than_the_limit_are_dropped_and_the_limit_itself_is_kept() -> None:
     assert evicted(policy(), "ds=20140131", "ds=20140130") == ["ds=20140130"]
 
 
@@ -84,7 +84,7 @@ def test_keys_outside_the_feed_do_not_hide_a_date() -> None:
     assert evicted(policy(), "ds=20130101/region=in") == ["ds=20130101/region=in"]
 
 
-def test_what_tells_no_date_is_kept_and_reported() -> None:
+def test_partitions_without_a_date_are_kept_and_reported() -> None:
     names = ["ds=soon", "ds=20140231", "ds=__HIVE_DEFAULT_PARTITION__", "ds=2014010"]
     plan = plan_retention(policy(), [Candidate(name) for name in names], NOW)
     assert (plan.evictions, plan.undated) == ((), tuple(names))
@@ -96,7 +96,7 @@ def test_partitions_that_open_work_needs_are_kept() -> None:
     assert (plan.evictions, plan.needed) == ((), ("ds=20130101",))
 
 
-def test_limits_per_cluster() -> None:
+def test_each_cluster_has_its_limit() -> None:
     """FA-V4: a copy goes at its own limit, and a longer one keeps the primary."""
     shorter = policy(copies={C2: timedelta(days=2)})
     both = frozenset({C2})
@@ -109,7 +109,7 @@ def test_limits_per_cluster() -> None:
     assert [each.name for each in plan.evictions] == ["ds=20140121"]
 
 
-def test_a_copy_without_a_limit_goes_with_its_primary() -> None:
+def test_a_copy_without_a_limit_is_dropped_with_its_primary() -> None:
     plan = plan_retention(policy(), [Candidate("ds=20130101", frozenset({C2}))], NOW)
     assert (len(plan.evictions), plan.copies) == (1, ())
 
@@ -134,7 +134,7 @@ TIMES = st.datetimes(datetime(2012, 1, 1), datetime(2016, 1, 1)).map(
 
 
 @given(TIMES, TIMES, st.sampled_from([HOURLY, DAILY, SPLIT, (*SPLIT, ("region", "us"))]))
-def test_the_filter_says_what_the_plan_does(
+def test_the_filter_selects_the_partitions_of_the_plan(
     time: datetime, now: datetime, keys: tuple[tuple[str, str], ...]
 ) -> None:
     date_pattern = read_date_pattern(keys)

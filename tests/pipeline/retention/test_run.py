@@ -1,4 +1,4 @@
-"""Dropping: only what the plan names, with its data and copies, killed anywhere."""
+"""Evictions drop only the partitions of the plan, with data and copies, also after a kill."""
 
 import contextlib
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ def evict(world: World, limit: int = 5, c2: timedelta | None = None) -> Evicted:
     return run_retention(plan, world.metastore, world.objects, world.files, events)
 
 
-def test_only_old_partitions_and_their_directories_go() -> None:
+def test_only_old_partitions_and_their_directories_are_deleted() -> None:
     world = days(1, 4, 5, 9)
     report = evict(world)
     assert report.partitions == ["ds=20140101", "ds=20140104"]
@@ -46,7 +46,7 @@ def test_every_eviction_is_an_event() -> None:
     assert world.events[-1]["location"] == "file:///c1/t/ds=20140101"
 
 
-def test_copies_go_with_their_primary() -> None:
+def test_copies_are_dropped_with_their_primary() -> None:
     world = days(1, 9)
     world.copy()
     copy = world.fresh()["ds=20140101"]
@@ -56,7 +56,7 @@ def test_copies_go_with_their_primary() -> None:
     world.check()
 
 
-def test_a_copy_goes_before_its_primary_at_its_own_limit() -> None:
+def test_a_copy_is_dropped_before_its_primary_at_its_own_limit() -> None:
     world = days(7, 9)
     world.copy()
     copy = world.fresh()["ds=20140107"]
@@ -84,14 +84,14 @@ def test_data_that_another_partition_uses_stays(other: str) -> None:
     assert world.files.read("file:///c1/t/ds=20140101") == {"a": b"1"}
 
 
-def test_a_partition_at_the_tables_own_directory_takes_nothing_with_it() -> None:
+def test_the_directory_of_the_table_is_never_deleted() -> None:
     world = days(1, 9)
     world.metastore.parts[T]["ds=20140101"].location = "file:///c1/t"
     evict(world)
     assert world.files.exists("file:///c1/t/ds=20140109/a")
 
 
-def test_killed_anywhere_the_next_run_ends_it() -> None:
+def test_after_a_kill_at_any_step_the_next_run_completes_the_eviction() -> None:
     kills = 0
     for effect in range(1, 100):
         world = days(1, 2, 9)
@@ -115,7 +115,7 @@ def test_killed_anywhere_the_next_run_ends_it() -> None:
     assert kills > 5
 
 
-def test_in_use_knows_what_lies_above_and_below() -> None:
+def test_directories_above_and_below_used_ones_are_in_use() -> None:
     in_use = UsedDirectories("f:/t", [])
     in_use.replace("x", ["f:/data/x"])
     reported = {place: in_use.touches(place) for place in ("f:/data", "f:/data/x", "f:/data/x/y")}

@@ -1,4 +1,4 @@
-"""A server with fake actions, as a process of its own: STORE LOG SECONDS LEASE MOST.
+"""A server with fake actions in its own process. Arguments: STORE LOG SECONDS LEASE MOST.
 
 Each work appends `begin INSTANCE PID` and, after that many seconds, `end INSTANCE PID` to LOG.
 Once it has ended MOST works, those that it begins never end.

@@ -15,7 +15,7 @@ FAST = SchedulerOptions(workers=4, lease=30.0, poll=0.05)  # a lease that ends w
 
 
 class Unrenewing(Store):
-    """The store of a server that can renew no lease, as if its machine were gone."""
+    """The store of a server that cannot renew leases, as if its machine had died."""
 
     def renew(self, instance: Instance, server: str, seconds: float) -> bool:
         raise StoreUnavailable("gone")
@@ -40,14 +40,14 @@ def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
 
 
 def begin(service: SchedulerServer, actions: FakeActions) -> None:
-    """Plan, find and claim, until the work has begun."""
+    """Runs rounds until the work has begun."""
     for _ in range(3):
         service.tick()
     wait_for(lambda: actions.running)
 
 
 def run_together(servers: Sequence[SchedulerServer]) -> None:
-    """Runs all of them, each in a thread, until they have nothing to do, and closes them."""
+    """Runs the servers in threads until they have nothing to do, and closes them."""
     threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in servers]
     for thread in threads:
         thread.start()

@@ -154,7 +154,7 @@ def notifying(level: str) -> str:
 
 
 @pytest.mark.slow
-def test_what_is_refused_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_delivery_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, events = failed(tmp_path / "l.db", "webhook"), Events()
     with listener(500) as (address, received):
         sender = AlertSender(store, SetClock(FIRST), {"webhook": webhook(address)}, events.append)
@@ -171,7 +171,7 @@ def test_what_is_refused_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def store_time_passes(store: Store) -> None:
-    """The pause of alerts that were not delivered is over."""
+    """Ends the pause of alerts that were not delivered."""
     from sqlalchemy import update
 
     from pipeline.scheduler.store.schema import alerts
@@ -180,7 +180,7 @@ def store_time_passes(store: Store) -> None:
         connection.execute(update(alerts).values(claimed=None))
 
 
-def test_what_cannot_be_delivered_for_a_day_is_given_up(tmp_path: Path) -> None:
+def test_alerts_that_cannot_be_delivered_for_a_day_are_deleted(tmp_path: Path) -> None:
     store, events = failed(tmp_path / "l.db", "webhook"), Events()
 
     def refuse(alerts: Sequence[Alert]) -> None:
@@ -207,7 +207,7 @@ def test_late_data_and_missed_service_levels_are_delivered_once(tmp_path: Path) 
     assert [each.what for each in found] == ["SLA"]
 
 
-def test_without_channels_nothing_is_kept(tmp_path: Path) -> None:
+def test_without_channels_no_alerts_are_stored(tmp_path: Path) -> None:
     assert failed(tmp_path / "l.db").take_alerts("webhook", 60, 10) == ()
 
 

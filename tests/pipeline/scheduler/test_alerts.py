@@ -26,7 +26,9 @@ KEY = InstanceKey(ScheduleKey(FEED_KEY, InstanceAction.REPLICATE, "c2", "c1"), S
         (InstanceState.WAITING, InstanceEvent.FOUND, False),
     ],
 )
-def test_what_is_an_alert(state: InstanceState, event: InstanceEvent, expected: bool) -> None:
+def test_changes_that_are_alerts(
+    state: InstanceState, event: InstanceEvent, expected: bool
+) -> None:
     assert is_alert(move(Instance(KEY, state, START), event, START, "why")) is expected
 
 
@@ -37,7 +39,7 @@ def test_a_missed_service_level_is_one_and_a_wait_once_more_is_none() -> None:
     assert not is_alert(replace(change, after=replace(change.after, not_before=START)))
 
 
-def test_how_alerts_read() -> None:
+def test_the_texts_of_alerts() -> None:
     alerts = [Alert(n, START, KEY, "failed", f"reason {n}") for n in (1, 2)]
     assert as_json(alerts[0]) == {
         "id": 1,

@@ -56,14 +56,14 @@ def test_a_document_needs_what_it_refers_to(tmp_path: Path) -> None:
     ]
 
 
-def test_what_the_metastore_says_counts(tmp_path: Path) -> None:
+def test_problems_in_the_metastores_refuse_a_document(tmp_path: Path) -> None:
     store = store_with_entities(tmp_path / "l.db")
     missing = DocumentProblem(19, "table", "table src.clicks is not on cluster c1")
     with pytest.raises(CannotSchedule, match=r"19: table: table src\.clicks is not on cluster c1"):
         entity_service.schedule(store, FEED_KEY, "ann", START, any_engine, lambda *_: [missing])
 
 
-def test_others_are_refused(store: Store) -> None:
+def test_other_users_are_refused(store: Store) -> None:
     schedule(store, FEED_KEY)
     for refused in (
         lambda: entity_service.delete(store, PROCESS_KEY, "bob"),
@@ -115,7 +115,7 @@ def test_an_update_begins_no_earlier_than_the_instances(store: Store) -> None:
     entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_problems)
 
 
-def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
+def test_an_update_kills_instances_of_schedules_that_it_no_longer_has(store: Store) -> None:
     entity_service.delete(store, PROCESS_KEY, "ann")
     schedule(store, FEED_KEY)
     clock = SetClock(START + timedelta(hours=1))
@@ -187,7 +187,7 @@ def test_killing_and_rerunning(store: Store) -> None:
     assert (again.state, again.run) == (InstanceState.WAITING, 1)
 
 
-def test_success_is_only_run_again_by_force(store: Store) -> None:
+def test_an_instance_that_succeeded_is_rerun_only_by_force(store: Store) -> None:
     assert not entity_service.rerunnable(instance(0, InstanceState.SUCCEEDED), force=False)
     assert entity_service.rerunnable(instance(0, InstanceState.SUCCEEDED), force=True)
     assert entity_service.rerunnable(instance(0, InstanceState.FAILED), force=False)

@@ -19,7 +19,7 @@ KEPT = 5  # hours, at the source
 
 @dataclass(frozen=True)
 class Round:
-    """One hour: what is written, what of the past is written again, what is broken."""
+    """The events of one hour: writes, repeated writes of past hours, and failures."""
 
     written: bool
     late: int | None
@@ -85,7 +85,7 @@ def test_every_row_is_at_the_target_in_the_end(
 
 
 def repair(site: Site, hour: int) -> None:
-    """Someone reruns what has failed: a FAILED replication holds nothing back for ever."""
+    """Reruns failed instances, because a FAILED replication keeps nothing from eviction."""
     failed = site.store.instances(FEED_KEY, states=[InstanceState.FAILED])
     entity_service.change_instances(
         site.store, failed, InstanceEvent.RERUN, START + hour * HOUR, "ann"
@@ -93,7 +93,8 @@ def repair(site: Site, hour: int) -> None:
 
 
 def assert_nothing_is_lost(site: Site, truth: dict[int, dict[str, bytes]]) -> None:
-    """What was written is at the source or at the target, whole, and readers see no part."""
+    """Checks that all written data is at the source or the target, and that readers see no part of
+    an instance."""
     replicas = site.replicas()
     for hour, files in truth.items():
         at_source = site.files.read(f"file:///src/{name(hour)}")

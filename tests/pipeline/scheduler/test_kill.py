@@ -1,4 +1,4 @@
-"""Servers die by SIGKILL at any moment; what they began is done by others, once."""
+"""Servers are killed by SIGKILL at any moment; other servers do their work, once."""
 
 import random
 import subprocess
@@ -25,7 +25,7 @@ def start(
 
 
 def has_begun(server: "subprocess.Popen[bytes]", log: Path) -> bool:
-    """Wait until it is at work; False if it ended first."""
+    """Waits until the server works; returns False if it ended first."""
     while server.poll() is None:
         if any(pid == str(server.pid) for _, _, pid in lines(log)):
             return True
@@ -34,7 +34,7 @@ def has_begun(server: "subprocess.Popen[bytes]", log: Path) -> bool:
 
 
 def lines(log: Path) -> list[tuple[str, str, str]]:
-    """(word, instance, pid) in order of time."""
+    """The log's entries (word, instance, pid), in order of time."""
     text = log.read_text() if log.exists() else ""
     found = []
     for line in text.splitlines():
@@ -46,7 +46,7 @@ def lines(log: Path) -> list[tuple[str, str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_what_killed_servers_began_is_done_by_two_others(tmp_path: Path, seed: int) -> None:
+def test_two_other_servers_do_the_work_of_killed_ones(tmp_path: Path, seed: int) -> None:
     """Eight works; a victim ends two at most, so that the next one always finds some to begin,
     when its forerunner's leases are over. The steady ones' leases outlast any stall.
     """
@@ -80,7 +80,7 @@ def test_what_killed_servers_began_is_done_by_two_others(tmp_path: Path, seed: i
 
 
 def assert_never_at_once(entries: list[tuple[str, str, str]], recovered: set[str]) -> None:
-    """No instance is begun by one server while another that lives is at it."""
+    """Checks that no server begins an instance while another living server works on it."""
     at_work: dict[str, str] = {}
     for word, instance, pid in entries:
         if word == "begin":

@@ -25,7 +25,7 @@ from tests.pipeline.scheduler.fake_actions import (
 from tests.pipeline.scheduler.servers import FAST, settle
 
 
-def test_each_look_for_late_data_happens_at_its_time_however_many_wait_for_one(
+def test_each_check_for_late_data_happens_at_its_time_with_any_number_of_instances(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_module, "MAX_ENDED", 3)

@@ -28,7 +28,7 @@ from tests.pipeline.scheduler.fake_actions import (
 
 
 def planned(task: Task) -> RetentionPlan:
-    """As if two partitions were old, of which one is still needed."""
+    """A plan with two old partitions, of which one is still needed."""
     days = [FIRST - timedelta(days=days) for days in (400, 300)]
     names = [f"ds={day:%Y%m%d}" for day in days]
     return RetentionPlan(
@@ -111,7 +111,7 @@ def test_the_log_of_an_instance_says_why_it_failed(site: Site) -> None:
         site.operations.log(PROCESS_KEY, {"start": ["yesterday"]})
 
 
-def test_what_retention_would_drop(site: Site) -> None:
+def test_the_plan_of_retention(site: Site) -> None:
     found = site.operations.retention(FEED_KEY)
     assert [each["cluster"] for each in found] == ["c1", "c2"]
     plan = found[0]["plan"]

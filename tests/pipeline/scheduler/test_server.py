@@ -110,7 +110,7 @@ def test_an_input_check_that_fails_fails_the_attempt_of_each_instance(
 
 
 @pytest.mark.slow
-def test_a_copy_of_another_program_is_waited_for_without_an_attempt(
+def test_an_instance_waits_for_a_copy_of_another_program_without_an_attempt(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.scheduler.server._BLOCKED", 0.2)
@@ -144,7 +144,7 @@ def test_instances_wait_for_their_partition(store: Store) -> None:
     assert actions.count("replicate") == 3
 
 
-def test_a_process_runs_its_day_with_retries(store: Store) -> None:
+def test_a_process_runs_its_instances_with_retries(store: Store) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     actions, clock = FakeActions(), SetClock(FIRST)
     actions.fail = lambda task: "not yet" if task.instance.attempt < 3 else None
@@ -175,7 +175,7 @@ def test_a_final_failure_is_final(store: Store) -> None:
 
 
 class OneJvm(FakeActions):
-    """The instance of `poison` kills the JVM, in which all of them work."""
+    """The instance of the time `poison` kills the JVM in which all instances work."""
 
     def __init__(self, poison: datetime) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class OneJvm(FakeActions):
 
 
 @pytest.mark.slow
-def test_what_kills_spark_each_time_fails_alone(tmp_path: Path) -> None:
+def test_an_instance_that_always_kills_spark_fails_alone(tmp_path: Path) -> None:
     feed = FEED.replace('name="parallel" value="2"', 'name="parallel" value="4"')
     store, poison = store_with_entities(tmp_path / "poison.db", feed), START + HOUR
     schedule(store, FEED_KEY)
@@ -219,7 +219,7 @@ def test_suspended_entities_start_nothing(store: Store) -> None:
     assert actions.count("replicate") == 4
 
 
-def test_what_is_not_replicated_yet_is_held_from_eviction(store: Store) -> None:
+def test_instances_that_are_not_replicated_yet_are_not_evicted(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions = FakeActions()
     actions.absent = {START + HOUR}

@@ -32,7 +32,7 @@ from tests.pipeline.scheduler.servers import (
 
 
 def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
-    """Two processes with one output take turns, also on two servers."""
+    """Two processes with one output run one after the other, also on two servers."""
     second = PROCESS_KEY.__class__(PROCESS_KEY.kind, "other")
     submit(store, PROCESS.replace('name="summary"', 'name="other"'))
     schedule(store, PROCESS_KEY, FIRST)
@@ -92,7 +92,7 @@ def test_a_dead_server_is_recovered_by_another(store: Store, path: Path) -> None
     assert (one.state, one.recoveries) == (InstanceState.SUCCEEDED, 1)
 
 
-def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
+def test_a_server_does_not_wait_for_runs_of_another_user(store: Store) -> None:
     schedule(store, PROCESS_KEY, FIRST)
     clock, actions = SetClock(FIRST), FakeActions()
     actions.gate = threading.Event()

@@ -10,7 +10,7 @@ from database.errors import StoreUnavailable
 from database.migration import Migrations
 
 _BASELINE = "0001"
-_UNMIGRATED = "1"  # what `about` says in stores of the baseline's schema
+_UNMIGRATED = "1"  # the version in the table `about` of stores with the baseline's schema
 
 
 def _adopt(connection: Connection, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Programs, access, and metastores that refuse, are down or ask for a log-in."""
+"""Programs, owners of tables, and metastores that refuse, are down or require a log-in."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +32,7 @@ from tests.pipeline.scheduler.fake_actions import FEED_KEY, submit
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_after_a_program_the_views_hear_that_anything_may_have_changed(
+def test_after_a_program_the_views_are_notified_of_possible_changes(
     monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
     notified: list[TableRef] = []

@@ -239,7 +239,7 @@ def test_one_run_copies_the_partitions_that_are_due(
         assert len(site.replicas()) == 5
 
 
-def test_a_copy_does_not_look_at_those_before_it(site: Site) -> None:
+def test_a_copy_does_not_read_earlier_copies(site: Site) -> None:
     """The number of notes that it reads stays, however many partitions were copied."""
     read: list[str] = []
     reads, lists = site.files.read_markers, site.files.children

@@ -1,4 +1,4 @@
-"""Copies that fail: what is tried again, and what is cleared away."""
+"""Copies that fail: retries, and the deletion of their files."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -37,7 +37,7 @@ def test_a_copy_that_fails_with_sparks_jvm_keeps_its_attempts(
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_partition_that_is_dropped_during_its_copy_is_waited_for(
+def test_an_instance_waits_for_a_partition_that_was_dropped_during_its_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
     site = Site(tmp_path, monkeypatch, shared)
@@ -79,7 +79,7 @@ def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site)
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_what_a_copy_left_while_the_metastore_was_down_is_deleted_later(
+def test_files_left_by_a_copy_while_the_metastore_was_down_are_deleted_later(
     site: Site, exists: bool
 ) -> None:
     """FA-R6: nothing could be deleted at once, because the metastore says what is in use."""

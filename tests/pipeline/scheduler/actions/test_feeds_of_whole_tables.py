@@ -109,7 +109,7 @@ def test_replaced_versions_are_deleted_without_an_eviction(
     assert site.versions == 1
 
 
-def test_a_table_that_does_not_exist_is_waited_for(
+def test_an_instance_waits_for_a_missing_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = WholeSite(tmp_path, monkeypatch, shared=True)

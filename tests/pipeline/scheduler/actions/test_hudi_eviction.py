@@ -33,7 +33,7 @@ SPARK = "Execute AlterTableDropPartitionCommand"
 
 
 class Server:
-    """A Thrift Server that shows this plan for a statement. `drops` is what Hudi does then."""
+    """A Thrift Server that returns this plan for EXPLAIN. `drops` acts as Hudi does on a drop."""
 
     def __init__(self, plan: str, drops: Callable[[], None] = lambda: None) -> None:
         self.plan, self.drops, self.statements = plan, drops, list[str]()
@@ -99,7 +99,7 @@ def test_values_and_names_are_quoted() -> None:
     assert statement == expected
 
 
-def test_a_table_that_is_being_written_waits(tmp_path: Path) -> None:
+def test_an_eviction_fails_while_the_table_is_being_written(tmp_path: Path) -> None:
     table = FakeTable(tmp_path / "clicks", version=9)
     table.commit("100", [("p", "f")])
     found = metastore(table.path).tables[CLICKS]

@@ -1,4 +1,4 @@
-"""Retention: what is evicted, what stays, and what the log says of it."""
+"""Retention of feeds: partitions that are evicted or kept, and the entries of the log."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.pipeline.scheduler.fake_actions import FEED_KEY, schedule
 
 
 @pytest.mark.slow
-def test_what_is_old_goes_at_the_source_and_stays_at_the_target(site: Site) -> None:
+def test_old_partitions_are_dropped_at_the_source_and_kept_at_the_target(site: Site) -> None:
     """FA-V4: days(2) at c1, days(30) at c2; FA-V5: region=in is not the feed's."""
     for hours in (0, 1, 49):
         site.add(hours, a=str(hours))
@@ -30,7 +30,7 @@ def test_what_is_old_goes_at_the_source_and_stays_at_the_target(site: Site) -> N
 
 
 @pytest.mark.slow
-def test_what_is_not_copied_yet_is_not_evicted(
+def test_partitions_that_are_not_copied_yet_are_not_evicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = Site(tmp_path, monkeypatch)
@@ -60,7 +60,7 @@ def test_the_log_of_an_eviction_names_every_partition_in_few_entries(site: Site)
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_retention_deletes_replaced_versions_where_no_further_copy_comes(
+def test_retention_deletes_replaced_versions_without_a_further_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
     site = Site(tmp_path, monkeypatch, shared)

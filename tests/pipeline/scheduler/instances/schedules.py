@@ -1,4 +1,4 @@
-"""A schedule of a process, its instances, and what they need."""
+"""A schedule of a process, its instances, and their needs."""
 
 from dataclasses import replace
 from datetime import timedelta

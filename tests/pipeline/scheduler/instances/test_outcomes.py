@@ -18,7 +18,7 @@ from pipeline.scheduler.instances.states import InstanceState
 from tests.pipeline.scheduler.instances.schedules import HOUR, T0, instance, need, schedule
 
 
-def test_a_look_finds_or_waits() -> None:
+def test_a_check_finds_the_inputs_or_waits() -> None:
     waiting = instance(0, InstanceState.WAITING)
     check = CheckInputs(waiting, need(T0))
     assert after_check(schedule(), check, {check.needs[0]: None}, T0) is None
@@ -59,7 +59,7 @@ def test_ends_and_retries() -> None:
     assert final.state is InstanceState.FAILED
 
 
-def test_a_dead_server_costs_no_attempt_but_not_for_ever() -> None:
+def test_the_death_of_a_server_is_no_attempt_up_to_a_limit() -> None:
     running = instance(0, InstanceState.RUNNING, attempt=1)
     for count in range(MAX_RECOVERIES):
         after = recover(running, T0).after

@@ -1,4 +1,4 @@
-"""Decisions: from what is known to steps."""
+"""The steps that `plan` decides for a situation."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -36,7 +36,7 @@ def changes(found: tuple[object, ...]) -> list[Change]:
 
 
 def runs(found: tuple[object, ...]) -> list[int]:
-    """The hours that are claimed; each is a run of its own."""
+    """The hours of the claimed instances; each has its own run."""
     claimed = [each.claims for each in found if isinstance(each, StartRun)]
     return [int((change.after.nominal - T0) / HOUR) for (change,) in claimed]
 
@@ -58,19 +58,19 @@ def test_each_instance_is_created_once_at_any_times_of_rounds(hours: list[int]) 
     assert created == [T0 + number * HOUR for number in range(768)]
 
 
-def test_nothing_before_its_time() -> None:
+def test_no_instance_is_created_before_its_time() -> None:
     assert plan(schedule(), Situation(), T0 - timedelta(minutes=1)) == ()
     (create,) = creations(plan(schedule(), Situation(), T0))
     assert create.nominals == (T0,)
 
 
-def test_a_delay_opens_later() -> None:
+def test_a_delay_makes_instances_due_later() -> None:
     delayed = schedule(opens=2 * HOUR)
     assert creations(plan(delayed, Situation(), T0 + HOUR)) == []
     assert creations(plan(delayed, Situation(), T0 + 2 * HOUR))[0].nominals == (T0,)
 
 
-def test_a_long_past_comes_in_batches() -> None:
+def test_many_due_instances_are_created_in_batches() -> None:
     minutely = schedule(calendar=Calendar(T0, Frequency.parse("minutes(1)")))
     (create,) = creations(plan(minutely, Situation(), T0 + 700 * HOUR))
     assert len(create.nominals) == BATCH
@@ -112,7 +112,7 @@ def test_a_run_takes_several_instances_and_counts_once() -> None:
 
 
 @pytest.mark.slow
-def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
+def test_data_that_never_existed_does_not_delay_other_instances() -> None:
     """Two years back in FIFO order: the first hours have no data, and the later ones have."""
     long_ago = schedule(end=T0 + timedelta(days=730), parallel=100)
     now = T0 + timedelta(days=729)
@@ -131,7 +131,7 @@ def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
     assert len(set(nominals)) == len(opened)
 
 
-def test_running_ones_count_and_waits_are_kept() -> None:
+def test_running_instances_count_and_pauses_are_kept() -> None:
     situation = Situation(
         T0 + 4 * HOUR,
         (
@@ -145,7 +145,7 @@ def test_running_ones_count_and_waits_are_kept() -> None:
     assert runs(plan(schedule(parallel=3), situation, T0 + 9 * HOUR)) == [1, 2]
 
 
-def test_waiting_instances_are_looked_for_and_time_out() -> None:
+def test_waiting_instances_are_checked_and_time_out() -> None:
     waits = Situation(T0 + HOUR, (instance(0, InstanceState.WAITING),))
     limited = schedule(timeout=2 * HOUR)
     (check,) = plan(limited, waits, T0 + HOUR - timedelta(minutes=1))
@@ -169,7 +169,7 @@ def test_a_time_out_may_be_retried() -> None:
     assert out.after.not_before is None
 
 
-def test_inputs_that_vanish_are_waited_for_while_there_are_attempts() -> None:
+def test_an_instance_waits_for_dropped_inputs_while_it_has_attempts() -> None:
     tried = schedule(retries=RetryPolicy(PolicyType.PERIODIC, HOUR, 2), timeout=3 * HOUR)
     running = instance(0, InstanceState.RUNNING, attempt=2, started=T0)
     waits = after_run(tried, running, RunVanished("dropped"), T0 + 9 * HOUR).after
@@ -210,7 +210,7 @@ def test_late_data_runs_again_until_the_cutoff() -> None:
     assert end.after.checks == -1
 
 
-def test_agreements_warn_then_alarm_once_each() -> None:
+def test_each_limit_of_a_service_level_is_reported_once() -> None:
     agreed = schedule(
         low=HOUR,
         high=2 * HOUR,

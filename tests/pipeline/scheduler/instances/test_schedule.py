@@ -57,7 +57,7 @@ def test_the_document_feed_has_768_replications() -> None:
     }
 
 
-def test_of_a_whole_table_the_newest_instance_runs_and_nothing_is_evicted() -> None:
+def test_only_the_newest_instance_of_a_whole_table_runs_and_nothing_is_evicted() -> None:
     text = WHOLE.replace(
         "<properties>", '<properties><property name="partitionsPerRun" value="9"/>'
     )
@@ -130,7 +130,7 @@ def test_evictions_are_at_once_and_outlive_the_feed() -> None:
     assert daily.end > parse_time("2013-10-27T00:00Z") + timedelta(days=30)
 
 
-def test_a_feed_with_an_agreement_is_watched() -> None:
+def test_a_feed_with_a_service_level_is_watched() -> None:
     (found,) = by_action(of_feed(read_feed(), START), InstanceAction.WATCH)
     assert (found.low, found.high) == (timedelta(hours=2), timedelta(hours=3))
 
@@ -184,7 +184,7 @@ def test_the_last_check_is_at_the_cutoff(checks: LateChecks, hours: list[float |
 
 
 @pytest.mark.parametrize(("hours", "number"), [(1, 1), (3.9, 2), (4, 3), (5.9, 3), (99, 4)])
-def test_one_check_stands_for_all_that_are_due(hours: float, number: int) -> None:
+def test_one_check_replaces_all_that_are_due(hours: float, number: int) -> None:
     nominal = parse_time("2013-09-25T00:00Z")
     checks = late_checks(PolicyType.EXP_BACKOFF, 1, 6)
     assert checks.after(nominal, 0, nominal + timedelta(hours=hours)) == number
@@ -221,7 +221,7 @@ def test_an_incremental_import_is_due_when_its_period_has_ended() -> None:
     assert berlin.opens > timedelta(days=1, hours=1), "a day of 25 hours"
 
 
-def test_a_full_import_is_of_now_and_an_export_waits_for_its_data() -> None:
+def test_only_the_newest_full_import_runs_and_an_export_waits_for_its_data() -> None:
     full = exchange_of(importing())
     assert (full.opens, full.order, full.late) == (timedelta(0), Order.LAST_ONLY, None)
     export = exchange_of(exporting(update_key="id"))

@@ -1,4 +1,4 @@
-"""The table of states is closed and leads everywhere that it should."""
+"""The table of transitions is complete."""
 
 import pytest
 
@@ -21,12 +21,12 @@ def test_every_event_happens_somewhere() -> None:
 
 
 @pytest.mark.parametrize("state", [each for each in InstanceState if not each.open])
-def test_an_end_only_begins_again(state: InstanceState) -> None:
+def test_an_ended_instance_can_only_be_run_again(state: InstanceState) -> None:
     events = {event for from_state, event in TRANSITIONS if from_state is state}
     assert InstanceEvent.RERUN in events
     assert events <= {InstanceEvent.RERUN, InstanceEvent.LATE, InstanceEvent.RETRY}
 
 
-def test_what_is_not_in_the_table_is_refused() -> None:
+def test_transitions_that_are_not_in_the_table_are_refused() -> None:
     with pytest.raises(NoTransition, match="claimed cannot happen to a WAITING"):
         after(InstanceState.WAITING, InstanceEvent.CLAIM)

@@ -1,4 +1,4 @@
-"""What a lifecycle server records of instances that ended: the history and telemetry get it."""
+"""The records of ended instances for the history and telemetry."""
 
 from datetime import datetime
 from pathlib import Path
@@ -101,7 +101,7 @@ def test_replicated_instances_have_their_bytes(tmp_path: Path) -> None:
     assert {each.bytes for each in copied if each.state == "SUCCEEDED"} == {7}
 
 
-def test_what_an_operator_kills_is_recorded(tmp_path: Path) -> None:
+def test_instances_that_an_operator_kills_are_recorded(tmp_path: Path) -> None:
     kept, actions = Kept(tmp_path), FakeActions()
     actions.absent = {START + number * HOUR for number in range(-30, 30)}
     schedule(kept.store, FEED_KEY)

@@ -1,4 +1,4 @@
-"""Stores of earlier releases are taken over; stores of later releases are refused by name."""
+"""Stores of earlier releases are migrated; stores of later releases are refused."""
 
 import sqlite3
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The store keeps its promises on both databases."""
+"""The store's reads, changes and claims, on both databases."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +59,7 @@ def claim_of(store: Store, instance: Instance) -> StartRun:
     return run
 
 
-def test_entities_come_back(store: Store, url: str) -> None:
+def test_entities_are_read_as_they_were_written(store: Store, url: str) -> None:
     again = Store(url)
     assert {each.key: each.owner for each in again.entities()} == {
         each.key: "ann" for each in store.entities()
@@ -69,7 +69,7 @@ def test_entities_come_back(store: Store, url: str) -> None:
     assert (stored.status, stored.scheduled, stored.version) == ("RUNNING", FIRST, 2)
 
 
-def test_of_two_changes_one_wins(store: Store) -> None:
+def test_one_of_two_concurrent_changes_is_written(store: Store) -> None:
     known = store.entity(FEED_KEY)
     assert known is not None
     changed = replace(known, version=known.version + 1)
@@ -77,7 +77,7 @@ def test_of_two_changes_one_wins(store: Store) -> None:
     assert not store.put(replace(known, version=1))
 
 
-def test_creating_twice_is_creating_once(store: Store) -> None:
+def test_creating_instances_twice_adds_none(store: Store) -> None:
     planned(store, 5)
     found = process_schedule(store)
     (create,) = plan(found, Situation(), FIRST + 5 * HOUR)
@@ -89,7 +89,7 @@ def test_creating_twice_is_creating_once(store: Store) -> None:
     assert {each.state for each in situation.open} == {InstanceState.READY}
 
 
-def test_everything_of_an_instance_comes_back(store: Store) -> None:
+def test_an_instance_is_read_as_it_was_written_to_the_store(store: Store) -> None:
     (one,) = planned(store)
     full = replace(
         one,
@@ -141,7 +141,7 @@ def test_claims_keep_to_the_limit_and_to_running_entities(store: Store) -> None:
     assert not store.claim(runs[2], "a", 60, FIRST)
 
 
-def test_deleting_takes_the_instances(store: Store) -> None:
+def test_deleting_an_entity_deletes_its_instances(store: Store) -> None:
     (one,) = planned(store)
     run = claim_of(store, one)
     assert store.claim(run, "a", 60, FIRST)
@@ -161,7 +161,7 @@ def test_logs_are_kept_within_bounds(store: Store, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_two_services_share_a_database(url: str) -> None:
+def test_two_servers_share_a_database(url: str) -> None:
     store = store_with_entities(url)
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 11 * HOUR)
