@@ -42,14 +42,14 @@ class Made:
         return path
 
     def truststore(self, path: Path, password: str) -> Path:
-        """Java's, in PKCS12."""
+        """A truststore for Java, in PKCS12."""
         entry = pkcs12.PKCS12Certificate(self.certificate, b"ca")
         secret = BestAvailableEncryption(password.encode())
         path.write_bytes(pkcs12.serialize_java_truststore([entry], secret))
         return path
 
     def trusting(self, newest: ssl.TLSVersion = ssl.TLSVersion.MAXIMUM_SUPPORTED) -> ssl.SSLContext:
-        """A client's context that knows this certificate alone."""
+        """A client's context that trusts only this certificate."""
         context = ssl.create_default_context(
             cadata=self.certificate.public_bytes(Encoding.PEM).decode()
         )

@@ -153,7 +153,7 @@ class FakeCluster:
             self.connections.discard(writer)
 
     async def _log_in(self, client: _Connection) -> bool:
-        """SASL PLAIN as the Thrift Server has it. Returns whether the client is let in."""
+        """SASL PLAIN as in the Thrift Server. Returns whether the client is accepted."""
         user, password = "", ""
         while True:
             head = await client.reader.readexactly(5)
@@ -183,7 +183,7 @@ class FakeCluster:
         return True
 
     async def _serve_call(self, client: _Connection) -> bool:
-        """One call and its reply. Returns whether the connection goes on."""
+        """Reads a call and sends its reply. Returns whether the connection stays open."""
         length = int.from_bytes(await client.reader.readexactly(4), "big")
         frame = await client.reader.readexactly(length)
         if self.silent:

@@ -51,14 +51,14 @@ EAST, WEST = ClusterName("east"), ClusterName("west")
 
 
 class FakeToken(str):
-    """A running write, by what it writes."""
+    """A running write, with the tables that it writes."""
 
     id = "mark"
 
 
 @dataclass
 class FakeMetastore:
-    """Snapshot and loader in one: tables with the cluster that holds them."""
+    """Snapshot and loader in one: tables with their primary cluster."""
 
     primaries: dict[str, ClusterName] = field(default_factory=dict)
     fresh: dict[str, ClusterName] = field(default_factory=dict)  # a second cluster with all of it
@@ -230,7 +230,7 @@ class Client:
         return handle
 
     async def rows(self, sql: str) -> int:
-        """How many rows a statement has."""
+        """The number of rows of a statement."""
         return column_length(await self.on("FetchResults", await self.operation(sql)))
 
     def close(self) -> None:
@@ -374,7 +374,7 @@ def play(
     choice: ClusterChoice = ClusterChoice.SPECIFICATION,
     access: AccessRules | None = None,
 ) -> None:
-    """Runs a scenario in a world of its own, for that long at most."""
+    """Runs a scenario in a world of its own, with a time limit."""
 
     async def main() -> None:
         bounds = limits or Limits()

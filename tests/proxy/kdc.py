@@ -19,13 +19,13 @@ PASSWORD = "k3rberos-secret"
 
 @dataclass(frozen=True, slots=True)
 class Kdc:
-    """Each principal's keys are in a keytab of their own."""
+    """A KDC with a keytab for each principal."""
 
     folder: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """What every program needs that is to know this realm and no other."""
+        """The environment variables for programs that use only this realm."""
         return {
             "KRB5_CONFIG": str(self.folder / "krb5.conf"),
             "KRB5_KDC_PROFILE": str(self.folder / "kdc.conf"),
@@ -37,7 +37,7 @@ class Kdc:
         return self.folder / f"{principal.split('@')[0].replace('/', '_')}.keytab"
 
     def ccache(self, user: str) -> str:
-        """A fresh ticket of the user's."""
+        """A cache with a new ticket of the user."""
         where = f"FILE:{self.folder}/{user.replace('/', '_')}.ccache"
         words = [program("kinit"), "-c", where, "-k", "-t", str(self.keytab(user)), user]
         subprocess.run(words, check=True, capture_output=True, env=os.environ | self.environment)
@@ -45,7 +45,7 @@ class Kdc:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """The KDC runs."""
+        """Runs the KDC while the block runs."""
         words = [program("krb5kdc"), "-n"]
         with (self.folder / "log").open("ab") as log:
             environment = os.environ | self.environment
@@ -60,7 +60,7 @@ class Kdc:
 
 @contextmanager
 def running(folder: Path, life: str = "1h", services: tuple[str, ...] = ()) -> Iterator[Kdc]:
-    """See `prepared`."""
+    """A running KDC; see `prepared`."""
     kdc = prepared(folder, life, services)
     with kdc.answering():
         yield kdc

@@ -61,7 +61,7 @@ class Site:
 
 
 def topology(*clusters: FakeCluster) -> Topology:
-    """One cluster for each name, with all the endpoints that have it."""
+    """A cluster for each name, with all endpoints of that name."""
     endpoints: dict[Any, tuple[Endpoint, ...]] = {}
     for each in clusters:
         endpoints[each.name] = (*endpoints.get(each.name, ()), each.endpoint)
@@ -145,6 +145,6 @@ def play(
 
 
 async def refusal(client: Client, sql: str = "SELECT 1") -> str:
-    """The error that the statement gets; empty if it gets none."""
+    """The statement's error; empty if it succeeds."""
     failure = error_of(await client.execute(sql))
     return failure.message if failure is not None else ""

@@ -83,7 +83,7 @@ class Slapd:
 
 
 def program(name: str) -> str:
-    """Where it is; the test is skipped where it is not."""
+    """The path of a program; skips the test if it is not installed."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/lib/openldap")
     if found is None:
         pytest.skip(f"{name} is not installed")

@@ -1,4 +1,4 @@
-"""Clients above a limit receive the reason, others go on; idle sessions close, in clusters too."""
+"""Clients above a limit receive the reason; idle sessions are closed, also in the clusters."""
 
 import asyncio
 
@@ -58,7 +58,7 @@ def test_running_statements() -> None:
     play(scenario, Limits(statements_per_user=1, linger=0.0))
 
 
-def test_who_asks_without_waiting_has_ended_one_statement_before_the_next() -> None:
+def test_pipelined_statements_count_one_at_a_time() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         request = Struct({1: (STRUCT, client.session), 2: (STRING, b"SELECT 1")})
@@ -77,7 +77,7 @@ def running(world: World) -> list:
 
 
 async def refused_connection(world: World) -> str:
-    """Why a connection is turned away; nothing when it is not."""
+    """The reason why a connection is rejected; empty if it is not."""
     reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
     writer.write(client_negotiation("ann", "pw"))
     status, length = (head := await reader.readexactly(5))[0], int.from_bytes(head[1:], "big")
@@ -137,7 +137,7 @@ def test_a_session_that_is_idle_is_closed_here_and_in_its_clusters() -> None:
 
 
 @pytest.mark.slow
-def test_a_session_that_is_asked_is_not_idle() -> None:
+def test_a_session_with_a_running_call_is_not_idle() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         operation = await client.operation("SELECT 1")

@@ -1,4 +1,4 @@
-"""A client over HTTP that says what it likes."""
+"""An HTTP client that sends any bytes."""
 
 import asyncio
 import ssl
@@ -79,7 +79,7 @@ class WebClient(Client):
         return message
 
     async def say(self, data: bytes, to_head: bool = False) -> Reply:
-        """The reply to bytes as they are."""
+        """Sends these bytes and returns the reply."""
         self.writer.write(data)
         await self.writer.drain()
         self.last = await read_reply(self.reader, to_head)

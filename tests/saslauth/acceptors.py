@@ -1,4 +1,4 @@
-"""Servers that accept tickets, with the names that the proxy makes of principals."""
+"""Servers that accept tickets, with the proxy's user names for principals."""
 
 from conf.settings.security.authentication import KerberosService, Qop
 from proxy.auth.user_names import name_of_principal

@@ -39,7 +39,7 @@ def test_a_file_of_another_format_is_named() -> None:
 
 
 @pytest.mark.parametrize("end", range(1, 60, 7))
-def test_a_file_that_is_cut_off(end: int) -> None:
+def test_a_truncated_file_is_refused(end: int) -> None:
     with pytest.raises(SaslFailed):
         token_of_file(file_of(HIVE)[:end])
 

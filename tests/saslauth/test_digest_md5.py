@@ -16,7 +16,7 @@ TOKEN = DelegationToken(b"who", b"secret")
 CHALLENGE = 'realm="default",nonce="abc",qop="{qop}",charset=utf-8,algorithm=md5-sess'
 
 
-def test_the_example_of_the_rfc() -> None:
+def test_the_proofs_equal_those_of_the_rfcs_example() -> None:
     key = session_key("chris", "secret", "OA6MG9tEQGm2hh", "OA6MHXh6VqTrRk", "elwood.innosoft.com")
     exchange = DigestExchange(
         key, "OA6MG9tEQGm2hh", "OA6MHXh6VqTrRk", "auth", "imap/elwood.innosoft.com"
@@ -31,7 +31,7 @@ def test_directives_are_read_with_their_escapes() -> None:
 
 
 @pytest.mark.parametrize("bad", [b"a", b"a=1 b=2", b'a="', b"a=1,a=2", b"\xff=1", b"=1", b",,"])
-def test_what_is_no_list_of_directives(bad: bytes) -> None:
+def test_malformed_directives_are_refused(bad: bytes) -> None:
     with pytest.raises(SaslFailed):
         directives(bad)
 
@@ -66,7 +66,7 @@ def test_the_client_proves_that_it_has_the_token_and_so_does_the_server() -> Non
 
 
 @pytest.mark.parametrize("proof", ["", "rspauth=x", "rspauth={response}"])
-def test_a_server_that_does_not_know_the_token(proof: str) -> None:
+def test_a_server_without_the_token_is_refused(proof: str) -> None:
     client, exchange = answered()
     with pytest.raises(SaslFailed, match="did not prove that it has"):
         client.step(proof.format(response=exchange.response()).encode())
@@ -108,6 +108,6 @@ def test_messages_with_integrity() -> None:
         IntegrityLayer(exchange.key, True, 16)
 
 
-def test_no_secret_shows() -> None:
+def test_no_secret_is_in_the_repr() -> None:
     assert "secret" not in repr(TOKEN)
     assert "who" not in repr(TOKEN)

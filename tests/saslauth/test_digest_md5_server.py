@@ -33,7 +33,7 @@ def response(to: DigestMd5Server, token: DelegationToken = TOKEN) -> tuple[Diges
 
 
 @pytest.mark.parametrize("least", [Qop.AUTH, Qop.AUTH_INT])
-def test_each_side_proves_that_it_knows_the_token(least: Qop) -> None:
+def test_each_side_proves_that_it_has_the_token(least: Qop) -> None:
     ours = server([each for each in Qop if each is not Qop.AUTH or least is Qop.AUTH])
     client, answer = response(ours)
     proof, name = ours.step(answer)
@@ -52,7 +52,7 @@ def test_each_side_proves_that_it_knows_the_token(least: Qop) -> None:
 @pytest.mark.parametrize(
     "token", [DelegationToken(b"who", b"Secret"), DelegationToken(b"whom", b"secret")]
 )
-def test_another_token_is_not_taken(token: DelegationToken) -> None:
+def test_another_token_is_refused(token: DelegationToken) -> None:
     ours = server()
     _, answer = response(ours, token)
     with pytest.raises(BadCredentials):
@@ -60,7 +60,7 @@ def test_another_token_is_not_taken(token: DelegationToken) -> None:
     assert ours.layer is None
 
 
-def test_an_answer_is_good_for_its_own_challenge_alone() -> None:
+def test_an_answer_is_valid_only_for_its_challenge() -> None:
     ours, other = server(), server()
     _, answer = response(ours)
     response(other)
@@ -86,7 +86,7 @@ def test_an_answer_is_good_for_its_own_challenge_alone() -> None:
         (b"charset=utf-8", b"charset"),
     ],
 )
-def test_a_changed_answer_is_not_taken(written: bytes, instead: bytes) -> None:
+def test_a_changed_answer_is_refused(written: bytes, instead: bytes) -> None:
     ours = server()
     _, answer = response(ours)
     changed, count = re.subn(written, instead, answer)
@@ -103,7 +103,7 @@ def test_without_an_answer_nothing_is_proved() -> None:
             ours.step(answer)
 
 
-def test_a_size_of_messages_that_cannot_be() -> None:
+def test_impossible_sizes_of_messages_are_refused() -> None:
     ours = server((Qop.AUTH_INT,))
     _, answer = response(ours)
     for size in (b"x", b"16", b"1" * 10):

@@ -1,4 +1,4 @@
-"""Frames, wrapped and not, cut in any way."""
+"""Frames, wrapped and not, in pieces of any size."""
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ class Reversing:
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(1, 50), st.sampled_from([None, Reversing()]))
-def test_contents_come_out_as_they_went_in(
+def test_contents_are_read_as_they_were_written(
     messages: list[bytes], size: int, layer: SecurityLayer | None
 ) -> None:
     data = b"".join(framed(layer, each) for each in messages)
@@ -34,7 +34,7 @@ def test_contents_come_out_as_they_went_in(
     assert not reader.held
 
 
-def test_an_empty_frame_is_nothing() -> None:
+def test_an_empty_frame_has_no_content() -> None:
     assert FrameReader(None, 9).feed(bytes(4) + framed(None, b"x")) == b"x"
 
 

@@ -80,7 +80,7 @@ def test_many_threads_share_a_log_in_while_it_is_renewed(realm: Kdc) -> None:
         assert all(threads.map(work, range(8)))
 
 
-def test_keys_that_do_not_serve(realm: Kdc) -> None:
+def test_unusable_keytabs_are_refused(realm: Kdc) -> None:
     keytab = realm.keytab(OURS)
     with realm.answering():
         with pytest.raises(SaslFailed, match="no ticket for nobody@EXAMPLE"):

@@ -1,4 +1,4 @@
-"""A client's negotiation against servers that keep and break its rules."""
+"""A client's negotiation with servers that follow or break the protocol."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_a_servers_reply_is_read() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
-def test_challenges_are_answered_until_the_server_is_content(size: int) -> None:
+def test_challenges_are_answered_until_the_negotiation_is_complete(size: int) -> None:
     mechanism = Steps(3)
     negotiation = ClientNegotiation(mechanism)
     assert negotiation.start() == sasl_start("STEPS") + sasl_response(b"r", last=False)

@@ -26,7 +26,7 @@ def test_numbers_are_read_as_they_are_written(value: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [b"", b"\x01" + HADOOP[1:], HADOOP[:-1], HADOOP + b"\0"])
-def test_what_is_no_identifier(bad: bytes) -> None:
+def test_malformed_identifiers_are_refused(bad: bytes) -> None:
     with pytest.raises(SaslFailed):
         read_identifier(bad)
 

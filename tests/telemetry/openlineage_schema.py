@@ -27,7 +27,7 @@ _URIS = ("producer", "schemaURL", "_producer", "_schemaURL")
 
 
 def problems(event: dict[str, Any]) -> list[str]:
-    """What in a run's event is not as the specification has it."""
+    """The parts of a run's event that differ from the specification."""
     return [*_of(event, RunEvent, "event")]
 
 

@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry and a server of OpenLineage, which keep what they get."""
+"""A collector of OpenTelemetry and a server of OpenLineage, which keep what they receive."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Receiver:
-    """`spans` by their names, and `events` in their order; `status` is what requests get."""
+    """`spans` by name, `events` in order of arrival; `status` is the status of all replies."""
 
     def __init__(self) -> None:
         self.spans: dict[str, Any] = {}

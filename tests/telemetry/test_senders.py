@@ -1,4 +1,4 @@
-"""Traces and lineage as a collector and a server of OpenLineage get them."""
+"""Traces and lineage as a collector and a server of OpenLineage receive them."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -82,7 +82,7 @@ def test_a_run_has_a_start_and_an_end_with_its_tables() -> None:
         ),
     ],
 )
-def test_events_are_as_the_specification_has_them(run: LineageRun) -> None:
+def test_events_follow_the_specification(run: LineageRun) -> None:
     with receiver() as there:
         assert LineageSender(there.lineage_url, "", "ours", "meta:9083").send([run]) == 0
     assert len(there.events) == 2
@@ -105,7 +105,7 @@ def test_events_are_as_the_specification_has_them(run: LineageRun) -> None:
         (("inputs",), {"name": "d.a"}),
     ],
 )
-def test_the_check_finds_what_is_wrong(path: tuple[str, ...], value: object) -> None:
+def test_the_check_of_events_finds_errors(path: tuple[str, ...], value: object) -> None:
     with receiver() as there:
         LineageSender(there.lineage_url, "", "ours", "meta:9083").send([RUN])
     event = there.events[1]
@@ -116,7 +116,7 @@ def test_the_check_finds_what_is_wrong(path: tuple[str, ...], value: object) -> 
     assert len(problems(event)) == 1
 
 
-def test_what_a_server_does_not_take_is_counted() -> None:
+def test_runs_and_traces_that_a_server_refuses_are_counted() -> None:
     with receiver() as there:
         there.status = 400
         assert not TraceSender(there.traces_url, "here").send([Trace(ID, "SELECT", 1.0, 1.0)])

@@ -1,4 +1,4 @@
-"""A message's end is the same however its bytes are cut, and finding it costs the same."""
+"""A message's end is the same for pieces of any sizes, and finding it costs the same."""
 
 import tracemalloc
 
@@ -36,7 +36,7 @@ _EMPTY = call_bytes("f", 1, Struct())[:-1]
 
 
 def end_of(data: bytes, sizes: list[int]) -> int | None:
-    """The end, when the bytes come in pieces of these sizes, over and over."""
+    """The end of a message that arrives in pieces of these sizes, repeated."""
     finder, at, number = MessageEnd(), 0, 0
     while at < len(data):
         piece = data[at : at + sizes[number % len(sizes)]]
@@ -72,7 +72,7 @@ def test_the_bytes_of_a_long_text_are_not_kept() -> None:
     assert finder.feed(second) == len(second)
 
 
-def test_a_byte_is_looked_at_once_however_the_message_is_cut(
+def test_each_byte_is_read_once_in_any_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     headers = 0
@@ -112,7 +112,7 @@ def test_bytes_that_cannot_be_a_message_are_refused(bad: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_end_or_go_on_or_are_malformed(data: bytes) -> None:
+def test_any_bytes_are_complete_incomplete_or_malformed(data: bytes) -> None:
     for candidate in (data, _EMPTY + data):
         try:
             end = MessageEnd().feed(candidate)

@@ -1,4 +1,4 @@
-"""Trees and bytes: what is read is written back the same, and cut bytes only ask for more."""
+"""Decoded trees are written back unchanged, and truncated bytes are incomplete."""
 
 from contextlib import suppress
 
@@ -61,7 +61,7 @@ def _values(depth: int) -> st.SearchStrategy[tuple[int, object]]:
 
 
 @given(_values(3))
-def test_what_is_written_is_read_and_written_the_same(typed: tuple[int, object]) -> None:
+def test_values_are_read_and_written_back_unchanged(typed: tuple[int, object]) -> None:
     kind, value = typed
     out = bytearray()
     write_value(out, kind, value)
@@ -73,7 +73,7 @@ def test_what_is_written_is_read_and_written_the_same(typed: tuple[int, object])
 
 
 @given(_values(2), st.data())
-def test_cut_bytes_ask_for_more(typed: tuple[int, object], data: st.DataObject) -> None:
+def test_truncated_values_are_incomplete(typed: tuple[int, object], data: st.DataObject) -> None:
     kind, value = typed
     out = bytearray()
     write_value(out, kind, value)

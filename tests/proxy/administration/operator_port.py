@@ -1,4 +1,4 @@
-"""A port for operators, and the settings of those who ask it."""
+"""A port for operators, and the settings of its clients."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What operators see and do: sessions, users, maintenance, metrics, reloads, explanations."""
+"""Requests of operators: sessions, users, maintenance, metrics, reloads, explanations."""
 
 import json
 from dataclasses import replace
@@ -69,7 +69,7 @@ def test_a_blocked_user_has_no_sessions_and_opens_none() -> None:
     play(scenario)
 
 
-def test_in_maintenance_what_runs_goes_on_and_nothing_else_begins() -> None:
+def test_in_maintenance_running_statements_continue_and_no_others_begin() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         running = await client.operation("SELECT * FROM e", run_async=True)

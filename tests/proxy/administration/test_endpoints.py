@@ -1,4 +1,4 @@
-"""Thrift Servers that are drained, dead, hanging or removed: where sessions and calls go."""
+"""Sessions and calls of Thrift Servers that are drained, dead, hanging or removed."""
 
 import asyncio
 from contextlib import suppress
@@ -102,7 +102,7 @@ def test_a_session_moves_from_an_endpoint_that_hangs() -> None:
 
 @pytest.mark.slow
 def test_calls_to_a_server_that_hangs_end_in_time() -> None:
-    """The statement that runs there and the fetch, though no call has a limit of its own."""
+    """A running statement and a fetch end, although neither has a time limit of its own."""
 
     async def scenario(site: Site) -> None:
         client, other = await site.client(), await site.client()
@@ -130,7 +130,7 @@ def test_calls_to_a_server_that_hangs_end_in_time() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slow", [0.0, 3.0])
-def test_a_reply_that_stops_in_its_midst_ends_in_time(slow: float) -> None:
+def test_a_reply_that_stops_in_the_middle_ends_in_time(slow: float) -> None:
     """The connection is closed, because the client has a part of the reply. While a slow client
     has bytes to read it is left alone."""
 

@@ -1,4 +1,4 @@
-"""The end of a proxy: what it waits for, and which errors its clients get."""
+"""The end of a proxy: it waits for statements, and sends errors to its clients."""
 
 import asyncio
 
@@ -42,7 +42,7 @@ def test_finish_waits_for_statements_and_their_results() -> None:
 
 @pytest.mark.slow
 def test_finish_waits_for_the_fetch_after_a_synchronous_statement_that_took_long() -> None:
-    """Its client's last call is as old as the statement."""
+    """The client's last call is as old as the statement."""
 
     async def scenario(site: Site) -> None:
         site.one.sleeping.add("SELECT long")
@@ -85,7 +85,7 @@ def test_a_client_that_connects_during_finish_is_refused() -> None:
     play(scenario, Limits(drain=0.2))
 
 
-def test_statements_that_run_at_the_end_of_finish_have_its_reason() -> None:
+def test_statements_that_run_at_the_end_of_finish_fail_with_the_reason() -> None:
     async def scenario(site: Site) -> None:
         site.one.sleeping.add("SELECT long")
         site.two.sleeping.add("SELECT long")
@@ -108,7 +108,7 @@ def test_statements_that_run_at_the_end_of_finish_have_its_reason() -> None:
 
 
 @pytest.mark.slow
-def test_idle_clients_have_the_reason_before_their_next_call() -> None:
+def test_idle_clients_receive_the_reason_as_their_next_reply() -> None:
     async def scenario(site: Site) -> None:
         client, newcomer = await site.client(), await site.client(opened=False)
         assert await client.rows("SELECT 1") == 1
@@ -122,7 +122,7 @@ def test_idle_clients_have_the_reason_before_their_next_call() -> None:
 
 
 def test_clients_over_http_fetch_their_results_during_finish() -> None:
-    """Each call may come over a connection of its own: PyHive's and impyla's do."""
+    """PyHive and impyla use a connection for each call."""
 
     async def scenario(site: Site) -> None:
         site.one.sleeping.add("SELECT long")
@@ -157,7 +157,7 @@ def test_clients_over_http_fetch_their_results_during_finish() -> None:
 
 
 async def farewell(client: Client) -> str:
-    """The message that a client finds where it looks for the reply to its next call."""
+    """The message that a client reads as the reply to its next call."""
     length = int.from_bytes(await client.reader.readexactly(4), "big")
     message = decode_message(await client.reader.readexactly(length))
     assert message.kind == EXCEPTION

@@ -1,4 +1,4 @@
-"""The port for operators takes the tokens of an OpenID Connect issuer."""
+"""The port for operators accepts tokens of an OpenID Connect issuer."""
 
 import http.client
 import json
@@ -82,7 +82,7 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("claims", BAD.values(), ids=BAD.keys())
-def test_a_token_that_is_not_good_is_refused(
+def test_an_invalid_token_of_the_issuer_is_refused(
     issuer: Issuer, tmp_path: Path, claims: dict[str, Any]
 ) -> None:
     issuer.groups, issuer.claims = ["root"], claims
@@ -106,7 +106,7 @@ def test_a_signature_that_is_not_the_issuers_is_refused(issuer: Issuer, tmp_path
             assert ask(where, issuer.token(AUDIENCE))[0] == 401, header
 
 
-def test_without_an_audience_no_token_of_the_issuer_is_taken(
+def test_without_an_audience_tokens_of_the_issuer_are_refused(
     issuer: Issuer, tmp_path: Path
 ) -> None:
     issuer.groups = ["root"]
@@ -116,7 +116,7 @@ def test_without_an_audience_no_token_of_the_issuer_is_taken(
     assert issuer.requests == []
 
 
-def test_tokens_of_files_hold_while_the_issuer_is_down(
+def test_tokens_of_files_are_accepted_while_the_issuer_is_down(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, issuer: Issuer
 ) -> None:
     token = issuer.token(AUDIENCE)

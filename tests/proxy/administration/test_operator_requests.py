@@ -34,7 +34,7 @@ def test_answers_are_merged(action: str, answers: list[Any], expected: object) -
     assert merged(action, answers) == expected
 
 
-def test_a_worker_that_starts_learns_what_still_holds() -> None:
+def test_a_worker_that_starts_receives_the_standing_requests() -> None:
     standing = StandingRequests()
     for action, argument in (
         ("drain", "east"),

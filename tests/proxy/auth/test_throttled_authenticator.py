@@ -69,7 +69,7 @@ async def refused(
     assert error.value.__cause__ is None
 
 
-def test_after_too_many_failures_the_backend_is_not_asked() -> None:
+def test_after_too_many_failures_the_back_end_is_not_called() -> None:
     async def scenario() -> None:
         backend = RecordingBackend()
         authenticator = throttled(backend)

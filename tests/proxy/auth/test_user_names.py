@@ -50,7 +50,7 @@ def test_principals_of_our_realm_have_short_names() -> None:
     assert name_of_principal("hue/host.example.com@R", "R") == "hue"
 
 
-def test_principals_of_other_realms_have_the_names_that_rules_make() -> None:
+def test_principals_of_other_realms_are_named_by_rules() -> None:
     rules = parse_rules("RULE:[1:$1@$0](.*@S)s/@.*/_s/ DEFAULT")
     assert name_of_principal("ann@S", "R", rules) == "ann_s"
     assert name_of_principal("ann@R", "R", rules) == "ann"

@@ -1,4 +1,4 @@
-"""A runner of metadata calls with a listing in memory and a cluster that is asked."""
+"""A runner of metadata calls with a listing in memory and a fake cluster."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which SHOW and DESCRIBE statements are answered from memory, and which the cluster answers."""
+"""SHOW and DESCRIBE statements that are answered from memory, and those left to the cluster."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -116,7 +116,7 @@ OF_A_TABLE: tuple[CatalogCommand, ...] = (
 ALL = (ShowDatabases(None), DescribeDatabase("mem", extended=True), *LISTS, *OF_A_TABLE)
 
 
-def test_all_of_them_are_answered() -> None:
+def test_all_kinds_of_statements_are_answered() -> None:
     async def scenario(world: World) -> None:
         for command in ALL:
             assert await world.ask(command) is not None, command
@@ -154,7 +154,9 @@ def _a_cluster_that_is_down(world: World) -> None:
         _a_cluster_that_is_down,
     ],
 )
-def test_an_unusual_session_asks_its_cluster(make: Callable[[World], None]) -> None:
+def test_statements_of_unusual_sessions_are_left_to_the_cluster(
+    make: Callable[[World], None],
+) -> None:
     async def scenario(world: World) -> None:
         make(world)
         for command in ALL:
@@ -163,7 +165,7 @@ def test_an_unusual_session_asks_its_cluster(make: Callable[[World], None]) -> N
     play(scenario)
 
 
-def test_a_cluster_with_spark_4_is_asked_for_all_but_lists_of_names() -> None:
+def test_for_spark_4_only_lists_of_names_are_answered() -> None:
     names = (ShowDatabases(None), ShowTables("mem", None), ShowViews("mem", "v*"))
 
     async def scenario(world: World) -> None:
@@ -177,7 +179,7 @@ def test_a_cluster_with_spark_4_is_asked_for_all_but_lists_of_names() -> None:
     play(scenario)
 
 
-def test_lists_are_asked_for_in_a_session_with_temporary_views() -> None:
+def test_lists_of_a_session_with_temporary_views_are_left_to_the_cluster() -> None:
     async def scenario(world: World) -> None:
         view = ViewText("SELECT 1", "default")
         world.state.objects.apply(CreateTempView("tmp", view), None, ())
@@ -189,7 +191,7 @@ def test_lists_are_asked_for_in_a_session_with_temporary_views() -> None:
     play(scenario)
 
 
-def test_patterns_and_databases_that_the_cluster_alone_knows() -> None:
+def test_uncertain_patterns_and_databases_are_left_to_the_cluster() -> None:
     async def scenario(world: World) -> None:
         for command in (
             ShowDatabases("a.b"),
@@ -205,7 +207,7 @@ def test_patterns_and_databases_that_the_cluster_alone_knows() -> None:
     play(scenario)
 
 
-def test_a_location_is_the_clusters_own_where_it_has_a_copy() -> None:
+def test_the_location_of_a_table_with_a_copy_is_left_to_the_cluster() -> None:
     async def scenario(world: World) -> None:
         assert world.table is not None
         world.table = replace(world.table, copies=frozenset({"east"}))
@@ -219,7 +221,7 @@ def test_a_location_is_the_clusters_own_where_it_has_a_copy() -> None:
     play(scenario)
 
 
-def test_what_memory_does_not_have_is_asked_for() -> None:
+def test_tables_that_are_not_in_memory_are_left_to_the_cluster() -> None:
     async def scenario(world: World) -> None:
         world.down = MetastoreDown("down")
         assert await world.ask(ShowPartitions(REF)) is None
@@ -230,7 +232,7 @@ def test_what_memory_does_not_have_is_asked_for() -> None:
     play(scenario)
 
 
-def test_answers_of_many_rows_are_made_and_those_of_too_many_are_not() -> None:
+def test_answers_with_too_many_rows_are_left_to_the_cluster() -> None:
     async def scenario(world: World) -> None:
         world.names = [f"t{number:06}" for number in range(MAX_ROWS)]
         found = await world.ask(ShowTables("mem", "*1"))
@@ -254,7 +256,7 @@ def test_settings_are_read_again_when_the_session_changed_them() -> None:
     play(scenario)
 
 
-def test_a_session_with_a_time_zone_of_its_own_does_not_tell_that_of_the_server() -> None:
+def test_a_session_with_its_own_time_zone_does_not_show_that_of_the_server() -> None:
     async def scenario(world: World) -> None:
         world.upstream.settings["spark.sql.session.timeZone"] = "UTC"
         assert await world.ask(DescribeTable(REF, extended=True)) is None
@@ -263,7 +265,7 @@ def test_a_session_with_a_time_zone_of_its_own_does_not_tell_that_of_the_server(
     play(scenario)
 
 
-def test_the_metastore_is_asked_for_the_partitions_as_spark_asks_it() -> None:
+def test_the_metastore_receives_sparks_values_of_partitions() -> None:
     async def scenario(world: World) -> None:
         await world.ask(ShowPartitions(REF))
         await world.ask(ShowPartitions(REF, (("hr", "1"),)))

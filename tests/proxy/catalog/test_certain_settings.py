@@ -1,4 +1,4 @@
-"""Settings under which Spark answers about the catalog in its usual way."""
+"""Settings with which Spark answers SHOW and DESCRIBE as by default."""
 
 import pytest
 
@@ -30,7 +30,7 @@ HIVE = {"spark.sql.catalogimplementation": "hive"}
         ("spark.sql.of.a.later.version", "x", False),
     ],
 )
-def test_settings_under_which_spark_answers_otherwise(
+def test_settings_with_which_spark_answers_in_another_way(
     setting: str, value: str, expected: bool
 ) -> None:
     assert shows_as_usual({**HIVE, setting: value}) is expected

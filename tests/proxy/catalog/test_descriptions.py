@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE, compared with what Spark 3.5.9 answered about the same tables.
+"""SHOW and DESCRIBE, compared with Spark 3.5.9's answers for the same tables.
 
 `recorded/catalog_statements.json` has tables as a metastore gave them, in the form in which they
 are kept in memory, and the rows that Spark's Thrift Server gave.
@@ -47,7 +47,7 @@ def recorded(name: str) -> SparkTable:
     ("name", "statement"),
     [(name, each) for name, answers in RECORDED["answers"].items() for each in answers],
 )
-def test_the_rows_are_sparks(name: str, statement: str) -> None:
+def test_the_rows_equal_sparks(name: str, statement: str) -> None:
     answer = ANSWERS[statement](recorded(name))
     if (name, statement) in UNSURE:
         assert answer is None
@@ -98,11 +98,11 @@ def test_causeways_own_parameters_are_not_shown() -> None:
         ({"partition_columns": ("ds", "other")}, "SHOW PARTITIONS"),
     ],
 )
-def test_what_is_not_certain_has_no_answer(change: dict[str, Any], statement: str) -> None:
+def test_uncertain_tables_have_no_answer(change: dict[str, Any], statement: str) -> None:
     assert ANSWERS[statement](recorded("txt")) is not None
     assert ANSWERS[statement](replace(recorded("txt"), **change)) is None
 
 
 @pytest.mark.parametrize("zone", ["", "Asia/Tehran", "GMT+1", "nowhere"])
-def test_the_time_of_creation_is_shown_in_a_known_zone_alone(zone: str) -> None:
+def test_the_time_of_creation_is_shown_only_in_certain_zones(zone: str) -> None:
     assert descriptions.extended_description(recorded("txt"), zone) is None

@@ -15,7 +15,7 @@ STEP = 13 * 86_400 + 3_671  # seconds: every season, and every hour of the day
 
 
 @pytest.mark.slow
-def test_they_are_javas_in_all_zones() -> None:
+def test_dates_equal_javas_in_all_zones() -> None:
     argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp"]
     argv += [os.pathsep.join((f"{spark_home() / 'jars'}/*",))]
     argv += ["org.codehaus.janino.SimpleCompiler", str(PROGRAM), "DateCases"]
@@ -31,5 +31,5 @@ def test_they_are_javas_in_all_zones() -> None:
     ("seconds", "zone"),
     [(FIRST, ""), (FIRST, "GMT+1"), (FIRST, "Asia/Tehran"), (FIRST - 1, "UTC"), (LAST + 1, "UTC")],
 )
-def test_others_are_not_known(seconds: int, zone: str) -> None:
+def test_dates_in_other_zones_and_years_are_not_certain(seconds: int, zone: str) -> None:
     assert java_date(seconds, zone) is None

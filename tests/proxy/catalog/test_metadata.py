@@ -1,4 +1,4 @@
-"""GetTables and GetColumns against what a Thrift Server 3.5.9 answered to the same questions."""
+"""GetTables and GetColumns, compared with the answers of a Thrift Server 3.5.9."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ INT = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
 def asked(
     name: str, *texts: str | None, kinds: tuple[str, ...] | None = None
 ) -> MetadataRequest | None:
-    """The question of a call with catalog null and these schema, table (and column) patterns."""
+    """The request of a call with catalog null and these patterns of schema, table and column."""
     arguments = Struct({1: (STRUCT, Struct())})
     for field, text in enumerate(texts, 3):
         if text is not None:
@@ -133,13 +133,13 @@ def test_kinds_of_tables(kinds: tuple[str, ...], count: int) -> None:
         (None, "a\\"),
     ],
 )
-def test_what_only_the_cluster_can_read_is_left_to_it(texts: tuple[str | None, ...]) -> None:
+def test_uncertain_patterns_are_left_to_the_cluster(texts: tuple[str | None, ...]) -> None:
     assert asked("GetTables", *texts) is None
     assert asked("GetColumns", *texts) is None
 
 
-def test_a_pattern_is_no_way_to_keep_the_server_busy() -> None:
-    """Each would be tried in more ways than there is time for, were parts tried more than once."""
+def test_patterns_with_many_wildcards_are_matched_fast() -> None:
+    """If a part were tried at several places, each pattern would take very long."""
     many = "%" * 300 + "q"
     busy = sure("GetColumns", many, "a_" + "%_" * 100 + "q", "%a" * 100 + "q")
     assert busy.temporary.get(3) == NO_DATABASE.encode()
@@ -151,11 +151,11 @@ def test_a_pattern_is_no_way_to_keep_the_server_busy() -> None:
 
 
 @pytest.mark.parametrize("column", ["", "x*", "ds|hr", "d.", "[ab]", "("])
-def test_so_is_a_regular_expression_of_javas(column: str) -> None:
+def test_uncertain_patterns_of_columns_are_left_to_the_cluster(column: str) -> None:
     assert asked("GetColumns", "sales", "%", column) is None
 
 
-def test_other_calls_and_other_types_are_not_ours() -> None:
+def test_other_calls_and_types_of_arguments_are_left_to_the_cluster() -> None:
     assert metadata_request("GetFunctions", Struct()) is None
     assert metadata_request("GetTables", Struct({3: (STRUCT, Struct())})) is None
     assert metadata_request("GetTables", Struct({3: (STRING, b"\xff")})) is None
@@ -175,14 +175,16 @@ def test_other_calls_and_other_types_are_not_ours() -> None:
         ("odd", NO_DATABASE),
     ],
 )
-def test_the_cluster_tells_of_its_views_alone(schema: str | None, pattern: str) -> None:
+def test_the_call_to_the_cluster_selects_only_temporary_views(
+    schema: str | None, pattern: str
+) -> None:
     found = sure("GetTables", schema, "v%", kinds=("VIEW",))
     assert found.temporary.get(3) == pattern.encode()
     assert found.temporary.get(4) == b"v%"
     assert found.temporary.get(5) == Items(STRING, [b"VIEW"])
 
 
-def test_they_come_last() -> None:
+def test_temporary_views_are_the_last_rows() -> None:
     found = sure("GetTables", None, None)
     last = (None, None, "tmp", "VIEW", "", None, None, None, None, None)
     table = found.answer([("d", [ListedTable("t", False, "", (INT,))])], [last])
@@ -192,7 +194,7 @@ def test_they_come_last() -> None:
     assert table.rows[-1] == last
 
 
-def test_a_table_that_is_not_sure_makes_the_answer_unsure() -> None:
+def test_a_table_with_uncertain_columns_leaves_the_answer_to_the_cluster() -> None:
     tables = [ListedTable("a", False, "", (INT,)), ListedTable("b", False, "", None)]
     assert sure("GetTables", "d", "%").answer([("d", tables)], []) is None
     assert sure("GetTables", "d", "a").answer([("d", tables)], []) is not None
@@ -206,7 +208,7 @@ def test_answers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_databases_come_in_scalas_order() -> None:
-    """As recorded: GetColumns goes by a hash map, GetTables by the metastore's order."""
+    """As recorded: GetColumns has the order of a hash map, GetTables the metastore's."""
     order = scala_order(DATABASES)
     assert order is not None
     with_tables = [each for each in order if each not in ("sales2", "salesx")]
@@ -221,7 +223,7 @@ def test_many_databases_come_in_scalas_order() -> None:
     assert [row[1] for row in tables.rows[0:9]] == list(DATABASES)
 
 
-def test_four_stay_as_they_came_and_equal_hashes_are_not_guessed() -> None:
+def test_up_to_four_databases_keep_their_order_and_equal_hashes_have_none() -> None:
     assert scala_order(["d", "c", "b", "a"]) == ["d", "c", "b", "a"]
     assert scala_order(["Aa", "BB", "c", "d", "e"]) is None
 
@@ -235,5 +237,5 @@ def test_four_stay_as_they_came_and_equal_hashes_are_not_guessed() -> None:
         ("spark.sql.globalTempDatabase", False),
     ],
 )
-def test_settings_under_which_spark_lists_otherwise(setting: str, expected: bool) -> None:
+def test_settings_with_which_spark_lists_in_another_way(setting: str, expected: bool) -> None:
     assert lists_as_usual({setting: "x"}) is expected

@@ -1,4 +1,4 @@
-"""When metadata calls are answered from memory, and what the cluster is asked all the same."""
+"""Metadata calls that are answered from memory, and the calls that the cluster receives."""
 
 import asyncio
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> 
 
 
 @pytest.mark.parametrize("name", ["GetTables", "GetSchemas"])
-def test_the_cluster_is_asked_while_the_metastore_lists(name: str) -> None:
+def test_cluster_and_metastore_are_called_at_the_same_time(name: str) -> None:
     async def scenario(world: World) -> None:
         listing = world.listed, world.schemas
 
@@ -59,7 +59,7 @@ def test_the_cluster_is_asked_while_the_metastore_lists(name: str) -> None:
     play(scenario)
 
 
-def test_the_cluster_is_not_asked_where_lists_are_never_known() -> None:
+def test_the_cluster_is_not_called_if_the_loader_keeps_no_lists() -> None:
     async def scenario(world: World) -> None:
         world.keeps_lists = False
         assert await world.ask() is None
@@ -90,7 +90,9 @@ def _shares_its_session(world: World) -> None:
 @pytest.mark.parametrize(
     "make", [_made_a_view, _made_a_table, _said_what_nobody_understood, _shares_its_session]
 )
-def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[World], None]) -> None:
+def test_the_cluster_is_called_if_there_may_be_temporary_views(
+    make: Callable[[World], None],
+) -> None:
     async def scenario(world: World) -> None:
         world.upstream.temporary = []
         assert await world.names(schema="sales") == ["t"]  # which learns how it is described
@@ -106,7 +108,7 @@ def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[Worl
     play(scenario)
 
 
-def test_global_views_are_asked_for_by_every_pattern_that_means_them() -> None:
+def test_global_views_are_listed_for_every_pattern_that_matches_them() -> None:
     async def scenario(world: World) -> None:
         for pattern in ("%", "global_temp", "g%"):
             world.upstream.temporary = []
@@ -135,7 +137,7 @@ def test_schemas() -> None:
     play(scenario)
 
 
-def test_the_columns_are_described_in_the_clusters_words() -> None:
+def test_the_schema_of_the_answer_is_the_clusters() -> None:
     async def scenario(world: World) -> None:
         world.upstream.temporary = []
         local = await world.ask("GetColumns", schema="sales")
@@ -147,7 +149,7 @@ def test_the_columns_are_described_in_the_clusters_words() -> None:
     play(scenario)
 
 
-def test_a_changed_session_is_looked_at_again() -> None:
+def test_the_settings_of_a_changed_session_are_read_again() -> None:
     async def scenario(world: World) -> None:
         await world.names()
         world.upstream.settings["spark.sql.caseSensitive"] = "true"
@@ -177,7 +179,7 @@ def test_new_sessions_of_a_user_open_one_session_in_the_cluster() -> None:
 
 
 @pytest.mark.parametrize("what", ["user", "setting", "view", "restart", "closed", "server"])
-def test_a_session_that_may_list_otherwise_is_asked_itself(what: str) -> None:
+def test_a_session_that_is_not_plain_uses_no_helper(what: str) -> None:
     async def scenario(world: World) -> None:
         await world.names()
         other = FakeSession(FakeUpstream(), "bob" if what == "user" else "ann")
@@ -254,7 +256,7 @@ def _an_unsure_table(world: World) -> None:
         _an_unsure_table,
     ],
 )
-def test_what_is_not_certain_is_left_to_the_cluster(make: Callable[[World], None]) -> None:
+def test_uncertain_answers_are_left_to_the_cluster(make: Callable[[World], None]) -> None:
     async def scenario(world: World) -> None:
         make(world)
         assert await world.ask() is None
@@ -262,7 +264,7 @@ def test_what_is_not_certain_is_left_to_the_cluster(make: Callable[[World], None
     play(scenario)
 
 
-def test_so_is_a_server_with_other_columns() -> None:
+def test_a_server_with_other_columns_answers_itself() -> None:
     async def scenario(world: World) -> None:
         described = results.metadata_reply(ResultTable(("TABLE_CAT",)))
 

@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE and DESCRIBE of a column, compared with what Spark 3.5.9 answered.
+"""SHOW CREATE TABLE and DESCRIBE of a column, compared with Spark 3.5.9's answers.
 
 `recorded/created_tables.json` has tables as a metastore gave them, in the form in which they are
 kept in memory, and Spark's answers; null where it answered with an error.
@@ -33,7 +33,7 @@ def recorded(name: str) -> SparkTable:
 
 
 @pytest.mark.parametrize("name", RECORDED["created"])
-def test_the_statement_is_sparks(name: str) -> None:
+def test_the_statement_equals_sparks(name: str) -> None:
     expected = RECORDED["created"][name]
     assert table_ddl.statement(recorded(name)) == expected
     shown = descriptions.create_statement(recorded(name))
@@ -45,7 +45,7 @@ def test_the_statement_is_sparks(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "column"), [(name, each) for name, of in RECORDED["columns"].items() for each in of]
 )
-def test_the_columns_are_sparks(name: str, column: str) -> None:
+def test_the_columns_equal_sparks(name: str, column: str) -> None:
     table, expected = recorded(name), RECORDED["columns"][name][column]
     extended = descriptions.column_description(table, column, extended=True)
     if extended is None:
@@ -78,7 +78,9 @@ def test_a_column_is_shown_as_it_is_written() -> None:
         ("txt", {"partition_columns": ("a b",)}),
     ],
 )
-def test_what_is_not_certain_has_no_statement(name: str, change: dict[str, Any]) -> None:
+def test_tables_without_a_certain_statement_are_left_to_spark(
+    name: str, change: dict[str, Any]
+) -> None:
     assert table_ddl.statement(recorded(name)) is not None
     assert table_ddl.statement(replace(recorded(name), **change)) is None
 
@@ -165,7 +167,7 @@ def test_a_database_is_described() -> None:
         ((("other", "1"),), None),
     ],
 )
-def test_the_values_of_a_partition_are_those_that_spark_asks_for(
+def test_the_values_of_a_partition_are_those_that_spark_sends(
     spec: tuple[tuple[str, str], ...], expected: list[str] | None
 ) -> None:
     assert descriptions.metastore_values(recorded("txt"), spec) == expected

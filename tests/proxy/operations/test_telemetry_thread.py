@@ -1,4 +1,4 @@
-"""What OpenTelemetry and OpenLineage get of the statements of a running proxy."""
+"""The traces and lineage of a running proxy's statements."""
 
 import asyncio
 import sys
@@ -47,7 +47,7 @@ def test_statements_that_ended_are_sent_as_traces_and_lineage() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_takes_nothing_is_counted_and_stops_no_statement() -> None:
+def test_statements_that_telemetry_servers_refuse_are_counted_and_run() -> None:
     async def scenario(site: Site) -> None:
         def dropped() -> float:
             samples = {name: value for name, _, value in site.admin.samples()}
@@ -67,7 +67,7 @@ def test_a_server_that_takes_nothing_is_counted_and_stops_no_statement() -> None
         play(scenario, telemetry=TelemetrySettings(there.traces_url, there.lineage_url))
 
 
-def test_without_the_libraries_the_server_says_what_to_install(
+def test_without_the_libraries_the_error_names_the_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(sys.modules, "proxy.operations.telemetry_thread", raising=False)

@@ -99,7 +99,7 @@ def test_early_bytes_of_a_client_are_bounded() -> None:
         inbound.feed(b"x")
 
 
-def test_tokens_go_back_and_forth() -> None:
+def test_tokens_are_exchanged_until_accepted() -> None:
     inbound = SaslInbound(frozenset((GSSAPI, PLAIN)))
     assert inbound.feed(step(START, b"GSSAPI") + step(OK, b"one")) == [GssapiToken(b"one")]
     assert inbound.challenge(b"two") == [Send(step(OK, b"two"))]

@@ -185,9 +185,7 @@ def test_an_operations_call_is_read_in_one_step(name: str, request_: Any) -> Non
 
 
 @pytest.mark.parametrize(("name", "request_"), READ)
-def test_what_differs_by_a_byte_is_read_as_field_by_field_or_not_at_all(
-    name: str, request_: Any
-) -> None:
+def test_calls_with_a_changed_byte_are_read_the_same_in_both_ways(name: str, request_: Any) -> None:
     data, _ = _written(name, request_, 7)
     for at in range(len(data)):
         for byte in {data[at] ^ 1, data[at] ^ 0x80, 0, 2, 8, 10, 11}:

@@ -72,7 +72,7 @@ def test_columns() -> None:
     assert columns_of(response) == [["1", "é", None], [None, "x", ""]]
 
 
-def test_pages() -> None:
+def test_pages_of_rows() -> None:
     response = by_thrift("FetchResults", results.fetch_reply(TABLE, 1, 1, 10))
     assert response.results.startRowOffset == 1
     assert columns_of(response) == [["é"], ["x"]]
@@ -182,7 +182,7 @@ def test_a_synchronous_client_receives_the_text_without_the_stack(text: str) -> 
     assert failure == Failure(text, "42601", 0)
 
 
-def test_causeways_own_text_stays_unchanged() -> None:
+def test_texts_of_causeways_errors_stay_unchanged() -> None:
     failure = Failure("[CW104] No cluster has all inputs.", "0A000", 104)
     assert as_synchronous(failure) == failure
 

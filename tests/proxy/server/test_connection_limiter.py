@@ -66,7 +66,7 @@ def test_silent_clients_take_no_place_of_logged_in_clients() -> None:
     play(scenario, FEW)
 
 
-def test_clients_that_never_log_in_give_their_places_back() -> None:
+def test_clients_that_never_log_in_free_their_places() -> None:
     async def scenario(world: World) -> None:
         for _ in range(5):
             hang_up(await silent(world, 6))

@@ -37,7 +37,7 @@ def test_metadata_calls_go_to_the_pinned_or_default_cluster() -> None:
     play(scenario)
 
 
-def test_lists_that_only_the_cluster_can_make_are_refused_to_whom_tables_are_denied() -> None:
+def test_lists_from_the_cluster_are_refused_to_users_with_denied_tables() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for call in ("GetTables", "GetSchemas", "GetColumns"):

@@ -146,7 +146,7 @@ def sasl_step(status: int, payload: bytes) -> bytes:
     return bytes((status,)) + len(payload).to_bytes(4, "big") + payload
 
 
-def test_tokens_go_back_and_forth() -> None:
+def test_tokens_are_exchanged_until_accepted() -> None:
     async def scenario(world: World) -> None:
         for last, reply in ((b"two", sasl_step(5, b"TWO")), (b"bad", sasl_step(3, NO))):
             reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)

@@ -1,5 +1,5 @@
-"""What clients leave behind is freed at once, without a collection of garbage: the old objects of a
-process are collected seldom (`cli.server.garbage`)."""
+"""The objects of closed sessions are freed at once, without a garbage collection: old objects are
+seldom collected (`cli.server.garbage`)."""
 
 import asyncio
 import gc

@@ -19,7 +19,7 @@ from tests.proxy.fakes import world
 
 @asynccontextmanager
 async def balanced(folder: Path, rule: str) -> AsyncIterator[Endpoint]:
-    """HAProxy before two servers; `rule` says which of them gets a request."""
+    """HAProxy before two servers; `rule` selects the server of a request."""
     program = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
     if program is None:
         pytest.skip("no haproxy here")
@@ -54,7 +54,7 @@ async def _listens(address: Endpoint) -> None:
 
 
 def asked(address: Endpoint, user: str) -> int:
-    """The number of rows that PyHive gets over HTTP."""
+    """The number of rows that PyHive reads over HTTP."""
     with hive.connect(
         address.host, address.port, scheme="http", username=user, password="x", auth="BASIC"
     ) as connection:

@@ -34,7 +34,7 @@ def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
 
 
 def test_concurrent_checks_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check of scrypt takes much memory: two run at once, the others wait."""
+    """A check with scrypt needs much memory: two run at the same time, and the others wait."""
     two, lock, now, most = threading.Barrier(2, timeout=30.0), threading.Lock(), 0, 0
 
     def matches(hashed: Hashed, password: str) -> bool:

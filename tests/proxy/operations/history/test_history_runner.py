@@ -1,4 +1,4 @@
-"""The history of a running proxy: what it keeps, and that nothing waits for its database."""
+"""The history of a running proxy: its rows, and that no statement waits for its database."""
 
 import asyncio
 import json
@@ -126,7 +126,7 @@ def test_statements_without_an_operation_are_kept(url: str, tmp_path: Path) -> N
     assert {each["statement"] for each in logged} == {foreign["statement"], denied["statement"]}
 
 
-def test_show_statements_has_ones_own(tmp_path: Path) -> None:
+def test_show_statements_lists_the_users_own(tmp_path: Path) -> None:
     async def scenario(site: Site) -> None:
         ann, bob = await site.client("ann"), await site.client("bob")
         for number in range(3):
@@ -231,7 +231,7 @@ def test_statements_wait_in_memory_until_the_database_is_back(
     ]
 
 
-def test_what_a_dead_database_cannot_take_is_dropped_and_counted(
+def test_statements_that_a_dead_database_cannot_store_are_dropped_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_thread, "MAX_WAITING", 10)
@@ -245,7 +245,7 @@ def test_what_a_dead_database_cannot_take_is_dropped_and_counted(
     assert history.dropped == 100
 
 
-def test_a_row_that_the_database_refuses_takes_no_other_along(
+def test_a_row_that_the_database_refuses_loses_no_other_row(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = module.row_of

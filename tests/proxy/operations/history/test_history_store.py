@@ -1,4 +1,4 @@
-"""The history keeps its promises on both databases."""
+"""The history's rows, searches and deletions, on both databases."""
 
 import stat
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def test_head_is_the_newest_revision_and_makes_the_schema(url: str) -> None:
         assert not compare_metadata(MigrationContext.configure(connection, opts=options), TABLES)
 
 
-def test_a_statement_comes_back_with_all_of_it(url: str) -> None:
+def test_a_stored_statement_has_all_its_columns(url: str) -> None:
     whole = record(
         1,
         "SELECT 'x' FROM e WHERE password = 'hunter2'\n\0",

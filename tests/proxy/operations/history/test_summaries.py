@@ -1,4 +1,4 @@
-"""What refused statements lack, and which tables make which, on both databases."""
+"""Summaries of refusals and of lineage, on both databases."""
 
 from typing import Any
 
@@ -141,7 +141,7 @@ def test_lineage_ends_with_its_statements(url: str) -> None:
     assert store.answer("refusals", {})["refusals"] == []
 
 
-def test_a_deleted_statement_is_no_refusal_any_more(url: str) -> None:
+def test_deleted_statements_do_not_count_as_refusals(url: str) -> None:
     store = filled(url, refused(1, lacking(EAST, ORDERS)), refused(2, lacking(EAST, ORDERS)))
     store.forget(1_000_002.0, 0)
     (found,) = store.answer("refusals", {})["refusals"]

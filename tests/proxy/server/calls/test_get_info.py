@@ -55,7 +55,7 @@ def test_get_info_fails_once_the_upstream_closed_the_session() -> None:
 
 
 def test_get_info_of_an_upstream_that_needs_a_session() -> None:
-    """Hive's own HiveServer2 answers for its sessions alone; a failure is not remembered."""
+    """Hive's own HiveServer2 answers only with a session; a failure is not cached."""
 
     async def scenario(world: World) -> None:
         world.east.checks_sessions = True

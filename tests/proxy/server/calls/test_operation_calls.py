@@ -133,7 +133,7 @@ async def finished(client: Client, operation: Struct) -> None:
 
 
 def test_the_schema_is_requested_after_the_statement_ended() -> None:
-    """A Thrift Server that is asked before the end remembers a wrong schema."""
+    """A Thrift Server that returns a schema before the end stores a wrong one."""
 
     async def scenario(world: World) -> None:
         client = await world.client()
