@@ -30,7 +30,7 @@ def serving(
     folder: Path,
     transports: Transports | None = None,
 ) -> None:
-    """Calls `use` with a function that sends a request; returns the actions received."""
+    """Calls `use` with a function that sends a request, and with the actions received."""
     token, log = folder / "token", list[tuple[str, str]]()
     token.write_text(f"{TOKEN}\n")
 
