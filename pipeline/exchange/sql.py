@@ -30,6 +30,7 @@ class Window:
         return f"(SELECT * FROM {table} WHERE {column} >= {first} AND {column} < {last}) causeway"
 
     def _literal(self, time: datetime, column: str, kind: str) -> str:
+        """A time as a literal of the column's type. Raises ActionFailed for other types."""
         local = time.astimezone(self.zone)
         match kind:
             case "date":

@@ -144,6 +144,7 @@ def feed_problems(feed: Feed, clusters: dict[str, Cluster | None]) -> Iterator[D
 def _level_problems(
     feed: Feed, target: FeedCluster, parts: dict[FeedCluster, Part]
 ) -> Iterator[DocumentProblem]:
+    """Problems of parts with more levels than the feed declares."""
     declared = len(feed.partitions or ())
     for source, part in parts.items():
         if len(part) > declared:

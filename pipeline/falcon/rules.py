@@ -178,6 +178,7 @@ def _element(storage: Storage) -> str:
 
 
 def _pattern_fault(one: Storage, other: Storage) -> str | None:
+    """The difference between the date variables of the feed's storage and a cluster's, or None."""
     if isinstance(one, Table) and isinstance(other, Table):
         mine, theirs = one.uri.variables, other.uri.variables
         if mine != theirs:
@@ -200,6 +201,7 @@ def _sla_fault(sla: Sla, low: str, high: str) -> str | None:
 
 
 def _without_overlap(feed: Feed) -> Iterator[DocumentProblem]:
+    """The targets with a validity that does not overlap that of a source."""
     for target in feed.with_role(Role.TARGET):
         for source in feed.with_role(Role.SOURCE):
             start = max(source.validity.start, target.validity.start)

@@ -42,7 +42,7 @@ def warnings_of(entity: Entity, now: datetime) -> tuple[DocumentProblem, ...]:
     found = list(_unused(entity))
     if isinstance(entity, Feed) and entity.with_role(Role.TARGET):
         for source in entity.with_role(Role.SOURCE):
-            found += _coarse(entity, source)
+            found += _shared_partition(entity, source)
             found += _backlog(entity.calendar_on(source), source.validity.end, now, source.line)
     elif isinstance(entity, Process):
         for each in entity.clusters:
@@ -64,7 +64,8 @@ def _unused(entity: Entity) -> Iterator[DocumentProblem]:
                 yield DocumentProblem(entity.line, "properties", f"{name} has no effect")
 
 
-def _coarse(feed: Feed, source: FeedCluster) -> Iterator[DocumentProblem]:
+def _shared_partition(feed: Feed, source: FeedCluster) -> Iterator[DocumentProblem]:
+    """Warns if the feed's frequency is finer than the dates of its partitions."""
     storage = feed.storage_on(source)
     if not isinstance(storage, Table) or not storage.uri.variables:
         return
@@ -81,6 +82,7 @@ def _coarse(feed: Feed, source: FeedCluster) -> Iterator[DocumentProblem]:
 def _backlog(
     calendar: Calendar, end: datetime, now: datetime, line: int
 ) -> Iterator[DocumentProblem]:
+    """Warns if many instances, or old ones, are due at once."""
     until = min(now, end)
     count, start = calendar.count(until), calendar.at(0)
     if count > _MANY or (count > 1 and until - start > _LONG):

@@ -101,6 +101,7 @@ def _application(jar: str, workflow_path: str, cluster: Cluster) -> str:
 
 
 def _arguments(process: Process, values: Mapping[str, str]) -> list[str]:
+    """The arguments of the application for its inputs and outputs."""
     found: list[str] = []
     for each in process.inputs:
         if f"{each.name}_table" in values:

@@ -96,6 +96,7 @@ def statements(script: str) -> list[str]:
 
 
 def _quote_end(script: str, at: int) -> int:
+    """The position after the quoted text that begins at `at`."""
     quote, stop = script[at], at + 1
     while stop < len(script):
         if script[stop] == "\\" and quote != "`":

@@ -45,6 +45,7 @@ def _is_notable(change: Change, attempts: bool) -> bool:
 
 
 def as_json(alert: Alert) -> dict[str, object]:
+    """The alert as the webhook sends it."""
     key = alert.instance.schedule
     return {
         "id": alert.id,

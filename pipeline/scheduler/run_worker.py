@@ -134,6 +134,7 @@ class RunWorker:
             yield replace(task, instance=running), ""
 
     def _act(self, tasks: Sequence[Task], lease: InstanceLease) -> list[Result]:
+        """Does the work of the run's action; returns the results of its tasks in order."""
         match tasks[0].schedule.key.action:
             case InstanceAction.REPLICATE:
                 return self._actions.replicate(tasks, lease)

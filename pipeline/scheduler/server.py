@@ -321,6 +321,7 @@ class SchedulerServer:
             return any(places & each for each in self._places.values())
 
     def _on_run_ended(self, key: InstanceKey, future: "Future[None]") -> None:
+        """Frees the places and the lease of a run, and wakes the server for the next round."""
         if self._places[key]:
             keys = [each.key for each in self._leases[key].instances]
             with suppress(StoreUnavailable):  # the places are then free when the lease ends

@@ -109,6 +109,10 @@ class LateProcess:
 
 @dataclass(frozen=True, slots=True)
 class Process:
+    """A process. At most `parallel` of its instances run at a time, in the `order` of their times;
+    an instance waits for its inputs for at most `timeout`.
+    """
+
     name: str
     clusters: tuple[ProcessCluster, ...]
     parallel: int

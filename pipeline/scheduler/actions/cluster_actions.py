@@ -149,6 +149,7 @@ class ClusterActions:
             raise
 
     def _replicate_tasks(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        """Replicates directories, a Hudi table or other tables. Raises ActionFailed, WrongOwner."""
         copies = [copy_of(each) for each in tasks]
         if isinstance(copies[0], PathCopy):
             return [self._replicate_path(tasks[0], copies[0], lease)]

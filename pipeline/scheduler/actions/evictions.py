@@ -66,6 +66,7 @@ class Evictions:
         return self._evict_table(eviction, task, lease)
 
     def _evict_table(self, eviction: TableEviction, task: Task, lease: WorkLease) -> str:
+        """Sweeps unused directories of a table, then drops its old partitions and copies."""
         with self.connect(eviction.cluster, task.owner) as client:
             objects = ObjectCatalog(client, self.default or eviction.primary, self.publishing)
             self._sweep(eviction, client, objects, lease)

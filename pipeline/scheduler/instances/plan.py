@@ -100,7 +100,7 @@ def plan(
     steps.extend(_input_checks(schedule, _next_waiting(waiting, checked), now))
     steps.extend(_runs(schedule, situation, ready, now))
     for instance in situation.ended:
-        steps.extend(_ended(schedule, instance, now))
+        steps.extend(_steps_of_ended(schedule, instance, now))
     return tuple(steps)
 
 
@@ -161,14 +161,17 @@ def _input_checks(schedule: Schedule, waiting: list[Instance], now: datetime) ->
 def _runs(
     schedule: Schedule, situation: Situation, ready: list[Instance], now: datetime
 ) -> Iterator[StartRun]:
+    """The runs of READY instances that are due, at most as many as `parallel` still allows.
+    Instances that have to run alone come first, each in its own run.
+    """
     running = (each for each in situation.open if each.state is InstanceState.RUNNING)
     free = max(0, schedule.parallel - len({each.leader or each.nominal for each in running}))
     due = [each for each in ready if each.not_before is None or each.not_before <= now]
-    suspects = [[each] for each in due if runs_alone(each)]
+    lone = [[each] for each in due if runs_alone(each)]
     others = [each for each in due if not runs_alone(each)]
     size = schedule.together
     shared = [others[start : start + size] for start in range(0, len(others), size)]
-    for chosen in (suspects + shared)[:free]:
+    for chosen in (lone + shared)[:free]:
         leader = chosen[0].nominal if len(chosen) > 1 else None
         yield StartRun(tuple(_claim(each, leader, now) for each in chosen), schedule.parallel)
 
@@ -192,7 +195,8 @@ def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change
     return replace(change, after=claimed)
 
 
-def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Step]:
+def _steps_of_ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Step]:
+    """The retry of a timed-out instance, or the check for late data of one that succeeded."""
     if instance.state is InstanceState.TIMEDOUT:
         if instance.not_before is not None and instance.not_before <= now:
             waiting = move(instance, InstanceEvent.RETRY, now, "waits for its inputs once more")
@@ -211,6 +215,7 @@ def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[St
 
 
 def _alerts(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Change]:
+    """The changes that report a missed limit of the service level, in the first run only."""
     if instance.run > 0:
         return
     limits = (schedule.low, schedule.high)

@@ -10,6 +10,8 @@ from enum import Enum
 
 
 class InstanceState(Enum):
+    """The state of an instance. `open` ones have not ended."""
+
     WAITING = "WAITING"
     READY = "READY"
     RUNNING = "RUNNING"
@@ -31,6 +33,8 @@ class InstanceState(Enum):
 
 
 class InstanceEvent(Enum):
+    """What happens to an instance. The value is the text in its log and in alerts."""
+
     FOUND = "inputs found"
     TIME_OUT = "timed out"
     SUPERSEDE = "superseded"

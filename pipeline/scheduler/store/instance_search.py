@@ -27,6 +27,7 @@ class InstanceSearch:
     limit: int = 100
 
     def statement(self) -> Select[Any]:
+        """The query of the page, with the columns INSTANCE_COLUMNS."""
         query = select(*INSTANCE_COLUMNS).order_by(*(each.desc() for each in PLACE_IN_LIST.clauses))
         for name, value in self.equal.items():
             query = query.where(instances.c[name] == value)

@@ -1,4 +1,4 @@
-"""The site of most tests."""
+"""The fixture of two clusters with a feed, for most tests."""
 
 from pathlib import Path
 
