@@ -1,7 +1,8 @@
-"""What runs in each cluster and what it is expected to take, where `router.choice` is `cost`.
+"""The load of each cluster, and the expected time of statements there, if `router.choice` is
+`cost`.
 
-The statements that run and their seconds are counted for all workers together. What the statements
-of a template take is learned by each worker on its own.
+Running statements and their expected seconds are counted for all workers together. Each worker
+learns by itself how long the statements of a template take.
 """
 
 import time
@@ -12,19 +13,19 @@ from conf.names import ClusterName
 from proxy.counters import Counters, LocalCounters
 from router.costs import OTHERS, CostModel, Costs, Expected, Load
 
-_UNIT = 0.01  # seconds that a counter counts
-_LONGEST = 3600.0  # what one statement counts at most: counters have 32 bits
+_UNIT = 0.01  # seconds in one unit of a counter
+_LONGEST = 3600.0  # seconds that one statement counts at most: counters have 32 bits
 
 
 class ClusterLoad:
-    """The statements of all workers, and the times of this worker's."""
+    """The running statements of all workers, and the times learned by this worker."""
 
     def __init__(self, counters: Counters | None = None) -> None:
         self._counters = LocalCounters() if counters is None else counters
         self._model = CostModel()
 
     def costs(self, template: int, clusters: Iterable[ClusterName]) -> Costs:
-        """What a statement of the template would take in each of the clusters now."""
+        """The expected time of a statement of the template in each of the clusters now."""
         return self._model.costs(template, {each: self._load(each) for each in clusters})
 
     def begin(
@@ -33,8 +34,11 @@ class ClusterLoad:
         costs: Costs | None = None,
         candidates: Sequence[ClusterName] = (),
     ) -> "RunningStatement":
-        """A statement goes to the cluster, which was chosen from the candidates by their costs;
-        no candidates: something else decided. Without costs it counts as any other statement."""
+        """Counts a statement that is sent to the cluster.
+
+        The cluster was chosen from the candidates by their costs; (): by something else. Without
+        costs the statement counts like one of an unknown template (`OTHERS`).
+        """
         costs = costs or self.costs(OTHERS, (cluster,))
         self._model.began(costs, cluster, candidates)
         units = max(1, round(min(costs.expected[cluster].alone, _LONGEST) / _UNIT))
@@ -51,17 +55,18 @@ class ClusterLoad:
         self._counters.add(_seconds_key(running.cluster), sign * running.units)
 
     def leave(self, running: "RunningStatement") -> None:
-        """It does not count any more."""
+        """Ends the count of the statement."""
         self._add(running, -1)
 
-    def learn(self, running: "RunningStatement", seconds: float, well: bool) -> None:
-        """It took so many seconds, and did `well` or not what it should."""
-        self._model.ended(running.template, running.cluster, running.expected, seconds, well)
+    def learn(self, running: "RunningStatement", seconds: float, succeeded: bool) -> None:
+        """Adds the seconds that the statement took to what is known of its template."""
+        self._model.ended(running.template, running.cluster, running.expected, seconds, succeeded)
 
 
 @dataclass(slots=True)
 class RunningStatement:
-    """One statement in a cluster, which counts until it ends."""
+    """One statement in a cluster, which is counted until it ends. `units` are its expected seconds
+    in the counter; `began` is of `time.perf_counter`."""
 
     load: ClusterLoad
     template: int
@@ -72,17 +77,17 @@ class RunningStatement:
     is_over: bool = False
 
     def sent(self) -> None:
-        """The cluster gets the statement now."""
+        """Starts the clock: the statement is sent to the cluster now."""
         self.began = time.perf_counter()
 
-    def ended(self, well: bool) -> None:
-        """It ended in the cluster, `well` if it did what it should: its time is learned."""
+    def ended(self, succeeded: bool) -> None:
+        """Learns the statement's time, and ends its count: it ended in the cluster."""
         if self.began is not None and not self.is_over:
-            self.load.learn(self, time.perf_counter() - self.began, well)
+            self.load.learn(self, time.perf_counter() - self.began, succeeded)
         self.leave()
 
     def leave(self) -> None:
-        """It does not count any more. Later calls do nothing."""
+        """Ends the count of the statement. Later calls do nothing."""
         if not self.is_over:
             self.is_over = True
             self.load.leave(self)

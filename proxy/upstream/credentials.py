@@ -1,6 +1,6 @@
-"""How we come into the clusters: by SASL, over TLS where it is asked for.
+"""The credentials with which the proxy logs in to clusters: by SASL, over TLS if configured.
 
-PLAIN answers at once. GSSAPI may have to ask a KDC, in a thread.
+PLAIN responds at once. GSSAPI may send requests to a KDC, so it runs in a thread.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from saslauth.negotiation import PLAIN, Mechanism
 from saslauth.plain_client import PlainClient
 from saslauth.security_layer import SecurityLayer
 
-_ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/internals/proxy.md
+_ANY_PASSWORD = "causeway"  # for authentication NONE, which accepts any (docs/internals/proxy.md)
 
 
 class Conversation:
-    """One negotiation, from our side."""
+    """The client side of one SASL negotiation."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
@@ -42,7 +42,7 @@ class Conversation:
         return self._mechanism.layer
 
     async def answer(self, challenge: bytes | None) -> bytes:
-        """The response to a challenge, None for the first one. Raises WireError."""
+        """The response to a challenge; None: the initial response. Raises WireError."""
         try:
             if self.mechanism == PLAIN:
                 return self._mechanism.step(challenge)
@@ -52,10 +52,10 @@ class Conversation:
 
 
 class UpstreamCredentials:
-    """Our way into one cluster."""
+    """The proxy's login and TLS settings for one cluster."""
 
     def __init__(self, login: Login) -> None:
-        """Raises BadSetting for files that are not what they should be."""
+        """Reads the files of the login. Raises BadSetting for a file that cannot be used."""
         self.login = login
         self.tls = _context(login) if login.tls else None
         if login.proof is Proof.PLAIN:
@@ -65,7 +65,8 @@ class UpstreamCredentials:
             check_keytab(login.user, login.secret)
 
     def conversation(self, endpoint: Endpoint, user: str) -> Conversation:
-        """Raises WireError when our secret cannot be read."""
+        """Starts a negotiation. `user` is the client's, which authentication NONE needs. Raises
+        WireError if the secret's file cannot be read."""
         login = self.login
         if login.proof is Proof.KERBEROS:
             assert login.secret is not None, "settings are validated"
@@ -81,10 +82,11 @@ class UpstreamCredentials:
 
 
 class CredentialsByCluster:
-    """Our ways into all clusters; a name alone where nothing is configured."""
+    """The credentials for each cluster."""
 
     def __init__(self, logins: Mapping[ClusterName, Login], other: Login | None = None) -> None:
-        """Raises BadSetting."""
+        """`other` is for clusters without a login; None: the user's name alone. Raises
+        BadSetting."""
         self._credentials = {name: UpstreamCredentials(login) for name, login in logins.items()}
         self._other = UpstreamCredentials(other or Login())
 
@@ -93,7 +95,7 @@ class CredentialsByCluster:
 
 
 def _password(login: Login) -> str:
-    """Raises BadSetting."""
+    """Reads the password's file. Raises BadSetting."""
     assert login.secret is not None, "settings are validated"
     try:
         password = login.secret.read_text().rstrip("\r\n")

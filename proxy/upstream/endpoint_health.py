@@ -1,4 +1,4 @@
-"""What is known of the Thrift Servers: which are well, which take no new sessions."""
+"""The health of the Thrift Servers: which are up or down, and which are drained."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -9,14 +9,19 @@ from conf.topology import Cluster, Endpoint, Topology, first_up
 from proxy.errors import ClusterDown
 
 Drainable = Endpoint | ClusterName
+"""A Thrift Server or a whole cluster."""
 
 
 @dataclass(slots=True)
 class Condition:
-    """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's.
-    `checked` says whether the guard there checks claims, `zone` is the default time zone of its
-    sessions, `catalog` is what `proxy.catalog` keeps of it; None until it was asked. `found_down`
-    is when it was found down last, of `time.monotonic`."""
+    """The state of one Thrift Server.
+
+    `up` is None until the first attempt to reach it, and has its value since `since` (Unix time);
+    `reason` is why it is down. `seconds` is how long its last health check took, `found_down` when
+    it was found down last (`time.monotonic`). Learned from its sessions, None until then: `checked`
+    is whether its guard checks claims, `zone` the default time zone, `catalog` what `proxy.catalog`
+    keeps of it.
+    """
 
     up: bool | None = None
     since: float = field(default_factory=time.time)
@@ -34,9 +39,9 @@ class Condition:
 
 
 class EndpointHealth:
-    """The endpoints of all clusters. Nothing here waits for anything.
+    """The conditions of all endpoints, and what is drained. Does no I/O.
 
-    A drained endpoint or cluster takes no new sessions; its open sessions go on to their end.
+    A drained endpoint or cluster gets no new sessions. Its open sessions go on to their end.
     """
 
     def __init__(self) -> None:
@@ -46,11 +51,11 @@ class EndpointHealth:
     def condition(self, endpoint: Endpoint) -> Condition:
         return self._conditions.setdefault(endpoint, Condition())
 
-    def mark_up(self, endpoint: Endpoint, asked: float, seconds: float | None = None) -> None:
-        """It answered what was asked at `asked`, of `time.monotonic`, in `seconds`; None: not
-        measured. If the server was found down since it was asked, the answer changes nothing."""
+    def mark_up(self, endpoint: Endpoint, began: float, seconds: float | None = None) -> None:
+        """The endpoint answered a request that was sent at `began` (`time.monotonic`), in `seconds`
+        (None: not measured). Nothing changes if it was found down after `began`."""
         condition = self.condition(endpoint)
-        if asked >= condition.found_down:
+        if began >= condition.found_down:
             condition.becomes(True, "")
             condition.seconds = condition.seconds if seconds is None else seconds
 
@@ -64,20 +69,21 @@ class EndpointHealth:
         self.condition(endpoint).checked = checked
 
     def forget_checked(self, endpoint: Endpoint) -> None:
-        """The server may have been started again, with another guard or none."""
+        """Forgets what was learned from sessions: the server may have been restarted with another
+        guard or without one."""
         condition = self.condition(endpoint)
         condition.checked = condition.zone = condition.catalog = None
 
     def is_checked(self, cluster: Cluster) -> bool | None:
-        """Whether the guard checks claims at all endpoints of the cluster that were asked; None
-        while none was."""
+        """Whether the guard checks claims at all endpoints of the cluster where this is known; None
+        if it is known nowhere."""
         known = [self.condition(each).checked for each in cluster.hs2]
         if False in known:
             return False
         return True if True in known else None
 
     def keep(self, endpoints: Iterable[Endpoint]) -> None:
-        """Forgets all others."""
+        """Forgets all other endpoints."""
         kept = set(endpoints)
         self._conditions = {e: c for e, c in self._conditions.items() if e in kept}
         self._drained = {each for each in self._drained if isinstance(each, str) or each in kept}
@@ -94,23 +100,25 @@ class EndpointHealth:
     def choose(
         self, cluster: Cluster, load: Callable[[Endpoint], int], but: Iterable[Endpoint] = ()
     ) -> list[Endpoint]:
-        """Where a new session may be opened, best first: those that are well, by their `load`.
+        """The endpoints where a new session may be opened, the best first, without those in `but`.
 
-        Endpoints that are down come last: their state may be old. Raises ClusterDown.
+        They are ordered by `load`. Endpoints that are down come last: they may be up again. Raises
+        ClusterDown if the cluster or all of its endpoints are drained.
         """
         if cluster.name in self._drained:
             raise ClusterDown(f"Cluster {cluster.name} is drained: it takes no new sessions.")
-        there = [each for each in cluster.hs2 if each not in self._drained]
-        if not there and cluster.hs2:
+        endpoints = [each for each in cluster.hs2 if each not in self._drained]
+        if not endpoints and cluster.hs2:
             raise ClusterDown(f"All Thrift Servers of cluster {cluster.name} are drained.")
-        left = set(but)
+        excluded = set(but)
         return sorted(
-            (each for each in there if each not in left),
+            (each for each in endpoints if each not in excluded),
             key=lambda each: (self.condition(each).up is False, load(each)),
         )
 
     def is_down(self, cluster: Cluster) -> bool:
-        """Whether a new session there has no prospect, as far as is known."""
+        """Whether no new session can be opened in the cluster: it is drained, or each of its
+        endpoints is drained or down."""
         return self.is_drained(cluster.name) or all(
             each in self._drained or self.condition(each).up is False for each in cluster.hs2
         )
@@ -120,12 +128,13 @@ class EndpointHealth:
         return frozenset(name for name, each in topology.clusters.items() if self.is_down(each))
 
     def first_up(self, topology: Topology) -> ClusterName:
-        """The cluster for what any cluster can do: the default one unless it is down (D11)."""
+        """The cluster for statements that any cluster can run: the default one, or another one
+        while that is down (D11)."""
         assert topology.default is not None, "settings with clusters have a default cluster"
         return first_up(topology.default, topology.clusters, self.down(topology))
 
     def is_better_elsewhere(self, cluster: Cluster, endpoint: Endpoint) -> bool:
-        """Whether the endpoint is ill and another one of its cluster is well."""
+        """Whether the endpoint is down and another one of its cluster is up and not drained."""
         return self.condition(endpoint).up is False and any(
             self.condition(each).up and each not in self._drained
             for each in cluster.hs2

@@ -1,4 +1,4 @@
-"""The sessions that are being opened at one Thrift Server: few at a time, the others in order.
+"""Opens few sessions at a Thrift Server at the same time; the others wait in order.
 
 A Thrift Server answers logins and OpenSession slowly while it opens many sessions. Without this
 queue it would then leave a login or a health check unanswered for so long that it counts as down.
@@ -13,8 +13,8 @@ from proxy.errors import LimitReached
 
 
 class OpeningQueue:
-    """Of one endpoint in one worker. Its length is bounded by the connections of the endpoint: each
-    session in the queue counts as one (`UpstreamPool`)."""
+    """The queue of one endpoint in one worker. Its length is bounded by the connections that the
+    endpoint may have: each session in the queue counts as one (`UpstreamPool`)."""
 
     def __init__(self, at_once: int) -> None:
         self._turns = asyncio.Semaphore(at_once)
@@ -22,7 +22,7 @@ class OpeningQueue:
 
     @asynccontextmanager
     async def turn(self, cluster: ClusterName, patience: float) -> AsyncIterator[bool]:
-        """A turn for as long as the block runs; yields whether it had to wait for others.
+        """Waits for a turn, which lasts until the block ends. Yields whether it had to wait.
 
         Raises LimitReached if the turn does not come within `patience` seconds. A session that
         stops waiting leaves the queue.

@@ -1,8 +1,8 @@
 """Requests the next batch of a result while the client still reads the batch before it, so that the
-cluster encodes while the client decodes.
+cluster encodes rows while the client decodes them.
 
-A requested batch moves the cluster's cursor in the result. A client that asks for the next rows
-gets the batch. For any other request the cursor is moved back first.
+A request ahead moves the cluster's cursor in the result. If the client then requests the next rows,
+it gets the batch. Before any other request the cursor is moved back.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from proxy.protocol.types import FETCH_ROWS, Orientation
 from proxy.upstream.upstream_connection import Sink, UpstreamConnection
 from proxy.upstream.upstream_session import UpstreamSession
 
-_HELD = 256 << 10  # bytes of a batch that are kept; the rest waits in the cluster's connection
-_NO_HANDLE = Handle(b"", b"")  # `fetch_call` puts the cluster's handle in its place
+_HELD = 256 << 10  # bytes of a batch kept in memory; the rest waits in the connection
+_NO_HANDLE = Handle(b"", b"")  # `fetch_call` replaces it by the cluster's handle
 _FULL_BATCHES = 2  # in a row, before the next batch is requested ahead
 
 First = Callable[[int, bytes], bytes]
@@ -69,14 +69,14 @@ class _Batch:
         else:
             self._sink.when_writable(source)
 
-    # its reader
+    # called by ReadAhead
 
     @property
     def is_whole(self) -> bool:
         return self._done.done()
 
     async def give(self, first: First, sink: Sink) -> None:
-        """Passes the batch on, as a connection's `relay` does."""
+        """Passes the batch on to `sink`, as `UpstreamConnection.relay` does."""
         if self._done.done():
             self._done.result()  # raises the error of a broken reply before any byte is passed on
         self._first, self._sink = first, sink
@@ -108,8 +108,9 @@ class _Nowhere:
 class ReadAhead:
     """Reads one result of a cluster, one request at a time.
 
-    Requests ahead use a connection of their own, so that no other call of the session waits behind
-    a batch that the client may never fetch."""
+    Requests ahead use a second connection, so that no other call of the session waits behind a
+    batch that the client may never fetch.
+    """
 
     def __init__(
         self, upstream: UpstreamSession, operation: RemoteOperation, may_run_ahead: bool
@@ -125,7 +126,7 @@ class ReadAhead:
     async def relay(
         self, request: FetchResults, first: First, sink: Sink, rows: Callable[[], int | None]
     ) -> None:
-        """Passes on the requested rows; `rows` returns afterwards how many there were.
+        """Passes on the requested rows. `rows` then returns their number; None: not known.
 
         Raises ClusterLost, LimitReached, WireError.
         """
@@ -169,7 +170,7 @@ class ReadAhead:
             await connection.relay(fetch_call(self._operation, request), first, sink)
 
     def _learn(self, request: FetchResults, rows: int | None) -> None:
-        """Counts the client's full batches of equal size: more rows are likely after some."""
+        """Counts consecutive full batches of one size: after some, more rows are likely."""
         as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
         self._limit = request.max_rows
         if rows is None or not 0 < request.max_rows <= rows:
@@ -187,8 +188,8 @@ class ReadAhead:
             self._batch = _Batch(connection, call, self._limit)
 
     async def _give(self, batch: _Batch, request: FetchResults, first: First, sink: Sink) -> None:
-        """Passes a batch on. The next batch is requested before this one has arrived, so that the
-        cluster never waits between two batches."""
+        """Passes a batch on. Requests the next batch before that, so that the cluster does not wait
+        between two batches."""
         connection = batch.connection
         if self._may_go_on and request.max_rows == batch.limit and not connection.broken:
             self._batch = batch.another()
@@ -202,8 +203,8 @@ class ReadAhead:
             self._upstream.give_back(connection)
 
     async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
-        """Moves the cluster's cursor back to where it was before the batch. A request from the
-        first row needs no move."""
+        """Moves the cluster's cursor back to where it was before the batch, unless the client
+        requests the first rows."""
         try:
             await batch.give(lambda length, head: b"", _Nowhere())
             if request.orientation != Orientation.FIRST:

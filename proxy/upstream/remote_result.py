@@ -1,4 +1,4 @@
-"""A statement or metadata call in a cluster, and the result that the cluster keeps of it."""
+"""An operation in a cluster and its result, which stays there until the operation is closed."""
 
 import asyncio
 import logging
@@ -15,16 +15,14 @@ from proxy.upstream.upstream_connection import PipelinedCall, release
 from proxy.upstream.upstream_session import UpstreamSession
 
 _log = logging.getLogger(__name__)
-# Seconds between attempts to learn an end: a server may have to be started again.
+# Seconds between attempts to learn an operation's end, long enough for a restart of the server.
 LEARNING_PAUSES = (0.1, 0.5, 2.0, 5.0, 10.0, *repeat(15.0, 20))
 
 
 @dataclass(slots=True)
 class RemoteResult:
-    """A result that a cluster keeps. `schema` is its reply to GetResultSetMetadata, once known:
-    before the end of a statement it may be a false one. `delivered`: its client has at least a part
-    of a reply with rows.
-    """
+    """A result that is in a cluster. `schema` is the cluster's reply to GetResultSetMetadata; None:
+    not known yet. `delivered`: the client has received at least a part of a reply with rows."""
 
     upstream: UpstreamSession
     operation: RemoteOperation
@@ -40,13 +38,15 @@ class RemoteResult:
         return cls(upstream, operation, ReadAhead(upstream, operation, may_run_ahead))
 
     def schema_call(self) -> PipelinedCall:
-        """The call that asks for the schema; `learn_schema` is for when its time has come."""
+        """A call for the schema, to be sent without waiting; `learn_schema` waits for its reply. It
+        must be sent after the statement's end: before that a server may return a wrong schema."""
         self._asked = asyncio.get_running_loop().create_future()
         request = operation_call("GetResultSetMetadata", self.operation)
         return PipelinedCall(request, partial(release, self._asked))
 
     async def learn_schema(self) -> bytes:
-        """What was asked last, or is asked now. Raises ClusterLost, LimitReached."""
+        """The schema: by the reply to `schema_call`, or by a call of its own. Raises ClusterLost,
+        LimitReached."""
         if self.schema is None and self._asked is not None:
             self.schema = await self.upstream.pipelined_reply(self._asked)
         if self.schema is None:
@@ -55,19 +55,21 @@ class RemoteResult:
         return self.schema
 
     async def cancel(self) -> None:
-        """Asks the cluster; one that does not answer has ended it or will be found out."""
+        """Cancels the operation. An error is only logged: the cluster has ended the operation, or
+        the next call to it fails, too."""
         try:
             await self.upstream.cancel(self.operation)
         except (CausewayError, Rejected) as error:
             _log.info("cancelling in %s: %s", self.upstream.cluster, error)
 
     def close(self) -> None:
-        """Has it closed."""
+        """Stops reading, and closes the operation in the cluster without waiting for it."""
         self.reader.stop()
         self.upstream.close_operation(self.operation)
 
     async def learn_end(self) -> bool:
-        """Whether the operation has certainly ended, asked patiently after a connection broke."""
+        """Polls and cancels the operation after its connection broke, for some minutes. Returns
+        whether it has certainly ended."""
         for pause in LEARNING_PAUSES:
             await asyncio.sleep(pause)
             try:
@@ -75,7 +77,7 @@ class RemoteResult:
                     return True
                 await self.cancel()
             except Rejected:
-                return True  # the handle is gone, and with it what it stood for
+                return True  # the server has no such operation: it ended with its session
             except ClusterLost:
                 continue
         return False

@@ -1,4 +1,4 @@
-"""What a Thrift Server is asked in a session that was just opened there."""
+"""Facts about a Thrift Server that are learned in a session which was just opened there."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,11 +23,12 @@ from router import claim
 from thriftcodec.values import STRING
 
 _CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
-_HIVE = "Apache Hive"  # what HiveServer2 says of itself; Spark says "Spark SQL"
+_HIVE = "Apache Hive"  # HiveServer2's name in GetInfo; Spark's is "Spark SQL"
 
 
 class OpenedSession(Protocol):
-    """An UpstreamSession. Its calls raise ClusterLost, LimitReached, Rejected."""
+    """The methods of UpstreamSession that are used here. They raise ClusterLost, LimitReached,
+    Rejected."""
 
     cluster: ClusterName
     endpoint: Endpoint
@@ -45,14 +46,14 @@ class OpenedSession(Protocol):
 
 
 async def refuse_hive(opened: OpenedSession) -> None:
-    """Raises ClusterDown for Hive's own server, after the session was closed.
+    """Closes the session and raises ClusterDown if the server is Hive's own.
 
-    Statements are analysed as Spark's. Hive reads other tables for some of them: its optimizer puts
-    materialized views in the place of a query's tables.
+    Causeway analyses statements as Spark's. Hive reads other tables for some of them: its optimizer
+    replaces a query's tables by materialized views.
     """
     request = get_info_call(opened.session, DBMS_NAME)
     name = ""
-    with suppress(Rejected, WireError):  # a server that does not say what it is
+    with suppress(Rejected, WireError):  # the server does not return its name
         name = info_text(await opened.call("GetInfo", request))
     if name == _HIVE:
         await opened.close()
@@ -63,8 +64,8 @@ async def refuse_hive(opened: OpenedSession) -> None:
 
 
 async def is_checked(opened: OpenedSession) -> bool:
-    """Whether the guard checks claims: it refuses this one with its version, and any other server
-    runs the statement."""
+    """Whether the guard checks claims: a guard refuses this claim with its version, and a server
+    without one runs the statement."""
     try:
         operation = await opened.execute_to_end("SELECT 1", {claim.KEY: claim.PROBE})
     except Rejected as error:
@@ -74,7 +75,7 @@ async def is_checked(opened: OpenedSession) -> bool:
 
 
 async def zone(opened: OpenedSession, protocol: int) -> str | None:
-    """The session's time zone; None where the server returns none."""
+    """The session's time zone; None if the server returns none."""
     try:
         operation = await opened.execute_to_end(f"SET {TIME_ZONE}", {})
         request = FetchResults(Handle(b"", b""), Orientation.NEXT, 1, 0)

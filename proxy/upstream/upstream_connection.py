@@ -1,11 +1,11 @@
-"""One connection to a Thrift Server, which answers calls in their order; replies are streamed.
+"""One connection to a Thrift Server, which answers calls in their order. Replies are streamed.
 
-It is the one owner of a call: only here a call is sent, waited for, and given up when its reply
-does not come in time. The pool (`upstream_pool`) opens connections and marks endpoints up and down.
+Calls are sent, waited for and timed out only here. The pool (`upstream_pool`) opens connections and
+marks endpoints up and down.
 
-Receiving uses one slab for all connections: a buffer is filled and emptied within one turn of
-the loop. A reply is looked at by its beginning; what follows goes straight to the client's
-transport, and reading stops while that transport is full.
+All connections receive into one buffer, which is filled and emptied within one turn of the loop.
+Of a relayed reply only the beginning is read; all other bytes go straight to the client's
+transport, and the connection is not read while that transport is full.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from proxy.upstream.credentials import Conversation, UpstreamCredentials
 from saslauth.errors import SaslFailed
 from saslauth.negotiation import SaslReply, read_sasl_reply, sasl_response, sasl_start
 
-_SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn
-HEAD = 512
-MAX_WHOLE = 128 << 20
-_LENGTH = 4  # bytes that say how long a message is
+_RECEIVE_BUFFER = memoryview(bytearray(128 << 10))  # emptied within the turn that fills it
+HEAD = 512  # bytes of a relayed reply that are read
+MAX_WHOLE = 128 << 20  # bytes of a reply that is not relayed
+_LENGTH = 4  # bytes of a message's length, which comes first
 
 _T = TypeVar("_T")
 
 
 class Sink(Protocol):
-    """Where a reply's bytes go."""
+    """The receiver of a reply's bytes, such as the client's transport."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -42,7 +42,7 @@ class Sink(Protocol):
     def is_full(self) -> bool: ...
 
     def when_writable(self, source: "UpstreamConnection | None") -> None:
-        """Sets the connection to `resume` when the sink has room again; None for no connection."""
+        """Has the sink call `source.resume` when it has room again; None: call nothing."""
         ...
 
 
@@ -57,6 +57,8 @@ class PipelinedCall:
 
 @dataclass(frozen=True, slots=True)
 class _Relay:
+    """A reply that goes to a sink (`UpstreamConnection.relay`)."""
+
     first: Callable[[int, bytes], bytes]
     sink: Sink
     done: asyncio.Future[None]
@@ -66,7 +68,8 @@ _Expected = asyncio.Future[bytes] | PipelinedCall | _Relay
 
 
 class UpstreamConnection(asyncio.BufferedProtocol):
-    """Use `connect`. After any exception except a time-out of `connect` itself, call `abort`."""
+    """Created by `connect`. After any exception but a time-out of `connect` itself, call
+    `abort`."""
 
     def __init__(self, cluster: ClusterName, lost: Callable[[], None]) -> None:
         self.cluster = cluster
@@ -75,15 +78,15 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._lost = lost
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._needed = 1  # bytes in the buffer before anything can be done with them
+        self._needed = 1  # bytes that the buffer must have before the next step
         self._negotiation: asyncio.Future[None] | None = None
-        self._expected: deque[_Expected] = deque()  # whose replies are due, in their order
+        self._expected: deque[_Expected] = deque()  # calls whose replies are due, in order
         self._relaying: _Relay | None = None
-        self._streaming = 0  # bytes still to come of the reply being relayed
+        self._streaming = 0  # bytes of the relayed reply that have not arrived yet
         # The time of the last byte, or of the first call after all replies had come.
         self._last_received = time.monotonic()
 
-    # asyncio's side
+    # called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
@@ -91,10 +94,10 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         tune((transport.get_extra_info("socket"),))
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return _SLAB
+        return _RECEIVE_BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._receive(_SLAB[:nbytes])
+        self._receive(_RECEIVE_BUFFER[:nbytes])
 
     def _receive(self, data: memoryview) -> None:
         self._last_received = time.monotonic()
@@ -119,7 +122,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
             self._last_received = time.monotonic()
             self._transport.resume_reading()
 
-    # our side
+    # called by the pool and by sessions
 
     @classmethod
     async def connect(
@@ -130,7 +133,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         lost: Callable[[], None],
         credentials: UpstreamCredentials,
     ) -> "UpstreamConnection":
-        """A connection authenticated as `user`; `lost` is called once when it closes.
+        """Opens a connection and authenticates as `user`. `lost` is called once when it closes.
 
         Raises OSError (then `lost` is never called), WireError, ClusterLost.
         """
@@ -170,37 +173,37 @@ class UpstreamConnection(asyncio.BufferedProtocol):
                 raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
             self._transport.write(begin + sasl_response(response, conversation.complete))
             begin = b""
-            word = await self._word()
-            if not word.ok:
-                reason = word.payload.decode(errors="replace")
+            reply = await self._sasl_reply()
+            if not reply.ok:
+                reason = reply.payload.decode(errors="replace")
                 raise WireError(f"Cluster {self.cluster} refused us: {reason}")
-            if word.last and conversation.complete:
+            if reply.last and conversation.complete:
                 self._protect(conversation)
                 return
-            if word.last:
+            if reply.last:
                 raise WireError(f"Cluster {self.cluster} did not prove who it is.")
             if conversation.complete:
                 raise WireError(f"Cluster {self.cluster} goes on negotiating.")
-            challenge = word.payload
+            challenge = reply.payload
 
     def _protect(self, conversation: Conversation) -> None:
-        """Protects all further bytes with the security layer that the server asked for, if any."""
+        """Protects all further bytes with the negotiated security layer, if there is one."""
         if (layer := conversation.layer) is not None:
             assert self._transport is not None
             take = lambda data: self._receive(memoryview(data))  # noqa: E731
             self._transport = SaslTransport(self._transport, self, take, layer, MAX_WHOLE)
 
-    async def _word(self) -> SaslReply:
+    async def _sasl_reply(self) -> SaslReply:
         """The server's next message of the negotiation. Raises WireError, ClusterLost."""
         try:
-            while (word := read_sasl_reply(self._buffer)) is None:
+            while (reply := read_sasl_reply(self._buffer)) is None:
                 self._needed = len(self._buffer) + 1
                 await self._more()
         except SaslFailed as error:
             raise WireError(str(error)) from None
-        del self._buffer[: word.used]
+        del self._buffer[: reply.used]
         self._needed = _LENGTH
-        return word
+        return reply
 
     async def _more(self) -> None:
         """Waits for more bytes of the negotiation. Raises ClusterLost."""
@@ -219,11 +222,11 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         seconds: float | None,
         pipelined: Sequence[PipelinedCall] = (),
     ) -> bytes:
-        """The whole reply to the call `name`. `pipelined` calls are sent in the same write, so that
-        the server begins each without waiting for a round trip.
+        """Sends the call `name` and returns the whole reply. `pipelined` calls are sent in the same
+        write, so that the server begins each of them without a round trip in between.
 
-        Raises ClusterLost when the connection breaks, or when no reply comes within `seconds` (None
-        waits as long as the server is up). The connection cannot be used after that.
+        Raises ClusterLost if the connection breaks, or if no reply comes within `seconds` (None: no
+        time-out while the server is up). The connection cannot be used after that.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bytes] = loop.create_future()
@@ -248,17 +251,17 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._expected += pipelined
 
     async def relay(self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink) -> None:
-        """Passes the reply to a call to the sink, as fast as the sink accepts it.
+        """Sends a call and passes its reply to the sink, as fast as the sink accepts it.
 
-        `first` receives the reply's length and its first `HEAD` bytes, or fewer if the reply is
-        shorter, and returns the bytes that are passed on in their place.
+        `first` is called with the reply's length and its first `HEAD` bytes (fewer if the reply is
+        shorter), and returns the bytes that are passed on instead of these.
         """
         await self.end_relay(self.begin_relay(request, first, sink), sink)
 
     def begin_relay(
         self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink
     ) -> asyncio.Future[None]:
-        """Starts a `relay`; `end_relay` waits for its end. Raises ClusterLost."""
+        """Sends the call of a `relay`; `end_relay` waits for the end. Raises ClusterLost."""
         relay = _Relay(first, sink, asyncio.get_running_loop().create_future())
         self._write(request)
         self._expected.append(relay)
@@ -283,11 +286,12 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return time.monotonic() - self._last_received
 
     def give_up(self, why: str) -> None:
-        """Closes at once. Calls that wait for a reply raise ClusterLost with the reason."""
+        """Closes the connection at once. Calls that wait for a reply raise ClusterLost with the
+        reason."""
         self._fail(ClusterLost(why))
 
     def abort(self) -> None:
-        """Closes at once."""
+        """Closes the connection at once."""
         self.broken = True
         if self._transport is not None:
             self._transport.abort()
@@ -306,13 +310,14 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         try:
             return await done
         except asyncio.CancelledError:
-            self.abort()  # a reply may have begun, and its end is not known
+            self.abort()  # a part of the reply may have been passed on
             raise
 
     # replies
 
     def _take_reply(self, data: memoryview) -> memoryview | None:
-        """Handles the first message of `data`. Returns the rest, or None if it is not complete."""
+        """Handles the first message of `data`. Returns the bytes after it; None: it is not complete
+        yet, or the connection has failed."""
         if self._negotiation is not None:
             release(self._negotiation, None)
             return None
@@ -343,7 +348,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def _begin(
         self, relay: _Relay, length: int, head: bytes, data: memoryview
     ) -> memoryview | None:
-        """Passes on the beginning of a reply, with all its bytes that have arrived."""
+        """Passes on the beginning of a reply: its head, and the other bytes that have arrived."""
         self._relaying = relay
         self._streaming = length - len(head)
         try:

@@ -1,8 +1,8 @@
-"""Connections to the clusters' Thrift Servers. They are counted, and authenticated as one user, who
-alone reuses them.
+"""Connections to the clusters' Thrift Servers: counted, authenticated as one user each, and reused
+for that user only.
 
-A Thrift Server's handles work on any connection, so a call that finds its session's own
-connection busy borrows another of the same user.
+A Thrift Server accepts its handles on any connection. So a call whose session's own connection is
+busy borrows another connection of the same user.
 """
 
 import asyncio
@@ -27,7 +27,8 @@ from proxy.upstream.opening_queue import OpeningQueue
 from proxy.upstream.upstream_connection import UpstreamConnection
 
 _Key = tuple[Endpoint, str]
-_CHECKER = "causeway"  # the user of health checks, so that they use no connection of a client
+"""An endpoint and the user of its connections."""
+_CHECKER = "causeway"  # the user of health checks, which have connections of their own
 
 
 class _Slot:
@@ -45,7 +46,8 @@ class _Slot:
 
 
 class UpstreamPool:
-    """All connections to clusters. One per worker of a server that has `workers` of them."""
+    """All connections of one worker to clusters. `workers` is the number of workers; `counters`
+    count the connections of all."""
 
     def __init__(
         self,
@@ -84,8 +86,8 @@ class UpstreamPool:
         return self._counters.count(_key(endpoint))
 
     def load(self, endpoint: Endpoint) -> int:
-        """Connections of all workers to the endpoint, without those of health checks and without
-        this worker's idle ones."""
+        """The connections of all workers to the endpoint that are in use, as far as is known here:
+        without those of health checks and without this worker's idle ones."""
         idle = sum(
             len(each)
             for (where, user), each in self._idle.items()
@@ -98,12 +100,12 @@ class UpstreamPool:
         return self._counts[endpoint]
 
     def waiting_for(self, endpoint: Endpoint) -> int:
-        """Sessions of this worker that wait until the endpoint can open them."""
+        """The number of this worker's sessions that wait for their turn to be opened there."""
         queue = self._openings.get(endpoint)
         return 0 if queue is None else queue.waiting
 
     def owing(self) -> set[tuple[ClusterName, Endpoint]]:
-        """Endpoints that owe a reply, also those that are no longer configured."""
+        """The endpoints from which a reply is due, also if they are no longer configured."""
         return {
             (connection.cluster, endpoint)
             for endpoint, made in self._made.items()
@@ -115,10 +117,10 @@ class UpstreamPool:
     async def opening(
         self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()
     ) -> AsyncIterator[tuple[Endpoint, UpstreamConnection]]:
-        """A new connection to the least loaded endpoint that accepts it, except those in `but`.
+        """A new connection to the least loaded endpoint that accepts one, without those in `but`.
 
-        The session is opened within the block: few are opened at an endpoint at the same time.
-        Raises ClusterDown, and LimitReached when those that are up are full.
+        The caller opens the session within the block, which holds the turn (`opening_queue`).
+        Raises ClusterDown, and LimitReached if the endpoints that are up are full.
         """
         reasons, full = [], None
         for endpoint in self.health.choose(cluster, self.load, but):
@@ -139,9 +141,9 @@ class UpstreamPool:
     async def _open_in_turn(
         self, cluster: ClusterName, endpoint: Endpoint, user: str, block: AsyncExitStack
     ) -> UpstreamConnection:
-        """A new connection when its turn has come; the turn ends with the block.
+        """Waits for the turn, which ends with the block, and opens a connection.
 
-        Raises as `_open`, and OSError where those before it found the endpoint down.
+        Raises as `_open`, and OSError if the endpoint was found down during the wait.
         """
         slot = self._slot(cluster, endpoint, user)
         try:
@@ -185,7 +187,7 @@ class UpstreamPool:
             raise ClusterLost(f"Cluster {cluster} is not reachable: {_reason(error)}.") from error
 
     def give_back(self, endpoint: Endpoint, user: str, connection: UpstreamConnection) -> None:
-        """Returns a connection on which no reply is due to the pool."""
+        """Puts a connection on which no reply is due back into the pool."""
         idle = self._idle[endpoint, user]
         if connection.broken or len(idle) >= self.limits.idle_connections:
             connection.abort()
@@ -224,11 +226,11 @@ class UpstreamPool:
         return made
 
     async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
-        """Marks the endpoint up if it accepts a login and answers a call, and down if it does not
-        accept connections or does not answer in time.
+        """Checks the health of the endpoint: it is up if it accepts a login and answers a call, and
+        down if it does not accept connections or does not answer in time.
 
-        A refused login or a full pool changes nothing. Calls to an endpoint that is down end after
-        `limits.silence` seconds without a byte.
+        A refused login or a full pool changes nothing. If the endpoint is down, all calls that wait
+        for it fail after `limits.silence` seconds without a byte.
         """
         began = time.monotonic()
         request = get_info_call(NO_SESSION, DBMS_NAME)

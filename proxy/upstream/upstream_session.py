@@ -1,9 +1,7 @@
 """A user's session in one cluster: its handle, its connection and its calls.
 
-`checked` says whether the server's guard checks claims; each statement carries a claim then.
-
-The session was opened on a connection of its own, so the server closes it when that connection
-breaks, even when the proxy is killed.
+The session is opened on a connection of its own. The server closes the session when that connection
+breaks, also if the proxy is killed.
 """
 
 import asyncio
@@ -51,15 +49,19 @@ from router import claim
 from thriftcodec.values import Struct
 
 _log = logging.getLogger(__name__)
-_STATEMENT = "causeway.statement"  # key of an overlay; clients cannot set it
-_LARGE = 256 << 10  # characters of a statement; the call of a larger one is made in a thread
-_CLOSE_AFTER = 0.05  # seconds
+_STATEMENT = "causeway.statement"  # a key of the overlay, which clients cannot set
+_LARGE = 256 << 10  # characters; the call for a longer statement is encoded in a thread
+_CLOSE_AFTER = 0.05  # seconds until CloseOperation is sent alone
 _STOPPED = "its SparkContext has stopped"
-_REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
+_MESSAGE_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between polls for an error's message
 
 
 class UpstreamSession:
-    """Use `UpstreamSession.open`. `alive` becomes False when its own connection breaks."""
+    """Created by `UpstreamSession.open`. `alive` becomes False when its own connection breaks.
+
+    `checked`: the server's guard checks claims, so each statement carries one. `main` is its own
+    connection; `user` is the user as whom it was opened.
+    """
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class UpstreamSession:
         checked: bool = False,
     ) -> None:
         self.checked = checked
-        self.zone: str | None = None  # the default of its sessions, unless the client chose one
+        self.zone: str | None = None  # the default of new sessions there; None: not learned
         self.cluster = cluster
         self.session = session
         self._pool = pool
@@ -98,9 +100,10 @@ class UpstreamSession:
     ) -> Self:
         """Opens the user's session in the cluster. Tries the next endpoint when one fails.
 
-        With `claims` it asks whether the guard checks claims, with `zone` for the session's time
+        With `claims` it learns whether the guard checks claims, with `zone` the session's time
         zone. Raises ClusterDown, LimitReached, ClusterLost, and Rejected with the cluster's message
-        when the cluster refuses the session."""
+        if the cluster refuses the session.
+        """
         tried: list[Endpoint] = []
         while True:
             async with pool.opening(cluster, user, tried) as (endpoint, main):
@@ -129,8 +132,8 @@ class UpstreamSession:
                     return upstream
 
     async def _learn_checked(self) -> None:
-        """Learns whether the server is Spark's and its guard checks claims, once for each endpoint
-        while it is up. Raises ClusterDown."""
+        """Sets `checked`. The endpoint is asked once while it is up. Raises ClusterDown if the
+        server is Hive's own."""
         health = self._pool.health
         known = health.condition(self.endpoint).checked
         if known is None:
@@ -143,19 +146,19 @@ class UpstreamSession:
         self.checked = known
 
     async def _learn_zone(self) -> None:
-        """Asks for the time zone, once for each endpoint while it is up."""
+        """Sets `zone`. The endpoint is asked once while it is up."""
         condition = self._pool.health.condition(self.endpoint)
         if condition.zone is None:
             condition.zone = await self.read_zone()
         self.zone = condition.zone
 
     async def read_zone(self) -> str | None:
-        """The session's time zone; None where the server returns none. Raises ClusterLost."""
+        """The session's time zone; None if the server returns none. Raises ClusterLost."""
         return await server_facts.zone(self, self._protocol)
 
     @property
     def call_seconds(self) -> float:
-        """Seconds that a call may take that is not a poll."""
+        """The time-out of a call that is not a poll, in seconds."""
         return self._pool.limits.call
 
     @property
@@ -166,7 +169,7 @@ class UpstreamSession:
     async def connection(self, long: bool = False) -> AsyncIterator[UpstreamConnection]:
         """A connection for one call of this session: its own, one call at a time.
 
-        While a `long` call, which may take seconds, uses its own, another connection is borrowed.
+        While a `long` call, which may take seconds, uses its own, other calls borrow a connection.
         """
         if self._long_call or self._main.broken or (long and self._own.locked()):
             async with self._pool.borrow(self.cluster, self.endpoint, self.user) as connection:
@@ -183,8 +186,8 @@ class UpstreamSession:
                 self._long_call = False
 
     async def spare(self) -> UpstreamConnection | None:
-        """A connection beside the session's own, to be given back or aborted; None where there is
-        none to spare."""
+        """A second connection, which the caller gives back or aborts; None if the endpoint has too
+        many already."""
         if self._pool.has_room(self.endpoint):
             with suppress(ClusterLost, LimitReached):
                 return await self._pool.take(self.cluster, self.endpoint, self.user)
@@ -211,7 +214,8 @@ class UpstreamSession:
         return Rejected(failure)
 
     def _leave_if_stopped(self, failure: Failure | None) -> None:
-        """Drops the session of a server that answers, but can run nothing any more."""
+        """Drops the session and marks the endpoint down if the failure says that the server's
+        SparkContext has stopped: it answers calls, but runs nothing any more."""
         if failure is not None and is_cluster_stopped(failure):
             self._pool.health.mark_down(self.endpoint, _STOPPED)
             self.drop()
@@ -230,7 +234,7 @@ class UpstreamSession:
             return await connection.call(name, request, seconds, pipelined)
 
     async def pipelined_reply(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
-        """The reply to a pipelined call; None when it did not come in time."""
+        """The reply to a pipelined call; None if it does not come in time."""
         if reply.done():
             return reply.result()
         with suppress(TimeoutError):
@@ -241,10 +245,8 @@ class UpstreamSession:
     async def execute(
         self, statement: str, overlay: Mapping[str, str], limit: int
     ) -> RemoteOperation:
-        """Starts a statement that the cluster ends after `limit` seconds; 0: never.
-
-        Raises as `call`.
-        """
+        """Starts a statement, which the cluster ends after `limit` seconds (0: never). Raises as
+        `call`."""
         arguments = self.session, statement, {**overlay, **self._trace()}, limit
         if len(statement) > _LARGE:
             return await self._start(await asyncio.to_thread(execute_call, *arguments))
@@ -253,7 +255,7 @@ class UpstreamSession:
     async def execute_to_end(
         self, statement: str, overlay: Mapping[str, str], is_bounded: bool = True
     ) -> RemoteOperation:
-        """Runs a short statement and returns when it has finished. With `is_bounded` it fails after
+        """Runs a short statement synchronously. With `is_bounded` it times out after
         `call_seconds`. Raises as `call`."""
         traced = {**overlay, **self._trace()}
         request = execute_call(self.session, statement, traced, 0, run_async=False)
@@ -277,11 +279,12 @@ class UpstreamSession:
 
     @property
     def busy(self) -> BusyServers:
-        """The queues of statements for which their servers have no thread."""
+        """The queues of statements that wait for a thread of a Thrift Server."""
         return self._pool.busy
 
     async def poll(self, operation: RemoteOperation) -> Status:
-        """The operation's state, when it ends or after five seconds. Raises as `call`."""
+        """The operation's status. The server replies when the operation ends, or after five
+        seconds. Raises as `call`."""
         name = "GetOperationStatus"
         request = operation_call(name, operation)
         return read_operation_status(await self.call(name, request, long=True))
@@ -294,7 +297,7 @@ class UpstreamSession:
         while (status := await self.poll(operation)).state not in ENDS:
             pass  # a poll takes up to five seconds by itself
         self._pool.busy.ended(self.endpoint)
-        for pause in _REASON:
+        for pause in _MESSAGE_PAUSES:
             failure = status.failure
             if status.state is not OperationState.ERROR or (failure and failure.message):
                 break
@@ -304,9 +307,9 @@ class UpstreamSession:
         return status
 
     def send_pipelined(self, *pipelined: PipelinedCall) -> None:
-        """Sends calls without waiting for their replies, and CloseOperation for ended operations.
-        While a long call is running, or after the session was lost, nothing is sent: each
-        `on_reply` receives None."""
+        """Sends calls without waiting for their replies, and CloseOperation for closed operations.
+        While a long call is running, or after the session was lost, nothing is sent, and each
+        `on_reply` is called with None."""
         if self.alive and not self._long_call:
             self._main.send_pipelined((*pipelined, *self._take_closings()))
             return
@@ -342,7 +345,7 @@ class UpstreamSession:
         return status.failure or Failure(f"it ended {status.state.name}")
 
     def drop(self) -> None:
-        """Drops a session whose state is no longer known, with its connection."""
+        """Closes the connection, and with it a session whose state is no longer known."""
         self._main.abort()
 
     async def close(self) -> None:
@@ -360,6 +363,8 @@ class UpstreamSession:
 async def _opened(
     main: UpstreamConnection, request: bytes, cluster: ClusterName, patience: float
 ) -> RemoteSession:
+    """Sends OpenSession, and waits `patience` seconds for the session. Raises ClusterLost and
+    Rejected, with the connection closed."""
     try:
         data = await main.call("OpenSession", request, patience)
         result = read_result(data, "OpenSession")

@@ -18,7 +18,7 @@ def test_a_statement_counts_until_it_ends_or_leaves() -> None:
     first, second = load.begin(EAST), load.begin(EAST)
     assert statements(load) == [2, 0]
     first.sent()
-    first.ended(well=True)
+    first.ended(succeeded=True)
     first.leave()
     assert statements(load) == [1, 0]
     second.leave()
@@ -42,7 +42,7 @@ def test_a_statement_of_any_length_leaves_no_trace() -> None:
     load = ClusterLoad(counters)
     for seconds in (0.0, 1e9):
         running = load.begin(EAST)
-        load.learn(running, seconds, well=True)
+        load.learn(running, seconds, succeeded=True)
         running.leave()
     assert statements(load) == [0, 0]
     assert load.costs(T, BOTH).expected[EAST].wait == 0
@@ -51,7 +51,7 @@ def test_a_statement_of_any_length_leaves_no_trace() -> None:
 def test_a_statement_that_was_not_sent_teaches_nothing() -> None:
     load = ClusterLoad()
     before = load.costs(T, BOTH)
-    load.begin(EAST).ended(well=True)
+    load.begin(EAST).ended(succeeded=True)
     assert load.costs(T, BOTH).expected == before.expected
 
 
