@@ -1,1 +1,1 @@
-"""What is kept of one statement, without secrets and control characters."""
+"""The record of one statement for operators, without secrets."""

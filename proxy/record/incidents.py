@@ -1,4 +1,4 @@
-"""Faults of Causeway itself: the log has a traceback, the client the id to find it by."""
+"""Internal errors of Causeway: the log gets a traceback, and the client the incident's id."""
 
 import logging
 
@@ -8,7 +8,8 @@ from proxy.errors import InternalError
 
 
 def internal_error(logger: logging.Logger, doing: str) -> InternalError:
-    """Logs the exception that is being handled; the result is for the client."""
+    """Logs the exception that is being handled, and returns the error for the client. `doing`
+    completes "internal error while ..."."""
     incident = new_incident()
     fields = extra(incident=incident, blame=Blame.CAUSEWAY.value)
     logger.exception("internal error while %s", doing, extra=fields)

@@ -1,9 +1,9 @@
-"""Texts without the secrets that they name.
+"""Masks secrets in statements and messages.
 
-A statement is read as Spark's lexer reads it, so that only a secret's own value is masked: one
-literal after a name that sounds like a secret. What stands in a literal or comment is masked within
-it. So no quotation mark anywhere hides what comes after its literal. Every repetition is possessive
-or bounded, so that no text takes long.
+A statement is split into tokens as Spark's lexer does it. A literal after a name that sounds like a
+secret is masked. Secrets inside a literal or comment are masked there. So no quotation mark hides
+text behind its literal. Every repetition in the patterns is possessive or bounded, so that no text
+takes long.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dialect.lexing.text_tokens import tokens
 
 MASK = "***"
-_LONG = 64  # characters of a value whose length is shown beside its mask
+_LONG = 64  # characters; for a longer value the mask shows the length
 
 _SECRET = (
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential|signature|"
@@ -21,7 +21,7 @@ _SECRET = (
 _MAY_NAME = re.compile(rf"{_SECRET}|://|\bidentified\b", re.IGNORECASE)
 _SOUNDS_SECRET = re.compile(_SECRET, re.IGNORECASE)
 _LONGEST_KEY = 512
-# Pairs in what is no SQL: the inside of a literal or comment, a message.
+# A name and its value in a text that is no SQL: inside a literal or comment, or in a message.
 _PAIR = re.compile(
     rf"(?P<key>{_SECRET}[\w.\-]{{0,256}}+['\"`]?+\s{{0,16}}+(?:=>|=|:)\s{{0,16}}+)"
     r"(?P<value>'[^'\n]*+'|\"(?:[^\"\\\n]|\\.)*+\"|`[^`\n]*+`|['\"`]?+[^\s,;)&'\"`]++)",
@@ -38,13 +38,13 @@ Span = tuple[int, int]
 
 
 def masked(text: str) -> str:
-    """A statement with a mask in the place of each secret's value."""
+    """A statement whose secret values are replaced by masks."""
     return _put(text, _secrets(text))
 
 
 def masked_tail(text: str) -> str:
-    """The end of a statement whose beginning is not here: what would be a secret's value, wherever
-    in a token the text begins, is masked."""
+    """The end of a statement whose beginning is not known. It may begin inside any kind of token,
+    so it is masked as if it began in each of them."""
     spans: list[Span] = []
     for start in _STARTS:
         shifted = [(a - len(start), b - len(start)) for a, b in _secrets(start + text)]
@@ -53,17 +53,17 @@ def masked_tail(text: str) -> str:
 
 
 def masked_message(text: str) -> str:
-    """A message, which is no SQL, without the secrets in it."""
+    """A message (no SQL) whose secret values are replaced by masks."""
     return _put(text, _inside(text, 0, len(text)))
 
 
 def _secrets(text: str) -> list[Span]:
-    """Where the values of secrets are."""
+    """The spans of secret values in a statement."""
     if not _MAY_NAME.search(text):
         return []
     spans: list[Span] = []
-    named = masking = begun = False
-    word = ""
+    named = masking = begun = False  # `named`: the next literal is a secret's value
+    previous_name = ""
     for token in tokens(text):
         if token.kind == "space":
             continue
@@ -85,8 +85,9 @@ def _secrets(text: str) -> list[Span]:
         elif token.kind == "name":
             if named and piece[0].isdigit():
                 spans.append((token.start, token.end))
-            named = _sounds_secret(piece) or (word, piece.lower()) == ("identified", "by")
-            word = piece.lower()
+            name = piece.lower()
+            named = _sounds_secret(piece) or (previous_name, name) == ("identified", "by")
+            previous_name = name
         elif piece not in _LINKS:
             named = False
         masking = False
@@ -94,7 +95,8 @@ def _secrets(text: str) -> list[Span]:
 
 
 def _set_value(text: str, at: int) -> Span | None:
-    """Of `SET key=value` with such a key: all that follows is the value, whatever is in it."""
+    """The span of the value in `SET key=value`, which goes to the end of the text; None if the key
+    does not sound like a secret."""
     match = _SET.match(text, at)
     if match is None or not _SOUNDS_SECRET.search(match["key"]):
         return None
@@ -106,7 +108,8 @@ def _sounds_secret(piece: str) -> bool:
 
 
 def _without_quotes(piece: str, start: int) -> Span:
-    """The inside of a literal; of one that is never closed, its first word: the rest may run."""
+    """The inside of a literal. Of a literal that is not closed only the first word, because the
+    rest may be code that runs."""
     opened = 2 if piece[0] in "rR" else 1
     if len(piece) > opened and piece[-1] == piece[opened - 1]:
         return start + opened, start + len(piece) - 1
@@ -115,7 +118,7 @@ def _without_quotes(piece: str, start: int) -> Span:
 
 
 def _inside(text: str, start: int, end: int) -> list[Span]:
-    """The secrets named within a literal, a comment or a message."""
+    """The spans of secret values within a literal, a comment or a message."""
     spans = []
     for match in _PAIR.finditer(text, start, end):
         value, at = match["value"], match.start("value")
@@ -127,7 +130,7 @@ def _inside(text: str, start: int, end: int) -> list[Span]:
 
 
 def _put(text: str, spans: Iterable[Span]) -> str:
-    """Masks in the place of the spans, which may overlap."""
+    """The text with the spans, which may overlap, replaced by masks."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):

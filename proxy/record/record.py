@@ -1,4 +1,4 @@
-"""The record of one statement for operators: kept while it runs, cheap to write."""
+"""The record of one statement for operators: the audit log, metrics, history and telemetry."""
 
 import re
 import time
@@ -19,20 +19,24 @@ from router.rule_names import rule_name
 
 MAX_ERROR = 16 << 10  # characters
 MAX_OBSTACLES = 20
-# Also what a guard or a view says, behind the name of Spark's exception.
+# A code may follow the name of Spark's exception: then it is that of a guard or a view.
 _CODE = re.compile(r"[^\[]{0,300}\[(CW[0-9]{3})\] ")
 
 
 @dataclass(slots=True)
 class Record:
-    """`user` is the user as whom the statement runs, `by` the authenticated user who acts for them.
-    `phases` are seconds by name; `began` is Unix time. `rule`, `because` and `considered` are the
-    router's, `cluster` is where it ran, `code` that of a refusal or failure of ours. `rows` and
-    `bytes` are those sent to the client; rows are None where a reply did not say how many it has.
-    `first_row` is the time from the beginning until the first of them were sent, `fetch` the time
-    of all replies with rows.
+    """The record of one statement.
 
-    A record is `over` when the statement's task is, `closed` when its client can fetch no more.
+    - `user`: the user as whom it runs; `by`: the authenticated user, who may act for `user`;
+    - `began`: Unix time; `seconds`: until its client could know the outcome; `phases`: seconds by
+      the phase's name;
+    - `rule`, `because`, `considered`: from the router's decision; `cluster`: where it ran;
+    - `code`: of Causeway's refusal or error;
+    - `rows`, `bytes`: sent to the client; `rows` is None if a reply did not have their number;
+    - `first_row`: seconds until the first rows were sent; `fetch`: seconds of all replies with
+      rows;
+    - `over`: its task has ended; `closed`: its client can fetch no more rows; `written`: the audit
+      log has it.
     """
 
     user: str = ""
@@ -70,7 +74,7 @@ class Record:
 
     @property
     def kept(self) -> int:
-        """Characters in memory."""
+        """The characters of text that it keeps in memory."""
         return self.text.kept
 
     @property
@@ -81,14 +85,14 @@ class Record:
         return not self.phases or (bool(self.code) and "execute" not in self.phases)
 
     def finish(self) -> None:
-        """The statement's task is over: what is kept from here on is small."""
+        """Marks the record as over, and drops its large parts."""
         self.over = True
         self.reads, self.writes = self.tables()
         self.what = None
         self.facts = {}
 
     def decided(self, statement: Known | Unknown, decision: Decision, facts: Facts) -> None:
-        """Keeps the decision, of each cluster at most `MAX_OBSTACLES` obstacles."""
+        """Keeps the decision, with at most `MAX_OBSTACLES` obstacles of each cluster."""
         self.what, self.facts = statement, facts
         self.rule, self.because = rule_name(decision.rule), decision.because[:MAX_ERROR]
         considered = () if isinstance(decision, Answer) else decision.considered
@@ -99,25 +103,26 @@ class Record:
         self.considered = considered
 
     def moved(self, again: "Record") -> None:
-        """The statement ran again, in the cluster of the record `again`."""
+        """Takes the decision of the record `again`: the query ran again in another cluster."""
         self.cluster, self.rule, self.because = again.cluster, again.rule, again.because
         self.considered = again.considered
 
     def tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What is read and what is written, by name."""
+        """The names of the tables that are read, and of those that are written."""
         if not isinstance(self.what, Known):
             return self.reads, self.writes
         reads = tuple(sorted({str(read.table) for read in self.what.reads}))
         return reads, tuple(sorted({str(write.table) for write in self.what.writes}))
 
     def mark(self, phase: str) -> None:
-        """All since the last mark was this phase."""
+        """Adds the time since the last mark to this phase."""
         now = time.perf_counter()
         self.phases[phase] = self.phases.get(phase, 0.0) + now - self._last
         self._last = now
 
     def end(self, state: OperationState, failure: Failure | None) -> None:
-        """The client can know the outcome now. A second call changes no duration."""
+        """Keeps the outcome, which the client can see now. A second call does not change
+        `seconds`."""
         self.state = state
         if self.seconds is None:
             self.seconds = time.perf_counter() - self._first
@@ -128,14 +133,14 @@ class Record:
                 self.code = coded[1]
 
     def all_phases(self) -> dict[str, float]:
-        """`phases`, and those of the rows that were sent; a copy, for any thread."""
+        """A copy of `phases`, with those of sent rows; it may go to another thread."""
         phases = self.phases.copy()
         if self.first_row is not None:
             phases |= {"first_row": self.first_row, "fetch": self.fetch}
         return phases
 
     def sent(self, length: int, rows: int | None, seconds: float) -> None:
-        """A reply with rows went to the client, within so many seconds of its request."""
+        """Counts a reply with rows, sent to the client `seconds` after its request."""
         if self.first_row is None:
             self.first_row = time.perf_counter() - self._first
         self.fetch += seconds
@@ -143,8 +148,8 @@ class Record:
         self.rows = None if rows is None or self.rows is None else self.rows + rows
 
     def line(self, brief: bool = False) -> dict[str, object]:
-        """As the audit log has it: secrets masked, JSON's types. `brief`: with the beginning of the
-        text alone, which is quick for any text."""
+        """The record as the audit log has it: in JSON's types, with secrets masked. With `brief`
+        only the beginning of the text, which is quick for any length."""
         reads, writes = self.tables()
         return {
             "time": utc(self.began),

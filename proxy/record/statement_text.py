@@ -1,8 +1,8 @@
-"""What is kept of a statement's text, and how it is shown: nothing that a client writes hides what
-runs.
+"""The part of a statement's text that is kept and shown, so that a client cannot hide what runs.
 
-Long comments and literals are cut first, so that they push nothing out. Then a text is kept whole
-up to a bound, of a longer one its beginning and its end. A hash identifies the whole one.
+Long comments and literals are shortened first, so that they displace no other text. Then a text is
+kept whole up to a limit; of a longer text the beginning and the end are kept. A hash identifies the
+whole text.
 """
 
 import re
@@ -12,17 +12,19 @@ from hashlib import sha256
 from dialect.lexing.text_tokens import end_of_comment
 from proxy.record.masking import masked, masked_tail
 
-MAX_TEXT = 32 << 10  # characters of a text that is kept whole
-MAX_SHOWN = 16 << 10  # characters that are shown
+MAX_TEXT = 32 << 10  # characters; a longer text is not kept whole
+MAX_SHOWN = 16 << 10  # characters that are shown, at most
 _TAIL = 8 << 10
 _HEAD = MAX_TEXT - _TAIL
 _BRIEF = 2_000
-_LONG = 1_000  # characters of a comment or literal
-_SHOWN_OF_LONG = 200
-# Where comments and literals are looked for: a statement of any length takes some 50 ms at most.
+_LONG = 1_000  # characters; longer comments and literals are shortened
+_SHOWN_OF_LONG = 200  # characters at each end of a shortened comment or literal
+# The search for comments and literals ends after so many characters, or so many of them, so that a
+# statement of any length takes at most some 50 ms.
 _WINDOW = 1 << 20
 _MOST = 20_000
-# One that is never closed goes on to the end: each would be looked at to there otherwise.
+# A literal that is not closed matches up to the end of the text. Otherwise the search would read
+# the rest of the text again from each quotation mark.
 _LITERAL_OR_COMMENT = re.compile(
     r"(?<![\w`])[rR](?:'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z))"
     r"|'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|`[^`]*+(?:`|\Z)"
@@ -33,8 +35,8 @@ _LITERAL_OR_COMMENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StatementText:
-    """`head` is the text with its long comments and literals cut, or the beginning of that; `tail`
-    the end of the text as it came. `hash` is the SHA-256 of all of it in UTF-8."""
+    """`head` is the text with its long comments and literals shortened, or the beginning of that.
+    `tail` is the end of the original text. `hash` is the SHA-256 of the whole text in UTF-8."""
 
     head: str = ""
     tail: str = ""
@@ -43,7 +45,7 @@ class StatementText:
 
     @classmethod
     def of(cls, text: str) -> "StatementText":
-        """What is kept of a text."""
+        """The kept part of a text."""
         digest = _hash(text)
         cut = _cut(text[:_WINDOW])
         if len(text) <= _WINDOW and len(cut) <= MAX_TEXT:
@@ -52,7 +54,7 @@ class StatementText:
 
     @property
     def kept(self) -> int:
-        """Characters in memory."""
+        """The number of characters in memory."""
         return len(self.head) + len(self.tail)
 
     def brief(self) -> str:
@@ -61,7 +63,7 @@ class StatementText:
         return text if self.length <= _BRIEF else f"{text} .. ({self.length:,} characters)"
 
     def shown(self) -> str:
-        """The text with its secrets masked, at most some MAX_SHOWN characters of it."""
+        """The text with its secrets masked, shortened to some MAX_SHOWN characters."""
         text = masked(self.head)
         if not self.tail and len(text) <= MAX_SHOWN:
             return text
@@ -70,7 +72,7 @@ class StatementText:
 
 
 def _hash(text: str) -> str:
-    """The SHA-256 of its UTF-8. Of a long text piece by piece, so that a thread that makes it holds
+    """The SHA-256 of the text in UTF-8. A long text is hashed in pieces, so that the thread holds
     the interpreter for some milliseconds at most."""
     digest = sha256()
     for at in range(0, len(text), _WINDOW):
@@ -79,17 +81,17 @@ def _hash(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """The text with its long comments and literals cut, as far as they are looked for."""
+    """The text with its long comments and literals shortened, as far as the search goes."""
     if len(text) <= _LONG:
         return text
     parts: list[str] = []
-    at = looked = 0
-    while looked < _MOST and (match := _LITERAL_OR_COMMENT.search(text, at)) is not None:
-        looked += 1
+    at = count = 0
+    while count < _MOST and (match := _LITERAL_OR_COMMENT.search(text, at)) is not None:
+        count += 1
         end = match.end()
         if match.group() == "/*":
-            end, brackets = end_of_comment(text, end, _MOST - looked)
-            looked += brackets
+            end, brackets = end_of_comment(text, end, _MOST - count)
+            count += brackets
         parts += [text[at : match.start()], _shortened(text[match.start() : end])]
         at = end
     return "".join([*parts, text[at:]])

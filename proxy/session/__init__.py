@@ -1,5 +1,6 @@
-"""What a user's session is, apart from any connection and cluster: pure state, no I/O.
+"""A user's session: its state, its operations and its sessions in clusters.
 
-A session belongs to a user. Its journal has, in order, every statement that changed the
-session; a cluster's own session is caught up from it before a statement runs there.
+`session` is the state, without I/O; `user_session` has the sessions in clusters. The journal has,
+in order, every statement that changed the session. Before a statement runs in a cluster, the
+journal's changes are repeated in the cluster's session (`replay/`).
 """

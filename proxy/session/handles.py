@@ -1,7 +1,7 @@
-"""Handles that clients hold: ours, unguessable, and bound to the user who got them.
+"""Causeway's own handles for clients: they cannot be guessed, and are bound to a user.
 
-The Thrift Server binds no handle to a user: any client that has it may use it. Here another user's
-handle is as unknown as one never given out.
+A Thrift Server does not bind handles to users: any client that has a handle may use it. Here
+another user's handle is unknown, like one that was never issued.
 """
 
 import secrets
@@ -20,14 +20,12 @@ T = TypeVar("T")
 
 
 def new_handle(worker: int = 0) -> Handle:
-    """A handle that cannot be guessed; `worker_of` reads from it which worker keeps its session.
-
-    `worker` is below 256.
-    """
+    """A random handle of a session that this worker keeps; `worker` is below 256."""
     return Handle(bytes((worker,)) + secrets.token_bytes(15), secrets.token_bytes(16))
 
 
 def worker_of(handle: Handle) -> int:
+    """The number of the worker that keeps the handle's session."""
     return handle.guid[0] if handle.guid else 0
 
 
@@ -39,8 +37,8 @@ class _Entry(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """Items by handle. `per_owner` bounds how many one user may have, 0: not at all;
-    `what` names them."""
+    """Items by handle. One user may have at most `per_owner` (0: any number). `what` names the
+    items in error messages."""
 
     def __init__(self, what: str, per_owner: int) -> None:
         self._what = what
@@ -62,14 +60,14 @@ class Registry(Generic[T]):
         self._entries[handle.guid] = _Entry(handle, owner, item)
 
     def find(self, handle: Handle, user: str) -> T | None:
-        """The item, when the handle is right and the user's own."""
+        """The item, if the handle has the right secret and belongs to the user; else None."""
         entry = self._entries.get(handle.guid)
         if entry is None or entry.owner != user:
             return None
         return entry.item if compare_digest(entry.handle.secret, handle.secret) else None
 
     def remove(self, handle: Handle) -> bool:
-        """Forgets the item; whether it was there."""
+        """Removes the item. Returns whether there was one."""
         entry = self._entries.pop(handle.guid, None)
         if entry is None:
             return False

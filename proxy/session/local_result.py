@@ -1,4 +1,4 @@
-"""A result that Causeway made itself, and where its client is in it."""
+"""A result that Causeway made itself, and its client's position in it."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,17 @@ _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
 
 @dataclass(slots=True)
 class LocalResult:
-    """`position` is the row that the next fetch starts at. `schema` is a cluster's reply to
-    GetResultSetMetadata that describes the table, where there is one.
-    """
+    """`position` is the first row of the next fetch. `schema` is a cluster's reply to
+    GetResultSetMetadata that describes the table; None: the schema is made from the table."""
 
     table: ResultTable
     position: int = 0
     schema: bytes | None = None
 
     def fetch(self, request: FetchResults, protocol: int) -> Struct:
-        """FetchResultsResp, as the Thrift Server answers: PRIOR rewinds, too.
+        """The FetchResultsResp that a Thrift Server would return: PRIOR goes to the first row, too.
 
-        Raises Rejected for the orientations that it does not have.
+        Raises Rejected for the orientations that a Thrift Server does not support.
         """
         if request.orientation in _REWINDS:
             self.position = 0

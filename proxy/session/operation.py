@@ -1,8 +1,8 @@
-"""A client's operation: a statement or metadata call, from its call to its closing.
+"""A client's operation: a statement or metadata call, until its client closes it.
 
-The client's status and the work in the cluster are two things: a cancelled statement is cancelled
-for the client at once, while its task waits for the end of the cluster's operation and marks a
-write as ended.
+The status that the client sees and the work in the cluster are separate. A cancelled statement is
+CANCELED for its client at once, while its task waits for the end in the cluster and then removes
+the mark of a write.
 """
 
 import asyncio
@@ -23,17 +23,26 @@ from proxy.upstream.upstream_connection import release
 
 @dataclass(frozen=True, slots=True)
 class Repeatable:
-    """A query that may run again if its cluster is lost with its result, while its client has no
-    row of it. `changes` is the count of the session's changes when it ended."""
+    """A query that may run again if its cluster is lost with the result, as long as its client has
+    no row. `changes` is the session's `Journal.changes` when it ended."""
 
     request: ExecuteStatement
     changes: int
 
 
 class Operation:
-    """`kind` is TOperationType's number; `waiters` are released when the state is an end.
-    `used` is the loop's time when it ended, or when its client last asked for it or had a reply
-    about it."""
+    """An operation.
+
+    - `kind`: a number of TOperationType;
+    - `waiters`: futures that are set when the operation ends;
+    - `began`, `used`: the event loop's time of its beginning, and of its end or its client's last
+      call or reply about it;
+    - `log`: lines about the proxy's own work for it, which its client reads;
+    - `waits`: it waits in the queue of its user's quota;
+    - `cancelled`: the client sees its final state, and no later one;
+    - `closed`: its client has closed it; `working`: the task of its statement still runs;
+    - `stop`: ends the statement in its cluster.
+    """
 
     def __init__(self, handle: Handle, kind: int) -> None:
         self.handle = handle
@@ -43,15 +52,15 @@ class Operation:
         self.began = self.used = asyncio.get_running_loop().time()
         self.record = Record()
         self.result: LocalResult | RemoteResult | None = None
-        self.log: LocalResult | None = None  # of the proxy's own work for it
+        self.log: LocalResult | None = None
         self.repeatable: Repeatable | None = None
-        self.waits = False  # until statements of its user have ended
+        self.waits = False
         self.cancelled = False
-        self.closed = False  # by its client; `working`: a statement's task still deals with it
+        self.closed = False
         self.working = False
-        self.learning = asyncio.Lock()
+        self.learning = asyncio.Lock()  # held while its schema is learned, or the query run again
         self.task: asyncio.Task[None] | None = None
-        self.stop: Callable[[], Awaitable[None]] = nothing_runs  # ends it in its cluster
+        self.stop: Callable[[], Awaitable[None]] = nothing_runs
 
     def log_line(self, line: str) -> None:
         """Adds a line to the log that its client reads while no cluster runs the statement."""
@@ -73,15 +82,16 @@ class Operation:
         return Status(shown(self.state), self.status.failure)
 
     def is_idle(self, since: float, running_too: bool) -> bool:
-        """Whether its client asked nothing of it since then; of one that ended, or of any."""
+        """Whether its client has not used it since then. Without `running_too` an operation that
+        has not ended is never idle."""
         return self.used <= since and (running_too or (self.ended and not self.working))
 
     def touch(self) -> None:
-        """Its client may ask for it from now on."""
+        """Sets the time of its last use."""
         self.used = asyncio.get_running_loop().time()
 
     def becomes(self, state: OperationState, failure: Failure | None = None) -> None:
-        """Moves on; a client that cancelled keeps seeing that."""
+        """Changes the state. Does nothing if the operation was cancelled."""
         if self.cancelled and self.state in ENDS:
             return
         self.status = Status(advance(self.state, state), failure)
@@ -103,37 +113,39 @@ class Operation:
             self.waiters.discard(waiter)
 
     def fail(self, failure: Failure) -> None:
-        """Ends in ERROR, unless it has ended."""
+        """Ends the operation in ERROR, unless it has ended."""
         if not self.ended:
             self.becomes(OperationState.ERROR, failure)
 
     async def learn_schema(self, remote: RemoteResult) -> bytes:
-        """The schema of a finished operation. Raises ClusterLost, LimitReached."""
+        """The schema of a finished operation, requested from the cluster once. Raises ClusterLost,
+        LimitReached."""
         if remote.schema is not None:
             return remote.schema
         async with self.learning:
             return await remote.learn_schema()
 
     async def cancel(self) -> None:
-        """Cancelled for its client at once, and then ended in its cluster."""
+        """Cancels the operation for its client at once, and then in its cluster."""
         if not self.ended:
             self.becomes(OperationState.CANCELED)
             self.cancelled = True
             await self.stop()
 
     async def end(self, failure: Failure) -> None:
-        """It fails for its client at once, and is ended in its cluster; unless it has ended."""
+        """Fails the operation for its client at once, and ends it in its cluster, unless it has
+        ended."""
         if not self.ended:
             self.becomes(OperationState.ERROR, failure)
-            self.cancelled = True  # the client does not see what its cluster says from now on
+            self.cancelled = True  # later states of the cluster's operation do not count
             await self.stop()
 
 
 def close_remote(operation: Operation) -> None:
-    """Has its result closed where it ran."""
+    """Closes the operation's result in its cluster, if it has one there."""
     if isinstance(operation.result, RemoteResult):
         operation.result.close()
 
 
 async def nothing_runs() -> None:
-    """Metadata calls have ended when they become operations."""
+    """The `stop` of an operation that has no running statement, such as a metadata call."""

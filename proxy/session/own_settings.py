@@ -1,4 +1,4 @@
-"""Causeway's own settings, changed in one session: answered here, and sent to no cluster."""
+"""Causeway's own settings, changed by SET in one session. No cluster receives them."""
 
 import re
 from dataclasses import replace
@@ -42,35 +42,36 @@ def change(session: SessionState, key: str, value: str) -> ResultTable:
         _change_priority(session, value.strip())
     else:
         _change_use_default(session, value.strip().lower())
-    return _told(key, value)
+    return _setting_row(key, value)
 
 
 def apply_opening(session: SessionState) -> None:
-    """Applies those that the client set in OpenSession. Raises as `change`."""
+    """Applies Causeway's settings that the client sent in OpenSession. Raises as `change`."""
     for key, value in session.variables.items() if session.topology.in_use else ():
         if is_ours(key):
             change(session, key, value)
 
 
 def answer(effect: object) -> ResultTable:
-    """The answer to a SET that does nothing; to a RESET, no rows."""
-    return _told(effect.key, effect.value) if isinstance(effect, SetVariable) else NO_ROWS
+    """The result of a SET that is ignored, as if it had been run; no rows for a RESET."""
+    return _setting_row(effect.key, effect.value) if isinstance(effect, SetVariable) else NO_ROWS
 
 
-def _told(key: str, value: str) -> ResultTable:
+def _setting_row(key: str, value: str) -> ResultTable:
     return ResultTable(("key", "value"), ((key, value),))
 
 
 def _change_clusters(session: SessionState, value: str) -> None:
-    """A cluster keeps its name and file system; which of its endpoints are used may be chosen.
+    """Chooses among the configured clusters and their endpoints.
 
-    Anything else would run a statement where its data is not.
+    Names and file systems must be the configured ones: otherwise a statement would run where its
+    data is not.
     """
     try:
-        asked, _ = parse_clusters(value)
+        chosen, _ = parse_clusters(value)
     except ValueError as error:
         raise InvalidCommand(f"{CLUSTERS}: {error}.") from error
-    for name, cluster in asked.items():
+    for name, cluster in chosen.items():
         configured = session.configured.clusters.get(name)
         if configured is None:
             raise UnknownCluster(f"{CLUSTERS}: there is no cluster {name!r}.")
@@ -82,9 +83,9 @@ def _change_clusters(session: SessionState, value: str) -> None:
         if foreign:
             raise EndpointNotAllowed(f"{CLUSTERS}: {', '.join(foreign)} is not one of {name}'s.")
     for needed in (session.topology.default, session.pinned):
-        if needed is not None and needed not in asked:
+        if needed is not None and needed not in chosen:
             raise InvalidCommand(f"{CLUSTERS}: {needed} is in use and has to stay.")
-    session.topology = replace(session.topology, clusters=asked)
+    session.topology = replace(session.topology, clusters=chosen)
 
 
 def _change_default(session: SessionState, value: str) -> None:
@@ -128,11 +129,11 @@ _NO_SUCH_DATABASE = (
 
 
 def no_such_database(name: str) -> Failure:
-    """What the Thrift Server says of USE."""
+    """The Thrift Server's error for USE of a database that does not exist."""
     text = _NO_SUCH_DATABASE.format(name=name)
     return Failure(f"Error running query: [SCHEMA_NOT_FOUND] {text}", "42704")
 
 
 def cannot_open(name: str) -> Failure:
-    """What the Thrift Server says of a session that wants to begin in such a database."""
+    """The Thrift Server's error for OpenSession with a database that does not exist."""
     return Failure("Failed to open new session: " + _NO_SUCH_DATABASE.format(name=name))

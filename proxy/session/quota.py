@@ -1,4 +1,5 @@
-"""How many of something a user, an address, a user at an address, and all may have at once."""
+"""Limits on the number of things, such as sessions, that exist at the same time: by user, by
+address, by user at an address, and in all."""
 
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ class Bounds:
 
 
 class Quota:
-    """Counts `what`. What was taken is given back with the same names."""
+    """Counts the things that `what` names. Each `take` needs one `give_back` with the same user and
+    address."""
 
     def __init__(self, what: str, bounds: Bounds, counters: Counters | None = None) -> None:
         self.bounds = bounds
@@ -26,12 +28,14 @@ class Quota:
         self._taken = 0
 
     def take(self, user: str, address: str, most: int = 0) -> None:
-        """Raises LimitReached, with nothing taken. `most`: a bound of this user's own."""
+        """Counts one more. Raises LimitReached, and counts nothing. `most` is this user's own
+        limit; 0: none."""
         self.check(user, address, most)
         self._add(self._keys(user, address), 1)
 
     def is_full(self, user: str, address: str, *, address_alone: bool = False) -> bool:
-        """Whether there is no place; `address_alone`: by the bound of the address."""
+        """Whether `take` would raise TooMany. With `address_alone` only the address's limit
+        counts."""
         if address_alone:
             key = self._keys(user, address)[1]
             return 0 < self.bounds.address <= self._counters.count(key)
@@ -42,7 +46,7 @@ class Quota:
         return False
 
     def check(self, user: str, address: str, most: int = 0) -> None:
-        """Raises LimitReached when there is no place. `most`: a bound of this user's own."""
+        """Raises LimitReached if a limit is reached. `most` is this user's own limit; 0: none."""
         bounds, keys = self.bounds, self._keys(user, address)
         for key, bound, who in (
             (keys[0], min(filter(None, (bounds.user, most)), default=0), f"The user {user}"),
@@ -57,7 +61,7 @@ class Quota:
         self._add(self._keys(user, address), -1)
 
     def __len__(self) -> int:
-        """How many this process has."""
+        """The number counted by this process."""
         return self._taken
 
     def _add(self, keys: tuple[str, ...], by: int) -> None:

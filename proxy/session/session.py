@@ -1,4 +1,4 @@
-"""A user's session: pin, namespace, journal. Changed by what succeeded, never by what was asked."""
+"""The state of a user's session: pin, namespace, journal. Only successful statements change it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,17 +51,16 @@ _NOT_REPEATED = (CacheTable, UncacheTable, ChangeFunction)
 
 @dataclass(slots=True)
 class SessionState:
-    """Everything that a session is, apart from its connections.
+    """The state of a session. It does no I/O.
 
-    `configuration` is the client's own map without what says who it is and without the database
-    `default`, in which each session begins; it is given to every cluster's session.
-    `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
-    `unclear` are variables that are set, to values that are not known.
-    `fetch` is the value of causeway.fetch.missing in bytes, `priority` that of causeway.priority.
-    `access` is there if an access rule
-    denies the user anything.
-    `objects` are its temporary views, tables and variables; `functions` the texts of its temporary
-    functions written in SQL. `cached` says where CACHE TABLE was run last, by name.
+    - `configuration`: the client's map in OpenSession, which each session in a cluster receives.
+      It lacks the names of users, and the database `default`, in which every session begins;
+    - `configured`: the operator's topology; `topology`: the session's own (DC-C3);
+    - `variables`: the settings and variables that are set; `unclear`: those with unknown values;
+    - `objects`: its temporary views, tables and variables; `functions`: the texts of its temporary
+      functions written in SQL; `cached`: the cluster of the last CACHE TABLE, by name;
+    - `fetch`: causeway.fetch.missing in bytes; `priority`: causeway.priority;
+    - `access`: the user's rights; None: no access rule denies the user anything.
     """
 
     user: str
@@ -92,7 +91,7 @@ class SessionState:
         restrictions: SessionRestrictions | None = None,
         access: UserAccess | None = None,
     ) -> "SessionState":
-        """A new session of `user`, who is whom it is for already. Raises ChecksBypassed,
+        """A new session of `user`, as whom its statements run. Raises ChecksBypassed,
         SettingDenied, InvalidCommand, TooLarge and Rejected.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
@@ -107,7 +106,7 @@ class SessionState:
             for key, value in opened.configuration.items():
                 _check_is_kept(key, value)
             if opened.configuration.get(USE_DATABASE, "").lower() == DEFAULT_DATABASE:
-                del opened.configuration[USE_DATABASE]  # Spark would ask the metastore for it
+                del opened.configuration[USE_DATABASE]  # Spark would read it from the metastore
         return cls(
             user,
             protocol,
@@ -124,16 +123,14 @@ class SessionState:
     def reconfigured(
         self, topology: Topology, restrictions: SessionRestrictions | None = None
     ) -> None:
-        """The operator changed the clusters; what the session chose of them stays chosen.
-
-        `restrictions` hold from now on, where they are given.
-        """
+        """Applies the operator's new topology, and the new restrictions if they are given. The
+        clusters and endpoints that the session has chosen stay chosen, as far as they exist."""
         self.restrictions = restrictions or self.restrictions
         if self.topology == self.configured:
             self.topology = topology
         else:
             clusters = {
-                name: replace(each, hs2=_still(self.topology.clusters.get(name), each))
+                name: replace(each, hs2=_kept_endpoints(self.topology.clusters.get(name), each))
                 for name, each in topology.clusters.items()
                 if name in self.topology.clusters or name == topology.default
             }
@@ -145,12 +142,12 @@ class SessionState:
 
     @property
     def fetch_bytes(self) -> int:
-        """How many bytes are copied for a query that no cluster can run."""
+        """The bytes that may be copied for a query that no cluster can run."""
         return min(self.fetch, self.restrictions.fetch_limit)
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
-        """A statement's own settings as far as they are taken, without a claim. Raises
-        ImpersonationDenied, ChecksBypassed, SettingDenied and Rejected."""
+        """A statement's own settings, without those that are ignored and without keys of claims.
+        Raises ImpersonationDenied, ChecksBypassed, SettingDenied and Rejected."""
         for key, value in overlay.items():
             check_proxy_user(key, value, self.user)
             if self.topology.in_use:
@@ -164,7 +161,7 @@ class SessionState:
         return taken(own, self.restrictions, self.topology.in_use)
 
     def namespace(self) -> Namespace:
-        """What the session brings to the meaning of its next statement."""
+        """The part of the state that the analysis of the next statement needs."""
         return Namespace(
             self.database,
             dict(self.variables),
@@ -176,10 +173,8 @@ class SessionState:
         )
 
     def bounds(self, statement: Known | Unknown) -> tuple[Bound, ...]:
-        """The clusters that the statement cannot leave because of what it uses there.
-
-        A statement that is not understood may use anything.
-        """
+        """The clusters in which the statement has to run, since it uses objects that only they
+        have. A statement that is not understood may use all objects of the session."""
         if isinstance(statement, Unknown):
             homes = self.objects.homes()
         else:
@@ -193,7 +188,7 @@ class SessionState:
         return tuple(bounds)
 
     def check(self, effect: SessionEffect, sql: str) -> None:
-        """Called before a statement with an effect runs.
+        """Checks a statement with an effect before it runs.
 
         Raises ImpersonationDenied, ChecksBypassed, LimitReached, Rejected.
         """
@@ -214,10 +209,10 @@ class SessionState:
         number: int,
         used: Sequence[str] = (),
     ) -> None:
-        """A statement succeeded in `cluster`, or was answered by us when that is None.
+        """Applies the effect of a successful statement, and adds it to the journal.
 
-        `number` is the place in the journal that it had when it began, `used` are the temporary
-        objects that it used.
+        `cluster` is where it ran; None: in the proxy alone. `number` is its reserved place in the
+        journal, `used` are the temporary objects that it used.
         """
         home: ClusterName | None = None
         match effect:
@@ -225,7 +220,7 @@ class SessionState:
                 self.database = database.lower()
             case SetVariable(key, value):
                 name = key.removeprefix("hivevar:").strip()
-                if not name.startswith(SERVER_PREFIXES):  # which `${env:x}` does not mean
+                if not name.startswith(SERVER_PREFIXES):  # `${env:x}` never has this value
                     self.variables[name] = value
                     self.unclear.discard(name)
             case ResetVariables(None):
@@ -253,8 +248,8 @@ class SessionState:
             case AddResource() | ChangeFunction():
                 pass
         match effect:
-            case CreateTempView(sql=str(made)):
-                sql = made
+            case CreateTempView(sql=str(view_sql)):
+                sql = view_sql
             case SetVariable(by_server=True):
                 sql = setting_zone(effect.value)
         if not isinstance(effect, _NOT_REPEATED):
@@ -277,16 +272,16 @@ def _named(name: str) -> str:
 
 
 def _check_is_kept(key: str, value: str) -> None:
-    """Raises ChecksBypassed. Without managed partitions Spark lists the folder of a table, where a
-    partition may be missing or elsewhere. Spark 4's single-pass analyzer knows no rules of the
-    guard."""
+    """Raises ChecksBypassed for settings that let Spark bypass checks. Without managed partitions
+    Spark lists the folder of a table, where a partition may be missing or be elsewhere. Spark 4's
+    single-pass analyzer does not call the guard."""
     name, wanted = canonical_name(key), value.strip().lower()
     lists_folders = name == MANAGED_PARTITIONS.lower() and wanted != "true"
     if lists_folders or (name.startswith(_SINGLE_PASS) and wanted != "false"):
         raise ChecksBypassed(f"{key} may not be {value!r} with clusters in use.")
 
 
-def _still(chosen: Cluster | None, there: Cluster) -> tuple[Endpoint, ...]:
-    """The endpoints that were chosen, as far as they are there; else all."""
-    kept = tuple(each for each in there.hs2 if chosen is None or each in chosen.hs2)
-    return kept or there.hs2
+def _kept_endpoints(chosen: Cluster | None, configured: Cluster) -> tuple[Endpoint, ...]:
+    """The chosen endpoints that are still configured; all, if there are none."""
+    kept = tuple(each for each in configured.hs2 if chosen is None or each in chosen.hs2)
+    return kept or configured.hs2

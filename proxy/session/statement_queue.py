@@ -1,8 +1,9 @@
-"""Statements that wait because their user runs as many as a quota allows.
+"""Queues of statements whose users run as many as their quotas allow.
 
-Each user has a queue. The sessions with the highest priority come first. Those of the same priority
-take turns, so that one with many statements does not keep the others from running theirs; within a
-session the first statement comes first. A session's priority is that of its last statement here.
+Each user has a queue. The statements of the session with the highest priority come first. Sessions
+of the same priority take turns, so that a session with many statements does not block the others.
+Within a session the oldest statement comes first. A session's priority is that of its newest
+statement in the queue.
 """
 
 from collections import deque
@@ -14,7 +15,7 @@ from proxy.errors import LimitReached
 
 @dataclass(eq=False, slots=True)
 class Waiter:
-    """A statement of a user's session, which had this priority when the statement came."""
+    """A waiting statement; `priority` is its session's at the time when it arrived."""
 
     user: str
     session: Hashable
@@ -32,7 +33,7 @@ class StatementQueue:
         return self._count
 
     def enter(self, waiter: Waiter, most: int) -> None:
-        """Raises LimitReached when `most` statements of the user wait."""
+        """Adds a statement. Raises LimitReached if `most` statements of the user wait."""
         sessions = self._users.get(waiter.user, {})
         if sum(map(len, sessions.values())) >= most:
             text = f"{most} statements of the user {waiter.user} wait, which is the limit."
@@ -43,27 +44,28 @@ class StatementQueue:
         self._count += 1
 
     def first(self, user: str) -> Waiter | None:
-        """The statement of the user that runs next; None if none waits."""
+        """The user's statement that runs next; None: none waits."""
         sessions = self._users.get(user)
         return None if sessions is None else max(sessions.values(), key=_priority)[0]
 
     def ahead(self, waiter: Waiter) -> int:
-        """How many statements of its user run before it, if no more come."""
+        """The number of its user's statements that run before it, if no others arrive."""
         sessions = self._users[waiter.user]
         own_queue = sessions[waiter.session]
         own, priority = own_queue.index(waiter), _priority(own_queue)
-        found, is_before = own, True
+        count, is_before = own, True
         for queue in sessions.values():
             if queue is own_queue:
                 is_before = False
             elif _priority(queue) > priority:
-                found += len(queue)
+                count += len(queue)
             elif _priority(queue) == priority:
-                found += min(len(queue), own + is_before)
-        return found
+                count += min(len(queue), own + is_before)
+        return count
 
     def leave(self, waiter: Waiter) -> None:
-        """Takes it out if it is there: its session is the user's last one then if it was first."""
+        """Removes the statement if it waits. If it was the next one to run, its session's turn is
+        over: the session comes after the user's other sessions."""
         sessions = self._users.get(waiter.user, {})
         queue = sessions.get(waiter.session)
         if queue is None or waiter not in queue:

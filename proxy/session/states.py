@@ -1,8 +1,8 @@
-"""The life of an operation.
+"""The states of an operation.
 
-PENDING: being routed, its cluster's session opened or caught up. RUNNING: the cluster has it.
-The other states are ends: nothing leaves them but CLOSED. A transition that is not in the
-table is a mistake in Causeway and raises.
+PENDING: it is being routed, or a session for it is being opened in a cluster. RUNNING: the cluster
+has it. All other states are ends, which only CLOSED may follow. A transition that is not in the
+table is a mistake in Causeway and raises BadTransition.
 
 Clients never see PENDING (`shown`). A Thrift Server is in that state while a statement waits for a
 thread, but its status call lasts until the statement ends or five seconds have passed, so its
@@ -25,7 +25,7 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 
 
 class BadTransition(AssertionError):
-    """A state change that the table does not have."""
+    """A change of state that is not in the table."""
 
 
 def shown(state: State) -> State:
@@ -33,8 +33,8 @@ def shown(state: State) -> State:
     return State.RUNNING if state is State.PENDING else state
 
 
-def advance(now: State, then: State) -> State:
-    """`then`, when it may follow `now`. Raises BadTransition."""
-    if then not in TRANSITIONS[now]:
-        raise BadTransition(f"{now.name} -> {then.name}")
-    return then
+def advance(old: State, new: State) -> State:
+    """Returns `new`. Raises BadTransition if it may not follow `old`."""
+    if new not in TRANSITIONS[old]:
+        raise BadTransition(f"{old.name} -> {new.name}")
+    return new

@@ -1,4 +1,4 @@
-"""A session as the server keeps it: its state, its sessions in clusters and its operations."""
+"""A user's session in the server: its state, its sessions in clusters and its operations."""
 
 import asyncio
 import time
@@ -25,11 +25,14 @@ _CLOSED_THERE = "The Thrift Server closed the session; open another one."
 
 
 class UserSession:
-    """`close` ends everything that the session has anywhere.
+    """A user's session, with at most one session in each cluster. `close` ends all of them.
 
-    `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
-    `address` is its client's, `by` who that proved to be; `opened` Unix time, `used` the loop's
-    time of its last call; `application` is the name that its client gave itself (SetClientInfo).
+    - `through`: the server for all statements, not analysed, while no cluster is configured
+      (DC-N1);
+    - `address`: the client's address; `by`: the user whom the client authenticated as, who may act
+      for `state.user`; `application`: the client's name for itself (SetClientInfo);
+    - `opened`: Unix time; `used`: the event loop's time of the last call; `open_calls`: the number
+      of calls that are being answered.
     """
 
     def __init__(
@@ -48,12 +51,12 @@ class UserSession:
         self.application = ""
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
-        self.open_calls = 0  # calls that are being answered
+        self.open_calls = 0
         self.handle = handle
         self.state = state
         self.through = through
         self._chose_zone = TIME_ZONE in state.variables
-        self._zone: str | None = None  # with which it began in its first cluster
+        self._zone: str | None = None  # the time zone of its first session in a cluster
         self.operations: dict[bytes, Operation] = {}
         self._pool = pool
         self._functions = functions or FunctionChanges()
@@ -64,11 +67,11 @@ class UserSession:
 
     @property
     def answering(self) -> "_OpenCall":
-        """The context in which a call is answered."""
+        """A context manager for the time in which one call is answered."""
         return _OpenCall(self)
 
     async def upstream(self, cluster: ClusterName) -> ClusterSession:
-        """The session in that cluster, opened and caught up.
+        """The session in the cluster: opened if needed, with all changes repeated there.
 
         Raises ClusterDown, ClusterLost, LimitReached, StateNotRepeated, ClusterWithoutMetastore,
         Rejected.
@@ -93,9 +96,8 @@ class UserSession:
         return upstream
 
     def check_usable(self) -> None:
-        """Raises ClusterDown or ClusterLost where no statement of the session can run: all clusters
-        that it may use are known to be down, or the server of `through` closed its session. Reads
-        what is known already and asks no cluster."""
+        """Raises ClusterDown if all clusters that the session may use are known to be down, and
+        ClusterLost if the server of `through` closed its session. Does no I/O."""
         if self.through is not None:
             upstream = self._upstreams.get(self.through.name)
             if upstream is not None and not upstream.alive:
@@ -107,7 +109,8 @@ class UserSession:
             raise ClusterDown(f"Cluster {' and cluster '.join(names)} is down.")
 
     def _is_down(self, cluster: ClusterName) -> bool:
-        """Whether the session there cannot go on and no other can be opened, as far as is known."""
+        """Whether the session's endpoint in the cluster is known to be down, and no other endpoint
+        there takes a new session."""
         health, upstream = self._pool.health, self._upstreams.get(cluster)
         if upstream is None or not upstream.alive:
             return health.is_down(self._where(cluster))
@@ -115,12 +118,12 @@ class UserSession:
         return not is_up and health.is_down(self._where(cluster))
 
     def open_upstream(self, cluster: ClusterName) -> ClusterSession | None:
-        """The session in that cluster, if it is open."""
+        """The session in the cluster; None: it is not open."""
         upstream = self._upstreams.get(cluster)
         return upstream if upstream is not None and upstream.alive else None
 
     def refreshed(self, tables: Iterable[TableRef], by: ClusterSession) -> None:
-        """A statement in the session `by` refreshed what Spark remembers of the tables."""
+        """Has the sessions in other clusters refresh the tables, as the session `by` has done."""
         tables = tuple(tables)
         for upstream in self._upstreams.values():
             if upstream is not by:
@@ -154,11 +157,11 @@ class UserSession:
 
     @property
     def _needs_zone(self) -> bool:
-        """Whether its clusters have a say in its time zone."""
+        """Whether the session's time zone is the default of its first cluster."""
         return self.through is None and not self._chose_zone
 
     def _keep_zone(self, upstream: ClusterSession) -> None:
-        """The time zone of its first cluster is that of the session in all clusters."""
+        """Makes the time zone of the first cluster that of the session in all clusters."""
         if upstream.zone is None:
             return
         effect = SetVariable(TIME_ZONE, upstream.zone)
@@ -169,9 +172,9 @@ class UserSession:
             upstream.replay.applied(FIRST, effect)
 
     def _chose_away(self, upstream: ClusterSession) -> bool:
-        """Whether the session chose other endpoints since, with SET hive.cluster.properties.
+        """Whether the user has chosen other endpoints meanwhile, by SET hive.cluster.properties.
 
-        An endpoint that the operator took away keeps the sessions that it has.
+        The session stays at an endpoint that the operator has removed from the settings.
         """
         configured = self.state.configured.clusters.get(upstream.cluster)
         return (
@@ -181,7 +184,8 @@ class UserSession:
         )
 
     def _may_leave(self, upstream: ClusterSession) -> bool:
-        """Whether the session's endpoint is down, another is up, and nothing would be lost."""
+        """Whether the session in the cluster may be opened again at another endpoint: its own is
+        down, another one is up, and it has no temporary objects or results that would be lost."""
         if self.through is not None or upstream.cluster in self.state.objects.homes().values():
             return False
         if not self._pool.health.is_better_elsewhere(
@@ -200,41 +204,44 @@ class UserSession:
         return where
 
     def touch(self) -> None:
-        """Its client asked for something."""
+        """Sets the time of the last call."""
         self.used = asyncio.get_running_loop().time()
 
     def is_idle(self, since: float, running_counts: bool) -> bool:
-        """Whether nothing was asked since then and, if that counts, nothing runs."""
+        """Whether no call came since the time `since`, and, with `running_counts`, no operation
+        runs."""
         if self.used > since or self.open_calls:
             return False
         return not (running_counts and any(not each.ended for each in self.operations.values()))
 
     def upstreams(self) -> dict[ClusterName, Endpoint]:
-        """Where it has a session of the cluster's."""
+        """The endpoints of its open sessions, by cluster."""
         return {
             name: upstream.endpoint for name, upstream in self._upstreams.items() if upstream.alive
         }
 
     async def close(self, limits: Limits) -> None:
-        """Cancels what runs, waits a little for it, and closes every cluster's session."""
+        """Cancels the running operations, waits for them for `limits.close` seconds, and closes the
+        sessions in all clusters."""
         self._closed = True
         running = list(self.operations.values())
         self.operations.clear()
         for operation in running:
             if isinstance(operation.result, RemoteResult):
                 operation.result.reader.stop()
-        if running:  # most have closed theirs
+        if running:
             await asyncio.gather(*(operation.cancel() for operation in running))
         tasks = [each.task for each in running if each.task is not None and each.working]
         if tasks:
             await asyncio.wait(tasks, timeout=limits.close)
         upstreams, self._upstreams = list(self._upstreams.values()), {}
-        if upstreams:  # none when nothing was asked of a cluster
+        if upstreams:
             await asyncio.gather(*(upstream.close() for upstream in upstreams))
 
 
 class _OpenCall:
-    """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
+    """Counts a call while it is answered, so that its session is not idle: a cluster or a client
+    may be slow."""
 
     def __init__(self, session: UserSession) -> None:
         self._session = session

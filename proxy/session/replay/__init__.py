@@ -1,1 +1,1 @@
-"""What a session changed, in order, and its repetition in other clusters."""
+"""The journal of a session's changes, and their repetition in other clusters."""

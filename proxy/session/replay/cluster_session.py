@@ -1,10 +1,10 @@
-"""A user's session in one cluster, with what of the user's session it has."""
+"""A user's session in one cluster, and the repetition of the user's changes there."""
 
 from proxy.session.replay.session_replay import SessionReplay
 from proxy.upstream.upstream_session import UpstreamSession
 
 
 class ClusterSession(UpstreamSession):
-    """`replay` is set by the session that opens it."""
+    """An upstream session whose `replay` is set by the `UserSession` that opens it."""
 
     replay: SessionReplay

@@ -1,12 +1,12 @@
-"""What changed a session, in order, so that it can be repeated in another cluster.
+"""The statements that changed a session, in order, so that they can be repeated in other clusters.
 
-Every entry means something in every cluster. Most are repeated. An entry with a `home` is repeated
-only there: it made, changed or dropped an object that only that cluster has. In all others it means
-that the names which it touched are gone, whatever they meant there before
-(`proxy.session.replay.session_replay`).
+Every entry has a meaning in every cluster. Most are repeated in all. An entry with a `home` is
+repeated only there: it made, changed or dropped an object that only this cluster has. In all other
+clusters it means that the names which it touched do not exist any more, whatever they meant there
+before (`proxy.session.replay.session_replay`).
 
-A journal is bounded and keeps only what matters: among neighbouring SET, RESET and USE a later
-one replaces an earlier one of the same key. What a view or function was created under stays
+A journal is bounded and keeps only what matters: among neighbouring SET, RESET and USE a later one
+replaces an earlier one of the same key. Settings under which a view or function was created stay
 before it.
 """
 
@@ -29,12 +29,12 @@ from dialect.statement import (
 from proxy.errors import LimitReached
 
 MAX_ENTRIES = 20_000
-MAX_TEXT = 32 << 20
+MAX_TEXT = 32 << 20  # characters of all texts
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One statement. `home` is the only cluster in which it is repeated; None: it is in all."""
+    """One statement. `home` is the only cluster in which it is repeated; None: in all."""
 
     number: int
     sql: str
@@ -43,7 +43,7 @@ class JournalEntry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The temporary objects that it makes, changes or drops."""
+        """The temporary objects that the statement makes, changes or drops."""
         match self.effect:
             case CreateTempView(name) | CreateTempTable(name) | DropTemp(name):
                 return (name,)
@@ -61,27 +61,27 @@ class Journal:
         self._entries: list[JournalEntry] = []
         self._last = 0
         self._text = 0
-        self.changes = 0  # grows with every entry
-        self.settings_changes = 0  # grows with every SET and RESET
-        self.shared: set[tuple[Endpoint, str]] = set()  # global views of this session, by server
+        self.changes = 0  # increased with every entry
+        self.settings_changes = 0  # increased with every SET and RESET
+        self.shared: set[tuple[Endpoint, str]] = set()  # global views that this session made
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def room_for(self, sql: str) -> None:
-        """Raises LimitReached when another statement that changes the session cannot be kept."""
+        """Raises LimitReached if there is no room for another statement."""
         if len(self._entries) >= MAX_ENTRIES or self._text + len(sql) > MAX_TEXT:
             raise LimitReached("The session changed itself too often to be carried further.")
 
     def reserve(self) -> int:
-        """The place of a statement that begins now, should it succeed."""
+        """Reserves the place of a statement that begins now, in case it succeeds."""
         self._last += 1
         return self._last
 
     def record(
         self, number: int, sql: str, effect: SessionEffect, home: ClusterName | None = None
     ) -> None:
-        """Keeps what succeeded, in the place that was reserved for it."""
+        """Adds a successful statement in the place that was reserved for it."""
         at = len(self._entries)
         while at and self._entries[at - 1].number > number:
             at -= 1
@@ -93,11 +93,12 @@ class Journal:
         self.settings_changes += isinstance(effect, SetVariable | ResetVariables)
 
     def pending_for(self, applied: Set[int]) -> list[JournalEntry]:
-        """What a cluster's session lacks that has only the entries of the numbers `applied`."""
+        """The entries that a cluster's session lacks if it has those with the numbers `applied`."""
         return [entry for entry in self._entries if entry.number not in applied]
 
     def _forget_replaced(self, sql: str, effect: SessionEffect) -> int:
-        """Drops what the newest entry makes void; how many. A `${x}` may need any earlier one."""
+        """Removes entries that the newest one replaces, and returns their number. Nothing is
+        removed before a statement with `${x}`, which may need any earlier entry."""
         at, dropped = len(self._entries), 0
         while "${" not in sql and at and _is_setting(self._entries[at - 1]):
             at -= 1

@@ -1,9 +1,9 @@
-"""The temporary objects of a session, and where each one is.
+"""The temporary objects of a session, and the cluster that has each of them.
 
-A view by its query is made in every cluster by its text. What has data of its own (files under a
-path, a cached result) is in one cluster, its home, and so is a view over it. A session variable is
-in every cluster as long as every cluster computes the same value; one with the value of a query is
-in the cluster that ran the query.
+A view defined by a query can be made in every cluster from its text. An object with data of its own
+(files under a path, a cached result) is in one cluster, its home, and so is a view over it. A
+session variable is in every cluster if every cluster computes the same value. A variable with the
+value of a query is in the cluster that ran the query.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,8 +29,10 @@ _EXISTS = "42P07"
 
 @dataclass(frozen=True, slots=True)
 class TempObject:
-    """`view` of one made by a query, `paths` of one with files, `variable` of a variable. `home` is
-    the one cluster that has it; None: every cluster has it, or can make it."""
+    """A view (`view` has its query), a table with files (`paths`), or a `variable`.
+
+    `home` is the only cluster that has it; None: every cluster has it, or can make it.
+    """
 
     view: ViewText | None = None
     paths: tuple[str, ...] = ()
@@ -44,12 +46,12 @@ class TempObject:
 
 @dataclass(slots=True)
 class TempObjects:
-    """By name, as `dialect.lineage.temporary` writes it."""
+    """The objects by name, as `dialect.lineage.temporary` writes it."""
 
     _objects: dict[str, TempObject] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether lists of tables have any of them."""
+        """Whether there are views or tables, which SHOW TABLES would list."""
         return any(each.variable is None for each in self._objects.values())
 
     def views(self) -> Mapping[str, ViewText]:
@@ -67,24 +69,24 @@ class TempObjects:
         }
 
     def listed_homes(self) -> dict[str, ClusterName]:
-        """Where those views and tables are that are in one cluster."""
+        """The homes of views and tables that only one cluster has, by name."""
         return self.homes(name for name, each in self._objects.items() if each.variable is None)
 
     def homes(self, names: Iterable[str] | None = None) -> dict[str, ClusterName]:
-        """Where those of the objects are that are in one cluster; None: of all objects."""
-        found: dict[str, ClusterName] = {}
+        """The homes of the named objects (None: of all) that only one cluster has, by name."""
+        homes: dict[str, ClusterName] = {}
         for name in self._objects if names is None else names:
             each = self._objects.get(name)
             if each is not None and each.home is not None:
-                found[name] = each.home
-        return found
+                homes[name] = each.home
+        return homes
 
     def apply(
         self, effect: ObjectEffect, cluster: ClusterName | None, used: Iterable[str]
     ) -> ClusterName | None:
-        """What a statement did that ran in `cluster` and used the objects `used`.
+        """Applies the effect of a statement that ran in `cluster` and used the objects `used`.
 
-        Returns the only cluster in which the statement has a meaning; None: it has one in all.
+        Returns the only cluster in which the statement can be repeated; None: in all.
         """
         match effect:
             case CreateTempView(name, view):
@@ -95,12 +97,11 @@ class TempObjects:
                 self._objects[name] = TempObject(cached, paths, cluster)
                 return cluster
             case RenameTemp(name, new):
-                found = self._objects.pop(name, TempObject())
-                self._objects[new] = found
-                return found.home
+                renamed = self._objects.pop(name, TempObject())
+                self._objects[new] = renamed
+                return renamed.home
             case DropTemp(name):
-                found = self._objects.pop(name, TempObject())
-                return found.home
+                return self._objects.pop(name, TempObject()).home
             case AssignVariables(variables, repeatable):
                 home = next(iter(self.homes(used).values()), None if repeatable else cluster)
                 for name, variable in variables:
@@ -109,10 +110,10 @@ class TempObjects:
 
 
 def after_error(effect: SessionEffect, failure: Failure | None) -> SessionEffect | None:
-    """What a statement with that effect did although it failed.
+    """The effect of a failed statement, whose effect on success would be `effect`; None: none.
 
-    Spark 3.5 drops the view of that name when CACHE TABLE .. AS finds one there, and says that it
-    is there. Spark 4, whose messages have the SQLSTATE, keeps it.
+    If CACHE TABLE .. AS finds a view of its name, it fails with "already exists", and Spark 3.5
+    drops the view. Spark 4, whose messages have the SQLSTATE, keeps it.
     """
     if not isinstance(effect, CreateTempTable) or effect.cached is None or failure is None:
         return None

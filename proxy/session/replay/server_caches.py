@@ -1,11 +1,12 @@
-"""What CACHE TABLE left in the clusters' Thrift Servers, as all processes of the proxy know it.
+"""The tables that CACHE TABLE has cached in the clusters' Thrift Servers, in memory that all
+processes of the proxy share.
 
-Spark has one cache a server: a query of any session that contains a cached plan reads its rows.
-Spark drops them when that server itself writes the table; of writes elsewhere, and of new copies,
-it learns nothing. So each process remembers which tables were cached in which server, in which
-version, and the first statement that reads one of them in another version clears the server's
-cache first. CLEAR CACHE alone is sure to do it: Spark finds no cached plan by a table that only a
-subquery of it reads, and no temporary view of another session.
+A Thrift Server has one cache: a query of any session that contains a cached plan reads its rows.
+Spark drops them when the same server writes the table, but not after a write in another server or
+after a new copy. So the proxy records which tables were cached in which server and in which
+version. Before the first statement that reads one of them in another version it clears the server's
+cache. Only CLEAR CACHE is certain: by the name of a table Spark finds neither a cached plan that
+reads the table in a subquery, nor temporary views of other sessions.
 """
 
 from collections import defaultdict
@@ -18,34 +19,36 @@ from conf.topology import Endpoint
 from dialect.statement import CacheTable, CreateTempTable, SessionEffect
 from proxy.session.replay.function_changes import FunctionChanges
 
-_ANY = "*"  # a version that is none when the table is read
+_ANY = "*"  # a version that differs from all versions that are read
 _CLEARED = "cleared"
-_BEGIN = 1  # the event that is the start of the proxy
+_BEGIN = 1  # the number of the event that is the start of the proxy
 Cached = Mapping[str, int]
-"""Tables in their versions, and when each was last recorded."""
+"""Tables in their versions, with the number of the event that recorded each of them last."""
 
 
 class ServerCaches:
-    """Which tables a server may have cached. All methods are called in one thread."""
+    """The tables that each server may have cached. All methods are called in one thread."""
 
     def __init__(self, shared: FunctionChanges | None = None, used_before: bool = False) -> None:
-        """`shared` is memory of all processes; None: this is the only one. `used_before`: servers
-        may have cached rows when the first process began, until one process clears them."""
+        """`shared` is the memory of all processes; None: this is the only process. `used_before`:
+        servers may have cached rows before the proxy started, until a process clears them."""
         self._shared = shared or FunctionChanges()
         self._at = (0,) * len(self._shared.now())
         self._events = _BEGIN
         self._cached: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        self._missed = _BEGIN if used_before else 0  # until then any table may be cached anywhere
-        self._cleared: dict[str, int] = {}  # of what was missed until then, by server
+        # The last event before which records may be lost: any table may be cached in any server.
+        self._missed = _BEGIN if used_before else 0
+        self._cleared: dict[str, int] = {}  # by server: the value of `_missed` at its last clearing
 
     def record(self, endpoint: Endpoint, versions: Mapping[TableRef, object]) -> None:
-        """A statement that caches rows of these tables begins, or has ended."""
+        """Records the tables of a statement that caches rows, before it runs and after its end."""
         for table, version in versions.items():
             is_written = isinstance(version, Placement) and version.writing
             self._shared.record(str(endpoint), _key(table, _ANY if is_written else _text(version)))
 
     def stale(self, endpoint: Endpoint, versions: Mapping[TableRef, object]) -> Cached | None:
-        """What to clear in this server before these tables are read; None: nothing."""
+        """What to clear in the server before these tables are read; None: nothing. The result is
+        for `cleared`."""
         self._follow()
         server = str(endpoint)
         cached = self._cached.get(server, {})
@@ -60,7 +63,7 @@ class ServerCaches:
         return None
 
     def cleared(self, endpoint: Endpoint, cached: Cached) -> None:
-        """The server's cache was cleared after `stale` returned `cached`."""
+        """Removes `cached`, which `stale` returned: the server's cache was cleared after that."""
         self._follow()
         server = str(endpoint)
         missed = cached.get("", 0)
@@ -78,6 +81,7 @@ class ServerCaches:
             self._cached.pop(server, None)
 
     def _follow(self) -> None:
+        """Reads the records that all processes have added since the last call."""
         recorded, self._at = self._shared.since(self._at)
         if recorded == ():
             return
@@ -86,7 +90,7 @@ class ServerCaches:
             self._missed = self._events
             return
         for server, key in recorded:
-            if key == _CLEARED:  # of what was there when the first process began
+            if key == _CLEARED:  # of rows that were cached before the proxy started
                 self._cleared.setdefault(server, _BEGIN)
             else:
                 self._cached[server][key] = self._events
@@ -102,12 +106,12 @@ def caches_rows(effect: SessionEffect | None) -> bool:
 
 
 def _key(table: TableRef, version: str) -> str:
-    """A short text, which has the same length for all tables."""
+    """A short text of the same length for all tables."""
     return f"{_short(str(table))}/{version}"
 
 
 def _text(version: object) -> str:
-    """The same text in all processes for the same version."""
+    """A short text that is the same in all processes for the same version."""
     if isinstance(version, Placement):
         opened = tuple(each.id for each in version.open)
         copies = tuple((each.cluster, each.location, each.of) for each in version.copies)

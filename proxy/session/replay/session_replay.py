@@ -1,13 +1,13 @@
-"""Repeats in one cluster's session what its user's session did elsewhere.
+"""Repeats the changes of a user's session in its session in one cluster.
 
-`Journal` has every change of the user's session in order. `SessionReplay` knows which of them its
-Spark session has, and applies the others, in order, before a statement runs there. It also knows
-which temporary objects are there, so that an object that was replaced or dropped in its home alone
-is taken away here: an object that the user's session does not have answers in no cluster.
+`Journal` has every change of the user's session, in order. `SessionReplay` keeps which of them its
+Spark session has, and applies the others, in order, before a statement runs there. It also keeps
+which temporary objects the Spark session has. If an object was replaced or dropped in its home
+only, it is dropped here: no cluster may have an object that the user's session does not have.
 
-Spark remembers for a session's life which files a table has and what a permanent function is. Both
-are refreshed when they changed by a statement that came through Causeway. What any session cached
-in the server is cleared when its tables changed (`server_caches`).
+A Spark session keeps the files of a table and the class of a permanent function as long as it
+lives. Both are refreshed after they were changed by a statement that came through Causeway. Rows
+that any session cached in the server are cleared when their tables have changed (`server_caches`).
 """
 
 import asyncio
@@ -42,13 +42,16 @@ _UNKNOWN = object()  # a version that no table has
 
 
 class StaleSession(Exception):
-    """What the session remembers cannot be refreshed: another one has to be opened."""
+    """The session in the cluster cannot be refreshed: another one has to be opened."""
 
 
 class SessionReplay:
-    """`run`, a method of the session that has this, runs a statement in it and says why it failed;
-    it raises Rejected and ClusterLost. `database` is the current one of the session, in lower case.
-    `understood`: it ran nothing by which it may have views unknown here."""
+    """The changes that one session in a cluster has.
+
+    `run` is a method of that session: it runs a statement there and returns its failure, or raises
+    Rejected or ClusterLost. `database` is the session's current one, in lower case. `understood`:
+    all statements that ran there were understood, so it has no views that are unknown here.
+    """
 
     def __init__(
         self,
@@ -66,18 +69,19 @@ class SessionReplay:
         self._journal = journal
         self._functions = functions
         self._caches = caches or ServerCaches()
-        self._run_there = WeakMethod(run)  # a session without cycles is freed when it is closed
-        self._database = database  # of the session in the cluster
-        self._applied: set[int] = set()  # numbers of the journal's entries
-        self._objects: set[str] = set()  # temporary objects that are there
-        self._lacking: dict[str, str] = {}  # objects that could not be made, and why
-        self._read: dict[TableRef, object] = {}  # versions of tables
+        self._run_there = WeakMethod(run)  # no cycle, so that a closed session is freed at once
+        self._database = database
+        self._applied: set[int] = set()  # numbers of the journal's entries that it has
+        self._objects: set[str] = set()  # temporary objects that it has
+        self._lacking: dict[str, str] = {}  # objects that could not be made, with the reasons
+        self._read: dict[TableRef, object] = {}  # versions of the tables that it has read
         self._functions_at = functions.now()
         self._caught_up = 0
         self._catching_up = asyncio.Lock()
 
     async def _run(self, sql: str) -> Failure | None:
-        """Raises ClusterWithoutMetastore: the statement may succeed later."""
+        """Runs a statement and returns its failure. Raises ClusterWithoutMetastore if the cluster
+        has lost its metastore: the statement may succeed later."""
         run = self._run_there()
         assert run is not None, "the session has its replay"
         failure = await run(sql)
@@ -86,8 +90,8 @@ class SessionReplay:
         return failure
 
     async def catch_up(self) -> None:
-        """Applies what the session did elsewhere, in order. Raises StateNotRepeated, StaleSession,
-        ClusterLost, ClusterWithoutMetastore."""
+        """Applies the changes that it lacks, in order, and refreshes functions. Raises
+        StateNotRepeated, StaleSession, ClusterLost, ClusterWithoutMetastore."""
         async with self._catching_up:
             while self._caught_up != self._journal.changes:
                 changes = self._journal.changes
@@ -97,7 +101,7 @@ class SessionReplay:
             await self._refresh_functions()
 
     def applied(self, number: int, effect: SessionEffect) -> None:
-        """The cluster's session has this effect now."""
+        """Records that the cluster's session has the effect of the journal's entry `number`."""
         self._applied.add(number)
         match effect:
             case CreateTempView(name) | CreateTempTable(name):
@@ -114,15 +118,16 @@ class SessionReplay:
                 self._database = database.lower()
 
     def function_changed(self, database: str, name: str) -> None:
-        """A statement of this session changed a permanent function: the session has the change."""
+        """Has all other sessions refresh a permanent function, which a statement of this session
+        has changed."""
         before = self._functions.now()
         self._functions.record(database, name)
         if self._functions_at == before:
             self._functions_at = self._functions.with_own(before)
 
     def check(self, statement: Known | Unknown) -> None:
-        """Called before the statement runs. Raises StateNotRepeated if the statement may use an
-        object that could not be made here."""
+        """Checks a statement before it runs. Raises StateNotRepeated if it may use an object that
+        could not be made here."""
         if isinstance(statement, Known) and isinstance(statement.changes, DropTemp):
             return
         names = tuple(self._lacking)
@@ -136,15 +141,16 @@ class SessionReplay:
                 raise StateNotRepeated(reason)
 
     def lacks(self, effect: SessionEffect | None) -> bool:
-        """Whether it drops what could not be made here: there is nothing to do."""
+        """Whether the effect drops an object that could not be made here, so that nothing has to be
+        run."""
         return isinstance(effect, DropTemp) and effect.name in self._lacking
 
     async def refresh(self, versions: Mapping[TableRef, object]) -> None:
-        """Makes the session forget the files of tables that changed since it read them.
+        """Refreshes tables whose version has changed since the session read them.
 
-        Spark keeps the list of a table's files for the session's life, and would read a copy
-        as it was. It also answers from what any session of the server cached. Raises Rejected,
-        ClusterLost.
+        Spark keeps the list of a table's files as long as the session lives, and would read an old
+        copy. It also reads rows that any session of the server has cached: they are cleared. Raises
+        Rejected, ClusterLost.
         """
         stale = self._caches.stale(self._endpoint, versions)
         if stale is not None:
@@ -160,41 +166,42 @@ class SessionReplay:
             self._read[table] = version
 
     def caches(self, versions: Mapping[TableRef, object]) -> None:
-        """A statement that caches rows of these tables in the server begins, or has ended."""
+        """Records a statement that caches rows of these tables in the server, before it runs and
+        after its end."""
         self._caches.record(self._endpoint, versions)
 
     def forget_files(self, tables: Iterable[TableRef]) -> None:
         """Has these tables refreshed before they are read again: REFRESH TABLE ran in another
-        cluster's session, or what Spark knew of them was out of date."""
+        cluster, or the guard found that their files have changed."""
         for table in tables:
             if table in self._read:
                 self._read[table] = _UNKNOWN
 
     async def _refresh_functions(self) -> None:
-        """Makes the session forget permanent functions that changed since it was opened.
-
-        A session that looked a function up keeps its class, whatever the metastore says by now.
-        """
+        """Refreshes permanent functions that were changed since the session was opened: a session
+        that has used a function keeps its class, whatever the metastore has now. Raises
+        StaleSession."""
         changed, now = self._functions.since(self._functions_at)
         if changed is None:
             raise StaleSession
         for database, name in changed:
             failure = await self._run(f"REFRESH FUNCTION {quoted(database, name)}")
             if failure is not None and failure.sqlstate != _NO_SUCH_FUNCTION:
-                raise StaleSession  # its class is not there: the old one would stay
+                raise StaleSession  # the new class cannot be loaded: the old one would stay
         self._functions_at = now
 
     async def _apply(self, entry: JournalEntry) -> None:
-        """An object that cannot be made is only missed by the statements that use it."""
+        """Applies one entry. If an object cannot be made, only statements that use it will fail.
+        Raises NotCarried for any other failure."""
         if entry.home not in (None, self._cluster):
-            await self._take_away(entry.names)
+            await self._remove(entry.names)
             self._applied.add(entry.number)
             return
         match entry.effect:
             case UseDatabase(database) if database.lower() == self._database:
-                reason = None  # without the metastore, which USE needs and the session may not
+                reason = None  # USE would need the metastore, which may be down
             case DropTemp():
-                await self._take_away(entry.names)
+                await self._remove(entry.names)
                 reason = None
             case RenameTemp(name) if name in self._lacking:
                 reason = self._lacking[name]
@@ -203,7 +210,7 @@ class SessionReplay:
             case AssignVariables(declares=False) if lacking := self._lacks_any(entry.names):
                 reason = lacking
             case RenameTemp(name, new) if (self._endpoint, new) in self._journal.shared:
-                await self._take_away((name,))  # a session that was lost renamed it
+                await self._remove((name,))  # an earlier session, which was lost, renamed it
                 reason = None
             case ResetVariables(zone=str(zone)):
                 reason = await self._repeat(entry) or await self._reason(setting_zone(zone))
@@ -214,22 +221,23 @@ class SessionReplay:
             return
         if not entry.names:
             raise StateNotRepeated(reason)
-        await self._take_away(entry.names)
+        await self._remove(entry.names)
         is_assignment = isinstance(entry.effect, AssignVariables)
         for name in entry.names if is_assignment else entry.names[-1:]:
             self._lacking[name] = reason
         self._applied.add(entry.number)
 
     def _lost(self, names: tuple[str, ...]) -> str:
-        """Why variables are not there: their values were computed in a session that is closed, and
-        a second run of the statement might compute others."""
+        """The reason why variables are lacking: their values were computed in a session that is
+        closed, and the statement might compute other values if it ran again."""
         shown = ", ".join(map(bare_variable, names))
         return f"The session in cluster {self._cluster} that had the value of {shown} is closed."
 
     def _lacks_any(self, names: tuple[str, ...]) -> str | None:
         return next((self._lacking[name] for name in names if name in self._lacking), None)
 
-    async def _take_away(self, names: tuple[str, ...]) -> None:
+    async def _remove(self, names: tuple[str, ...]) -> None:
+        """Drops the objects in the cluster's session, if it has them. Raises NotCarried."""
         for name in names:
             if name in self._objects:
                 for sql in dropping(name):
@@ -239,12 +247,14 @@ class SessionReplay:
             self._is_gone(name)
 
     async def _repeat(self, entry: JournalEntry) -> str | None:
-        """Runs a statement again; why it failed. A global view of ours may be there already, made
-        by a session of this one's that was lost."""
+        """Runs an entry's statement. Returns the reason of its failure, or None. A global view may
+        exist already if an earlier session of this user's session, which was lost, made it."""
         ours = any((self._endpoint, name) in self._journal.shared for name in entry.names)
         return await self._reason(entry.sql, _EXISTS if ours else None)
 
     async def _reason(self, sql: str, harmless: str | None = None) -> str | None:
+        """Runs a statement. Returns the reason of its failure as a message; None if it succeeded or
+        failed with the SQLSTATE `harmless`."""
         try:
             failure = await self._run(sql)
         except Rejected as error:

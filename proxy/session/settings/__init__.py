@@ -1,1 +1,1 @@
-"""What a client may set: when it opens a session, by SET, and Causeway's own settings."""
+"""Clients' settings, sent when they open a session or by SET: their meaning and restrictions."""

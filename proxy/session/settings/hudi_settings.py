@@ -1,9 +1,9 @@
-"""Settings of Hudi by which a session reads only the changed rows of a table (HU-10).
+"""Settings of Hudi with which a session reads only the changed rows of a table (HU-10).
 
 `hoodie.<table>.consume.mode` and its range are settings of Hive's input format, which Spark does
-not use for its own Hudi tables. The proxy turns them into a range in the statement's claim, by
-which the guard reads the table. `hoodie.datasource.query.type` has an effect only on a table that
-the cluster's session has not read before, so it is refused.
+not use for its own Hudi tables. The proxy puts the range into the statement's claim, and the guard
+reads the table accordingly. `hoodie.datasource.query.type` has an effect only on a table that the
+cluster's session has not read before, so it is refused.
 """
 
 import re
@@ -21,10 +21,10 @@ from router.claim import EVERY_TABLE, ChangeRange, Changes, WholeUnless
 _CONSUME = re.compile(r"hoodie\.(.+)\.consume\.(.+)")
 _QUERY_TYPE = "hoodie.datasource.query.type"
 _USE_DATABASE = "hoodie.incremental.use.database"
-_CHANGES = "hudi_table_changes"  # a call of it names its rows itself
-_EARLIEST = ("earliest", "000")  # the word, and the instant before all others
+_CHANGES = "hudi_table_changes"  # the table function, whose arguments have the range
+_EARLIEST = ("earliest", "000")  # the word, and an instant before all others
 _ALL_COMMITS = -1
-# They read the rows that they change, which a session's range does not concern.
+# Kinds of statements that read the rows which they change; the session's range does not apply.
 _CHANGING = frozenset({"update", "delete", "merge", "analyze"})
 
 Describe = Callable[[TableRef], TableInfo | None]
@@ -38,14 +38,15 @@ class HudiSettings:
     unclear: frozenset[str]
 
     def is_incremental(self, name: str) -> bool:
-        """Whether tables of this name, with or without a database, are read incrementally."""
+        """Whether tables of this name, with or without a database, are read incrementally. Raises
+        NotIncremental if the setting's value is not known."""
         key = f"hoodie.{name}.consume.mode"
         if key in self.unclear:
             raise NotIncremental(f"The value of {key} is not known.")
         return self.values.get(key, "").strip().lower() == "incremental"
 
     def name_of(self, table: TableRef) -> str | None:
-        """The name by which the settings select the table; None when it is read as a whole."""
+        """The name by which the settings select the table; None: it is read as a whole."""
         names = [str(table).lower()]
         if not self._needs_database():
             names.append(table.name.lower())
@@ -64,12 +65,12 @@ class HudiSettings:
         return self.values.get(_USE_DATABASE, "").strip().lower() == "true"
 
     def is_whole(self, table: TableRef) -> bool:
-        """Whether a setting says that the table of this name is read as a whole."""
+        """Whether a setting for this table's name says that it is read as a whole."""
         names = (str(table).lower(), table.name.lower())
         return any(f"hoodie.{name}.consume.mode" in self.values for name in names)
 
     def range(self, name: str) -> ChangeRange:
-        """Raises NotIncremental."""
+        """The range of commits that is read of tables of this name. Raises NotIncremental."""
         start = self._instant(f"hoodie.{name}.consume.start.timestamp")
         if start is None:
             raise NotIncremental(f"hoodie.{name}.consume.start.timestamp is not set.")
@@ -100,7 +101,7 @@ class HudiSettings:
 
 
 def hudi_settings(variables: Mapping[str, str], unclear: Collection[str]) -> HudiSettings | None:
-    """The settings of Hudi of a session; None when it has none that selects rows."""
+    """The session's settings of Hudi; None if none of them selects rows."""
     values = {canonical_name(key): value for key, value in variables.items()}
     unclear = frozenset(map(canonical_name, unclear))
     if not any(_CONSUME.fullmatch(each) or each == _QUERY_TYPE for each in (*values, *unclear)):
@@ -111,12 +112,12 @@ def hudi_settings(variables: Mapping[str, str], unclear: Collection[str]) -> Hud
 def incremental_reads(
     statement: Known | Unknown, settings: HudiSettings, describe: Describe
 ) -> Changes:
-    """The tables of which the statement reads only changed rows.
+    """The tables of which the statement reads only changed rows, by name, with their ranges.
 
-    A statement that is not understood has the names of the settings, without ranges: the guard
-    refuses to read such a table as a whole. A setting may also have the name that Hudi itself has
-    for a table that the metastore has under another name. The guard knows that name, and refuses
-    to read such a table as a whole. Raises NotIncremental, NotLoaded.
+    A statement that is not understood gets the names in the settings without ranges: the guard
+    refuses to read such a table as a whole. A setting may also name a table as Hudi does, while the
+    metastore has it under another name. The guard reads Hudi's name, and refuses to read such a
+    table as a whole (`WholeUnless`). Raises NotIncremental, NotLoaded.
     """
     if isinstance(statement, Unknown):
         named = tuple(name for name in settings.names() if settings.is_incremental(name))

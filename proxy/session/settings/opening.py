@@ -1,8 +1,8 @@
-"""What a client's map in OpenSession sets, as a Thrift Server reads it.
+"""The variables that a client's map in OpenSession sets, as a Thrift Server reads it.
 
-`set:hivevar:x`, `set:hiveconf:x` and `set:x` all set x in Spark's session: hiveconf and bare names
-first, hivevar over them, whatever their order in the map, which the server does not keep. Keys
-without `set:` set nothing there. RESET takes all of it away.
+`set:hivevar:x`, `set:hiveconf:x` and `set:x` all set x in Spark's session. The server sets hiveconf
+and bare names first and hivevar after them, whatever their order in the map. Keys without `set:`
+set nothing. RESET removes all of these variables.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ _METASTORE = "metaconf:"  # no setting of Spark's session
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The client's map without what is set twice, and the variables that it sets. The names in
-    `unclear` have values with a `${..}`, and what that stands for is the server's to say."""
+    """The client's map without keys that set a name again, and the variables that it sets. Names in
+    `unclear` have values with a `${..}`, which only the server can replace."""
 
     configuration: dict[str, str]
     variables: dict[str, str]
@@ -26,10 +26,10 @@ class Opened:
 
 
 def opened_configuration(configuration: Mapping[str, str]) -> Opened:
-    """What the client's map sets.
+    """The variables of the client's map.
 
-    Of `set:x` and `set:hiveconf:x` the server would take any: the later one is kept. Raises
-    InvalidCommand where a setting's value has a `${..}`.
+    Of `set:x` and `set:hiveconf:x` the server may use either one, so only the later one is kept.
+    Raises InvalidCommand if the value of a setting has a `${..}`.
     """
     keys: dict[tuple[bool, str], str] = {}
     for key in configuration:
@@ -57,7 +57,7 @@ def opened_configuration(configuration: Mapping[str, str]) -> Opened:
 
 
 def _named(key: str) -> tuple[bool, str] | None:
-    """Whether the key sets a hivevar, and the name that it sets; None when it sets nothing."""
+    """Whether the key sets a hivevar, and the name that it sets; None: it sets nothing."""
     if not key.startswith(_SET):
         return None
     name = key.removeprefix(_SET).strip()

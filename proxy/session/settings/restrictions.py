@@ -1,4 +1,4 @@
-"""What the operator's restrictions make of a client's settings and statements."""
+"""The operator's restrictions, applied to clients' settings and statements."""
 
 from collections.abc import Mapping
 
@@ -14,10 +14,9 @@ _DATABASE = "use:database"
 def taken(
     configuration: Mapping[str, str], restrictions: SessionRestrictions, in_use: bool
 ) -> dict[str, str]:
-    """The settings of a client's map that are taken: what is to be ignored is left out.
+    """The client's map without the settings that are ignored. Raises SettingDenied.
 
-    Without clusters in use only properties of the server's process are refused. Raises
-    SettingDenied.
+    Without clusters in use (`in_use`) only properties of the server's process are refused.
     """
     result = {}
     for key, value in configuration.items():
@@ -31,7 +30,7 @@ def taken(
 
 
 def check_setting(key: str, restrictions: SessionRestrictions) -> bool:
-    """Whether the setting is taken; False: it is ignored. Raises SettingDenied."""
+    """Whether the setting is accepted; False: it is ignored. Raises SettingDenied."""
     verdict = restrictions.of_setting(key)
     if verdict is SettingVerdict.REFUSED:
         raise SettingDenied(f"{key} may not be changed by users.")
@@ -39,8 +38,10 @@ def check_setting(key: str, restrictions: SessionRestrictions) -> bool:
 
 
 def check_statement(statement: Known | Unknown, restrictions: SessionRestrictions) -> None:
-    """Before a statement runs. Raises CodeDenied, SettingDenied; CodeDenied for one that is not
-    understood, once anything is denied: what it calls is not known."""
+    """Checks a statement before it runs. Raises CodeDenied, SettingDenied.
+
+    A statement that is not understood is denied if any code is: what it calls is not known.
+    """
     if isinstance(statement, Unknown):
         if restrictions.deny_code:
             raise CodeDenied(
@@ -62,7 +63,7 @@ def check_statement(statement: Known | Unknown, restrictions: SessionRestriction
 
 
 def is_ignored(statement: Known, restrictions: SessionRestrictions) -> bool:
-    """Whether a SET or RESET is answered and does nothing. Raises SettingDenied."""
+    """Whether the statement is a SET or RESET that is ignored. Raises SettingDenied."""
     match statement.changes:
         case SetVariable(key) | ResetVariables(str(key)):
             return not check_setting(key, restrictions)

@@ -1,8 +1,8 @@
-"""A session has one time zone in all clusters, although each cluster has a default of its own.
+"""The time zone of a session, which is the same in all clusters, although their defaults differ.
 
-Until the client chooses one it is the default of the cluster where the session ran its first
-statement. RESET and SET TIME ZONE LOCAL leave it to the server that runs them: what it is then is
-read there, and set in the other clusters.
+Until the client chooses one it is the default of the cluster that runs the session's first
+statement. RESET and SET TIME ZONE LOCAL leave the choice to the server that runs them: the zone is
+then read there, and set in the other clusters.
 """
 
 from dataclasses import replace
@@ -10,16 +10,16 @@ from dataclasses import replace
 from conf.settings.names import TIME_ZONE
 from dialect.statement import ResetVariables, SessionEffect, SetVariable
 
-FIRST = 0  # the number in the journal of the zone with which a session begins
+FIRST = 0  # the place in the journal of the time zone with which a session begins
 
 
 def setting_zone(zone: str) -> str:
-    """The statement that sets it."""
+    """The statement that sets the time zone."""
     return f"SET {TIME_ZONE}={zone}"
 
 
 def is_left_to_server(effect: SessionEffect | None) -> bool:
-    """Whether the zone after a statement with that effect is its server's to say."""
+    """Whether a statement with this effect leaves the time zone to the server."""
     match effect:
         case SetVariable(by_server=True):
             return True
@@ -29,7 +29,7 @@ def is_left_to_server(effect: SessionEffect | None) -> bool:
 
 
 def with_zone(effect: SessionEffect | None, zone: str) -> SessionEffect | None:
-    """The same effect, with the zone that the server has after it."""
+    """The effect with the time zone that the session in the server has after it."""
     match effect:
         case SetVariable():
             return replace(effect, value=zone)
