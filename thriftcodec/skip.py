@@ -1,6 +1,7 @@
-"""Reads headers, and finds the end of a value without decoding it."""
+"""Reads headers, skips values, and finds values by their path, without decoding anything else."""
 
 import struct
+from collections.abc import Iterator
 
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.values import (
@@ -20,6 +21,10 @@ from thriftcodec.values import (
     VERSION_1,
 )
 
+Path = tuple[int, ...]
+"""The way to values in a struct: field ids, and EACH."""
+EACH = -1  # in a path: every element of a list
+
 FIXED_SIZE = {BOOL: 1, BYTE: 1, DOUBLE: 8, I16: 2, I32: 4, I64: 8}  # bytes
 MAX_NAME = 1024  # bytes of a method's name
 _HEAD = struct.Struct(">Ii")  # version with message type, length of the method's name
@@ -27,6 +32,7 @@ _FIELD = struct.Struct(">bh")
 _LIST = struct.Struct(">bi")
 _MAP = struct.Struct(">bbi")
 _I32 = struct.Struct(">i")
+_length = struct.Struct(">I").unpack_from
 
 
 def read_message_header(data: bytes | bytearray, at: int = 0) -> tuple[int, str, int, int]:
@@ -126,3 +132,61 @@ def _within(data: bytes | bytearray, end: int) -> int:
     if end > len(data):
         raise Incomplete
     return end
+
+
+def find_values(
+    data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT
+) -> Iterator[tuple[int, int]]:
+    """The (position, wire type) of every value at `path` below the value at `at`.
+
+    Raises Incomplete, MalformedMessage; also for a repeated field on the path, of which a receiver
+    might use another value than the one that was checked.
+    """
+    if not path:
+        yield at, kind
+        return
+    step, rest = path[0], path[1:]
+    if step == EACH:
+        if kind != LIST:
+            raise MalformedMessage("a list was expected")
+        element, count, at = read_list_header(data, at)
+        for _ in range(count):
+            yield from find_values(data, at, rest, element)
+            at = skip_value(data, at, element)
+        return
+    if kind != STRUCT:
+        raise MalformedMessage("a structure was expected")
+    is_found = False
+    while True:
+        inner, number, value = read_field_header(data, at)
+        if inner == STOP:
+            return
+        if number == step:
+            if is_found:
+                raise MalformedMessage("a field is there twice")
+            is_found = True
+            yield from find_values(data, value, rest, inner)
+        at = skip_value(data, value, inner)
+
+
+def strings_at(data: bytes | bytearray, at: int, path: Path) -> list[str]:
+    """Every string at `path` in the struct at `at`."""
+    return [text_at(data, start) for start, kind in find_values(data, at, path) if kind == STRING]
+
+
+def text_at(data: bytes | bytearray, at: int) -> str:
+    """The string whose length field begins at `at`."""
+    end = at + 4 + _length(data, at)[0]
+    return str(data[at + 4 : end], "utf-8", "surrogateescape")
+
+
+def string_list(data: bytes | bytearray, at: int) -> list[str]:
+    """The list of strings at `at`. Raises MalformedMessage for a list of anything else."""
+    element, count, at = read_list_header(data, at)
+    if element != STRING and count:
+        raise MalformedMessage("a list of strings was expected")
+    values = []
+    for _ in range(count):
+        values.append(text_at(data, at))
+        at = skip_value(data, at, STRING)
+    return values

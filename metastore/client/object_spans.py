@@ -11,11 +11,10 @@ from struct import Struct as Format
 
 from conf.placement import RESERVED_PREFIX
 from thriftcodec.errors import Incomplete, MalformedMessage
-from thriftcodec.skip import read_field_header, read_list_header, skip_value
-from thriftcodec.values import LIST, MAP, STOP, STRING, STRUCT
+from thriftcodec.skip import find_values, read_field_header, read_list_header, skip_value, text_at
+from thriftcodec.values import MAP, STOP, STRING, STRUCT
 
 Span = tuple[int, int]
-Path = tuple[int, ...]  # field ids, and EACH
 Edit = tuple[int, int, bytes]
 
 _U32 = Format(">I").unpack_from
@@ -24,7 +23,6 @@ _SD_LOCATION, _SD_SERDE, _SERDE_PARAMETERS = 2, 7, 3
 _MAP_HEADER = 6
 _PARTITION_KEYS = 8
 _NO_FIELD = -1
-EACH = -1  # in a path: each element of a list
 
 
 class Shape(Enum):
@@ -96,34 +94,6 @@ def scan(data: bytes | bytearray, at: int, shape: Shape) -> ObjectSpans:
                 spans.location = (value, at)
 
 
-def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> Iterator[Span]:
-    """The (start, wire type) of every value at `path` below the value at `at`."""
-    if not path:
-        yield at, kind
-        return
-    step, rest = path[0], path[1:]
-    if step == EACH:
-        if kind != LIST:
-            raise MalformedMessage("a list was expected")
-        element, count, at = read_list_header(data, at)
-        for _ in range(count):
-            yield from places(data, at, rest, element)
-            at = skip_value(data, at, element)
-        return
-    if kind != STRUCT:
-        raise MalformedMessage("a structure was expected")
-    before = None
-    while True:
-        inner, number, value = read_field_header(data, at)
-        if inner == STOP:
-            return
-        if number == step:
-            _once(before)
-            before = value
-            yield from places(data, value, rest, inner)
-        at = skip_value(data, value, inner)
-
-
 def _once(before: int | Span | None) -> None:
     """Raises MalformedMessage for a field that was found before. Of a repeated field the metastore
     uses one value, and the view might check the other one."""
@@ -135,29 +105,6 @@ def is_partitioned(data: bytes | bytearray, table: ObjectSpans) -> bool:
     """Whether the table has partition keys."""
     keys = table.fields.get(_PARTITION_KEYS)
     return keys is not None and read_list_header(data, keys[0])[1] > 0
-
-
-def strings_at(data: bytes | bytearray, at: int, path: Path) -> list[str]:
-    """Every string at `path` in the struct that begins at `at`."""
-    return [text(data, start) for start, kind in places(data, at, path) if kind == STRING]
-
-
-def text(data: bytes | bytearray, at: int) -> str:
-    """The string whose length field begins at `at`."""
-    end = at + 4 + _U32(data, at)[0]
-    return str(data[at + 4 : end], "utf-8", "surrogateescape")
-
-
-def string_list(data: bytes | bytearray, at: int) -> list[str]:
-    """The list of strings that begins at `at`. Raises MalformedMessage for another list."""
-    element, count, at = read_list_header(data, at)
-    if element != STRING and count:
-        raise MalformedMessage("a list of strings was expected")
-    values = []
-    for _ in range(count):
-        values.append(text(data, at))
-        at = skip_value(data, at, STRING)
-    return values
 
 
 def entries(data: bytes | bytearray, span: Span) -> Iterator[tuple[bytes, Span]]:
@@ -203,7 +150,7 @@ def _scan_descriptor(data: bytes | bytearray, at: int, spans: ObjectSpans, shape
 
 
 def _serde_path(data: bytes | bytearray, at: int) -> Span | None:
-    for start, kind in places(data, at, (_SERDE_PARAMETERS,)):
+    for start, kind in find_values(data, at, (_SERDE_PARAMETERS,)):
         if kind != MAP:
             continue
         for key, (entry, end) in entries(data, (start, skip_value(data, start, MAP))):
@@ -233,7 +180,7 @@ def scan_parameters(data: bytes | bytearray, at: int, spans: ObjectSpans) -> int
         if data.startswith(_RESERVED, at + 4):
             if end > size:
                 raise Incomplete
-            spans.facts[text(data, at)] = text(data, middle)
+            spans.facts[text_at(data, at)] = text_at(data, middle)
         at = end
     if at > size:
         raise Incomplete

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from metastore.client.object_spans import string_list, text
 from metastore.client.partition_scanner import VALUES, PartitionScanner
 from thriftcodec.errors import MalformedMessage
+from thriftcodec.skip import string_list, text_at
 from thriftcodec.values import LIST
 
 _STORAGE, _PARAMETERS = 6, 7
@@ -38,5 +38,5 @@ class PartitionDecoder:
             if data[start - _FIELD_HEADER] != LIST:
                 raise MalformedMessage("the values of a partition are not a list")
             values = tuple(string_list(data, start))
-        location = text(data, spans.location[0]) if spans.location else ""
+        location = text_at(data, spans.location[0]) if spans.location else ""
         return PartitionFacts(values, location, spans.facts), spans.end

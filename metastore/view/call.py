@@ -4,21 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conf.names import TableRef
-from metastore.client.object_spans import (
-    ObjectSpans,
-    Path,
-    places,
-    scan,
-    spliced,
-    string_list,
-    strings_at,
-    text,
-)
+from metastore.client.object_spans import ObjectSpans, scan
 from metastore.view.errors import UnknownMethod
 from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec, ObjectPath, spec_of
-from thriftcodec.skip import read_message_header, skip_value
-from thriftcodec.values import BOOL, LIST, STRING, STRUCT, Struct
-from thriftcodec.writer import call_bytes
+from thriftcodec.skip import (
+    Path,
+    find_values,
+    read_message_header,
+    skip_value,
+    string_list,
+    strings_at,
+    text_at,
+)
+from thriftcodec.values import BOOL, CALL, LIST, STRING, STRUCT
+from thriftcodec.writer import encode_head
 
 _FIELD_HEADER = 3  # bytes: type and number
 
@@ -52,6 +51,11 @@ class Call:
         """The method's name as the client called it, which the reply repeats."""
         return self.spec.name if self.cluster is None else self.spec.name + ON_CLUSTER
 
+    @property
+    def new_name(self) -> str:
+        """The name to put into the metastore's reply; empty if the reply has it already."""
+        return "" if self.cluster is None else self.reply_name
+
     def named(self) -> list[tuple[str, str]]:
         """The distinct pairs of database and table in the call, as the client wrote them."""
         pairs: list[tuple[str, str]] = []
@@ -67,32 +71,34 @@ class Call:
         return strings_at(self.data, self.body, path)
 
     def is_true(self, path: Path) -> bool:
-        return any(self.data[at] for at, kind in places(self.data, self.body, path) if kind == BOOL)
+        return any(
+            self.data[at] for at, kind in find_values(self.data, self.body, path) if kind == BOOL
+        )
 
     def sent(self, place: ObjectPath) -> Iterator[ObjectSpans]:
         """The objects at a path in the arguments."""
-        for at, kind in places(self.data, self.body, place.path):
+        for at, kind in find_values(self.data, self.body, place.path):
             if kind == STRUCT:
                 yield scan(self.data, at, place.shape)
 
     def field_text(self, spans: ObjectSpans, number: int) -> str:
         """A string field of an object; empty if it is missing."""
         span = spans.fields.get(number)
-        return text(self.data, span[0]) if span else ""
+        return text_at(self.data, span[0]) if span else ""
 
     def partition_values(self) -> list[list[str]]:
         """The values of the partitions that the call names by their values."""
         if self.spec.values is None:
             return []
-        positions = places(self.data, self.body, self.spec.values)
+        positions = find_values(self.data, self.body, self.spec.values)
         return [string_list(self.data, at) for at, kind in positions if kind == LIST]
 
     def partition_names(self) -> list[str]:
         """The names of the partitions that the call names by name."""
         if self.spec.partition_name is None:
             return []
-        positions = places(self.data, self.body, self.spec.partition_name)
-        return [text(self.data, at) for at, kind in positions if kind == STRING]
+        positions = find_values(self.data, self.body, self.spec.partition_name)
+        return [text_at(self.data, at) for at, kind in positions if kind == STRING]
 
 
 def read_request(data: bytes) -> Request:
@@ -112,14 +118,12 @@ def read_call(request: Request) -> Call:
 
 
 def _call_on_cluster(request: Request, spec: MethodSpec) -> Call:
-    cluster, arguments = "", request.data[request.body :]
-    for start, kind in places(request.data, request.body, (CLUSTER_FIELD,)):
+    data, cluster, arguments = request.data, "", request.data[request.body :]
+    for start, kind in find_values(data, request.body, (CLUSTER_FIELD,)):
         if kind == STRING:
-            end = skip_value(request.data, start, STRING)
-            cluster = text(request.data, start)
-            without = [(start - _FIELD_HEADER, end, b"")]
-            arguments = spliced(request.data, request.body, len(request.data), without)
-    head = call_bytes(spec.name, request.sequence, Struct())[:-1]  # without the end of the struct
+            cluster, end = text_at(data, start), skip_value(data, start, STRING)
+            arguments = data[request.body : start - _FIELD_HEADER] + data[end:]
+    head = encode_head(spec.name, CALL, request.sequence)
     return Call(spec, request.sequence, head + arguments, len(head), cluster)
 
 

@@ -20,8 +20,8 @@ from metastore.client.object_spans import (
     encoded,
     entries,
     is_partitioned,
-    text,
 )
+from thriftcodec.skip import text_at
 from thriftcodec.values import MAP, STRING
 
 HIDDEN_FACTS = "-- causeway "
@@ -64,7 +64,7 @@ def with_hidden_facts(
     if shape is not Shape.TABLE or not (spans.facts or is_partitioned(data, spans)):
         return edits
     kind = spans.fields.get(_TABLE_TYPE)
-    if kind is None or text(data, kind[0]) not in _TABLE_TYPES:
+    if kind is None or text_at(data, kind[0]) not in _TABLE_TYPES:
         return edits
     hidden = encoded(HIDDEN_FACTS + json.dumps(spans.facts))
     if (span := spans.fields.get(_VIEW_TEXT)) is not None:

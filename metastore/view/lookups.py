@@ -12,22 +12,23 @@ from typing import TypeVar
 
 from conf.names import TableRef
 from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
-from metastore.client.object_spans import (
-    EACH,
-    ObjectSpans,
-    Shape,
-    places,
-    scan,
-    string_list,
-    strings_at,
-    text,
-)
+from metastore.client.object_spans import ObjectSpans, Shape, scan
 from metastore.client.partition_scanner import PartitionScanner
 from metastore.view.call import ref_of
 from metastore.view.errors import FactsUnavailable, PlacementUnreadable
 from metastore.view.locations import ClusterView
 from metastore.view.outbound.locations_out import PartitionsOf, real_location
-from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
+from thriftcodec.skip import (
+    EACH,
+    find_values,
+    read_field_header,
+    read_list_header,
+    read_message_header,
+    skip_value,
+    string_list,
+    strings_at,
+    text_at,
+)
 from thriftcodec.values import I16, LIST, REPLY, STOP, STRING, Struct, strings
 from thriftcodec.writer import call_bytes
 
@@ -131,7 +132,7 @@ def database_location(database: str) -> Asking[str | None]:
     if at is None:
         return None
     spans = scan(reply, at, Shape.DATABASE)
-    return text(reply, spans.location[0]) if spans.location else None
+    return text_at(reply, spans.location[0]) if spans.location else None
 
 
 def partitions_named(
@@ -165,7 +166,7 @@ def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[lis
     at = _success(reply, method)
     if at is None:
         return []
-    starts = [start for start, _ in places(reply, at, (1, EACH))]
+    starts = [start for start, _ in find_values(reply, at, (1, EACH))]
     return [_partition(table, reply, scan(reply, start, Shape.PARTITION)) for start in starts]
 
 
@@ -181,9 +182,9 @@ def changed(request: bytes) -> Asking[None]:
 
 def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
     spans = scan(reply, at, Shape.TABLE)
-    name = text(reply, spans.fields[1][0])
+    name = text_at(reply, spans.fields[1][0])
     ref = ref_of(database, name)
-    kind = text(reply, spans.fields[_TABLE_TYPE][0]) if _TABLE_TYPE in spans.fields else ""
+    kind = text_at(reply, spans.fields[_TABLE_TYPE][0]) if _TABLE_TYPE in spans.fields else ""
     keys = strings_at(reply, at, (_TABLE_KEYS, EACH, 1))
     try:
         placement = read_placement(spans.facts, view.owner)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 
-from metastore.client.object_spans import EACH, Path, Shape
+from metastore.client.object_spans import Shape
+from thriftcodec.skip import EACH, Path
 
 
 class Act(Enum):

@@ -11,16 +11,7 @@ from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
 from conf.placement import Placement, rewritten_parameters
-from metastore.client.object_spans import (
-    Edit,
-    ObjectSpans,
-    Shape,
-    encoded,
-    places,
-    spliced,
-    string_list,
-    text,
-)
+from metastore.client.object_spans import Edit, ObjectSpans, Shape, encoded, spliced
 from metastore.view.call import Call, ref_of
 from metastore.view.fact_edits import with_facts
 from metastore.view.inbound.client_placement import claimed_facts, refuse_copies
@@ -74,6 +65,7 @@ from metastore.view.lookups import (
 )
 from metastore.view.methods import Act
 from thriftcodec.reader import read_value
+from thriftcodec.skip import find_values, string_list, text_at
 from thriftcodec.values import MAP
 
 ALL_TABLES = "*"
@@ -278,7 +270,7 @@ def _put_database(call: Call, context: Context) -> Admission:
     for spans in call.sent(call.spec.inbound[0]):
         names.append(call.field_text(spans, 1))
         if spans.location is not None:
-            location = text(call.data, spans.location[0])
+            location = text_at(call.data, spans.location[0])
             refuse_location(location, context.view)
             shared = context.view.shared_location(location) if location else location
             edits.append((*spans.location, encoded(shared)))
@@ -378,7 +370,7 @@ def _values(call: Call, spans: ObjectSpans) -> list[str]:
 
 
 def _map_at(call: Call, path: tuple[int, ...]) -> dict[str, str]:
-    for at, kind in places(call.data, call.body, path):
+    for at, kind in find_values(call.data, call.body, path):
         if kind == MAP:
             return {
                 str(key): str(value) for key, value in read_value(call.data, at, MAP)[0].items()

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conf.placement import COPY_PREFIX, Placement, read_placement, write_placement
-from metastore.client.object_spans import ObjectSpans, places
+from metastore.client.object_spans import ObjectSpans
 from metastore.client.types import Table
 from metastore.placement.open_formats import why_files_are_not_enough
 from metastore.view.errors import FormatNotCopied, PlacementChanged
 from metastore.view.inbound.version_updates import Context
 from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD, read_claims
 from thriftcodec.reader import read_value
+from thriftcodec.skip import find_values
 from thriftcodec.values import STRUCT
 
 
@@ -31,7 +32,7 @@ def claimed_facts(
     fields = [
         (number, kind, at)
         for number in (PRIMARY_FIELD, SECONDARY_FIELD)
-        for at, kind in places(data, spans.descriptor, (number,))
+        for at, kind in find_values(data, spans.descriptor, (number,))
     ]
     claims = read_claims(data, fields)
     if claims.primary not in (None, placement.primary):

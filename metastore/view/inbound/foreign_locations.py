@@ -7,10 +7,11 @@ system. So a drop of an object whose folder is in another cluster would delete t
 from collections.abc import Iterator
 
 from conf.locations import Location, readings
-from metastore.client.object_spans import EACH, ObjectSpans, Path, text
+from metastore.client.object_spans import ObjectSpans
 from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView
+from thriftcodec.skip import EACH, Path, text_at
 
 # PartitionSpec: its root, the shared descriptor's location, and the partitions' relative paths.
 _SPECS_ROOT: Path = (1, EACH, 3)
@@ -24,7 +25,7 @@ def refuse_elsewhere(call: Call, spans: ObjectSpans, view: ClusterView, *present
     """
     for span in (spans.location, spans.path):
         if span is not None:
-            refuse_location(text(call.data, span[0]), view, *present)
+            refuse_location(text_at(call.data, span[0]), view, *present)
 
 
 def refuse_location(location: str, view: ClusterView, *present: str) -> None:

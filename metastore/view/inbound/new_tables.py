@@ -1,13 +1,14 @@
 """Edits of the tables in a request that creates tables."""
 
 from conf.placement import PARTITIONS, PRIMARY, UNIFORM
-from metastore.client.object_spans import Edit, ObjectSpans, Shape, is_partitioned, text
+from metastore.client.object_spans import Edit, ObjectSpans, Shape, is_partitioned
 from metastore.view.call import Call
 from metastore.view.fact_edits import with_facts
 from metastore.view.inbound.foreign_locations import refuse_elsewhere
 from metastore.view.inbound.placement_edits import with_location
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import Asking, database_location
+from thriftcodec.skip import text_at
 
 _NAME, _DATABASE, _TYPE = 1, 2, 12
 
@@ -25,7 +26,7 @@ def new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
         if is_partitioned(call.data, spans):
             facts[PARTITIONS] = UNIFORM
         edits += with_facts(call.data, spans, Shape.TABLE, facts)
-        if spans.location is None or not text(call.data, spans.location[0]):
+        if spans.location is None or not text_at(call.data, spans.location[0]):
             location = yield from _new_location(call, spans, view)
             if location:
                 edits += with_location(spans, location)
@@ -34,7 +35,7 @@ def new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
 
 def _new_location(call: Call, spans: ObjectSpans, view: ClusterView) -> Asking[str]:
     if spans.path is not None:
-        return text(call.data, spans.path[0])
+        return text_at(call.data, spans.path[0])
     database = call.field_text(spans, _DATABASE)
     shared = yield from database_location(database)
     if not shared:

@@ -1,9 +1,10 @@
 """Edits of the locations of an object in a request (D12)."""
 
 from conf.placement import Placement
-from metastore.client.object_spans import Edit, ObjectSpans, encoded, text
+from metastore.client.object_spans import Edit, ObjectSpans, encoded
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import TableNow
+from thriftcodec.skip import text_at
 from thriftcodec.values import STRING
 
 _SD_LOCATION = 2
@@ -26,7 +27,7 @@ def locations_back(
     copy's location to the client, and the client sends it back."""
     copies = {copy.location for copy in placement.copies}
     locations = (span for span in (spans.location, spans.path) if span is not None)
-    return [(*span, encoded(own)) for span in locations if text(data, span[0]) in copies]
+    return [(*span, encoded(own)) for span in locations if text_at(data, span[0]) in copies]
 
 
 def keep_folder(spans: ObjectSpans, table: TableNow, view: ClusterView) -> list[Edit]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conf.names import TableRef
-from metastore.client.object_spans import entries, text
+from metastore.client.object_spans import entries
 from metastore.view.call import Call
 from metastore.view.inbound.ownership import OrphanFolder, orphans_of, own_partitions
 from metastore.view.locations import ClusterView
@@ -21,6 +21,7 @@ from metastore.view.lookups import (
     database_location,
     partition_names,
 )
+from thriftcodec.skip import text_at
 
 _KEY_LENGTH = 4  # bytes before a string
 _DELETE_DATA = {"drop": (3,), "drop_p": (4,), "drop_d": (2,)}
@@ -143,7 +144,7 @@ def _parameters(table: TableNow) -> dict[str, str]:
     parameters = {}
     for key, (start, _) in entries(table.data, span):
         value = start + _KEY_LENGTH + len(key)
-        parameters[key.decode("utf-8", "replace")] = text(table.data, value)
+        parameters[key.decode("utf-8", "replace")] = text_at(table.data, value)
     return parameters
 
 

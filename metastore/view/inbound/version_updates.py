@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.placement import FACTS, rewritten_parameters, write_placement
-from metastore.client.object_spans import EACH, Shape, places, spliced
+from metastore.client.object_spans import Shape, spliced
 from metastore.view.call import Call
 from metastore.view.fact_edits import with_facts
 from metastore.view.locations import ClusterView
@@ -22,6 +22,7 @@ from metastore.view.lookups import (
     table_now,
 )
 from thriftcodec.reader import read_value
+from thriftcodec.skip import EACH, find_values
 from thriftcodec.values import I16, LIST, MAP, STRING, STRUCT, Struct, string_map
 from thriftcodec.writer import call_bytes
 
@@ -117,7 +118,7 @@ def announced(table: TableNow, database: str, context: Context) -> After | None:
 def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[PartitionNow]]:
     """The partitions that a drop_partitions_req selects by Hive's expressions."""
     partitions: list[PartitionNow] = []
-    for at, _ in places(call.data, call.body, (1, 3, 2, EACH, 1)):
+    for at, _ in find_values(call.data, call.body, (1, 3, 2, EACH, 1)):
         expression, _ = read_value(call.data, at, STRING)
         fields = {1: database, 2: table.ref.name, 3: expression}
         request = Struct({number: (STRING, value) for number, value in fields.items()})

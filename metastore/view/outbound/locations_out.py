@@ -20,19 +20,14 @@ from conf.placement import (
     read_placement,
 )
 from metastore.client.object_spans import (
-    EACH,
     Edit,
     ObjectSpans,
-    Path,
     Shape,
     encoded,
     entries,
     is_partitioned,
-    places,
     scan,
     spliced,
-    string_list,
-    text,
 )
 from metastore.client.partition_scanner import PartitionScanner
 from metastore.view.errors import MessageTooLarge
@@ -41,8 +36,19 @@ from metastore.view.locations import ClusterView, Placed
 from metastore.view.methods import ObjectPath
 from metastore.view.outbound.structures import cluster_fields
 from thriftcodec.errors import Incomplete
-from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
+from thriftcodec.skip import (
+    EACH,
+    Path,
+    find_values,
+    read_field_header,
+    read_list_header,
+    read_message_header,
+    skip_value,
+    string_list,
+    text_at,
+)
 from thriftcodec.values import LIST, REPLY, SET, STOP, STRUCT
+from thriftcodec.writer import encode_head
 
 PLACEHOLDER = "-__PLACEHOLDER__"  # the end of Spark's sd.location if the serde's `path` counts
 _VALUES = 1  # of a Partition
@@ -78,13 +84,21 @@ class ReplyStream:
     `failed`: it is an exception."""
 
     def __init__(
-        self, outbound: ObjectPath | None, view: ClusterView, table: PartitionsOf | None = None
+        self,
+        outbound: ObjectPath | None,
+        view: ClusterView,
+        table: PartitionsOf | None = None,
+        name: str = "",
+        sequence: int | None = None,
     ) -> None:
+        """`name` and `sequence` replace the metastore's, if they are given."""
         self.done = False
         self.failed = False
         self._place = outbound
         self._view = view
         self._table = table
+        self._name = name
+        self._sequence = sequence
         self._scanner = PartitionScanner()
         self._levels: list[_Level] = []
         self._buffer = bytearray()
@@ -100,7 +114,10 @@ class ReplyStream:
         at = 0
         try:
             if not self._begun:
-                kind, _, _, at = read_message_header(self._buffer)
+                kind, name, sequence, at = read_message_header(self._buffer)
+                if self._sequence is not None or self._name not in ("", name):
+                    own = sequence if self._sequence is None else self._sequence
+                    self._edits.append((0, at, encode_head(self._name or name, kind, own)))
                 self._safe = at
                 self._begun = True
                 self.failed = kind != REPLY
@@ -164,7 +181,7 @@ class ReplyStream:
         if not path:
             return self._object(at, self._place.shape)
         end = skip_value(self._buffer, at, kind)
-        for start, inner in places(self._buffer, at, path):
+        for start, inner in find_values(self._buffer, at, path):
             if inner == STRUCT:
                 self._object(start, self._place.shape)
         return end
@@ -192,7 +209,7 @@ def outbound_edits(
     if shape is Shape.DATABASE:
         if spans.location is None:
             return []
-        own = view.warehouse_location(text(data, spans.location[0]))
+        own = view.warehouse_location(text_at(data, spans.location[0]))
         return [(*spans.location, encoded(own))]
     if shape is Shape.PARTITION and not (spans.facts or view.aware):
         return []  # most partitions
@@ -231,7 +248,7 @@ def _with_metadata(data: bytes | bytearray, spans: ObjectSpans, shape: Shape) ->
         return spans.facts
     for key, (start, _) in entries(data, spans.parameters):
         if key == _METADATA:
-            return {**spans.facts, METADATA: text(data, start + 4 + len(key))}
+            return {**spans.facts, METADATA: text_at(data, start + 4 + len(key))}
     return spans.facts
 
 
@@ -246,7 +263,7 @@ def _locations(data: bytes | bytearray, spans: ObjectSpans, location: str) -> li
     """The edits that put the location of a copy into a table or partition."""
     edits: list[Edit] = []
     replacement = encoded(location)
-    if spans.location and not text(data, spans.location[0]).endswith(PLACEHOLDER):
+    if spans.location and not text_at(data, spans.location[0]).endswith(PLACEHOLDER):
         edits.append((*spans.location, replacement))
     if spans.path:
         edits.append((*spans.path, replacement))
@@ -281,9 +298,9 @@ def _unreadable(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
 
 def real_location(data: bytes | bytearray, spans: ObjectSpans) -> str:
     """The location of the object's data: sd.location, or the serde's `path` if Spark uses that."""
-    location = text(data, spans.location[0]) if spans.location else ""
+    location = text_at(data, spans.location[0]) if spans.location else ""
     if spans.path and (not location or location.endswith(PLACEHOLDER)):
-        return text(data, spans.path[0])
+        return text_at(data, spans.path[0])
     return location
 
 

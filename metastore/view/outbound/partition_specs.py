@@ -42,7 +42,7 @@ class SpecStream(ReplyStream):
     def __init__(self, call: Call, view: ClusterView, table: PartitionsOf, location: str) -> None:
         """`location` is the table's location."""
         spec = methods()[_LISTS[call.spec.name]]
-        super().__init__(spec.outbound, view, table)
+        super().__init__(spec.outbound, view, table, call.reply_name)
         database, name = call.named()[0]
         self._named = Struct({1: (STRING, database), 2: (STRING, name), 3: (STRING, location)})
         self._head = bytearray()

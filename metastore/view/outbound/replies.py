@@ -1,8 +1,7 @@
-"""Replies that the view makes itself, and replies of the metastore under another name."""
+"""Replies that the view makes itself."""
 
 from metastore.client.types import Changes
 from metastore.view.methods import MethodSpec
-from thriftcodec.skip import read_message_header
 from thriftcodec.values import (
     EXCEPTION,
     I32,
@@ -13,11 +12,11 @@ from thriftcodec.values import (
     STRING,
     STRUCT,
     UNKNOWN_METHOD_CODE,
-    VERSION_1,
+    Message,
     Struct,
     strings,
 )
-from thriftcodec.writer import call_bytes
+from thriftcodec.writer import encode_message
 
 
 def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
@@ -64,17 +63,9 @@ def changes(name: str, sequence: int, changes: Changes) -> bytes:
     return _message(REPLY, name, sequence, Struct({0: (STRUCT, Struct(fields))}))
 
 
-def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
-    """The message with another method's name and, if one is given, another sequence number."""
-    kind, _, own, body = read_message_header(message)
-    return _message(kind, name, own if sequence is None else sequence, None) + message[body:]
-
-
 def _protocol_error(name: str, sequence: int, message: str, kind: int) -> bytes:
     return _message(EXCEPTION, name, sequence, Struct({1: (STRING, message), 2: (I32, kind)}))
 
 
-def _message(kind: int, name: str, sequence: int, body: Struct | None) -> bytes:
-    message = bytearray(call_bytes(name, sequence, body or Struct()))
-    message[:4] = (VERSION_1 | kind).to_bytes(4, "big")
-    return bytes(message if body is not None else message[:-1])
+def _message(kind: int, name: str, sequence: int, body: Struct) -> bytes:
+    return encode_message(Message(name, kind, sequence, body))

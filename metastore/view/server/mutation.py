@@ -11,7 +11,6 @@ from metastore.view.inbound.admission import Admitted, admit
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import Asking, T
-from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.direct_writes import DirectWriter
@@ -51,7 +50,7 @@ class Mutation:
                 return None
             entry = self._shared.orphans.begin(admitted.orphans)
             partitions = None if admitted.table is None else admitted.table.partitions
-            stream = ReplyStream(call.spec.outbound, view, partitions)
+            stream = ReplyStream(call.spec.outbound, view, partitions, call.new_name)
             try:
                 await self._upstream.send(admitted.request)
                 pieces = [piece async for piece in self._upstream.replies(stream)]
@@ -61,8 +60,7 @@ class Mutation:
                 self._shared.changed(admitted.changed)
                 held.changed += admitted.changed
             self._shared.orphans.end(entry, dropped=not stream.failed)
-        reply = b"".join(pieces)
-        return reply if call.cluster is None else replies.renamed(reply, call.reply_name)
+        return b"".join(pieces)
 
     async def _admitted(self, call: Call, context: Context) -> Admitted:
         try:

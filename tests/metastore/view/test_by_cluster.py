@@ -12,13 +12,14 @@ import pytest
 from conf import write_ids
 from conf.placement import Copy
 from metastore.client.connection import Connection
-from metastore.client.object_spans import EACH, Shape
-from metastore.client.object_spans import Path as PeerProcess
+from metastore.client.object_spans import Shape
 from metastore.client.types import Database, Partition
 from metastore.errors import MetastoreRefused
 from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, Act, MethodSpec, methods
 from tests.metastore.view.server.view_calls import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
+from thriftcodec.skip import EACH
+from thriftcodec.skip import Path as ValuePath
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct, strings
 
 IDL = Path(__file__).parents[3] / "metastore" / "idl"
@@ -63,7 +64,7 @@ INDEX = ("get_all_databases", "get_all_tables", "get_table_objects_by_name")
 """The calls that read the folders of objects with copies."""
 
 
-def put(value: Struct, path: PeerProcess, kind: int, what: Any) -> None:
+def put(value: Struct, path: ValuePath, kind: int, what: Any) -> None:
     """Sets `what` at the path, making what is on the way."""
     number, rest = path[0], path[1:]
     if not rest:

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from cli.stack.stack import spark_home
-from metastore.client.object_spans import EACH
 from metastore.view.inbound.admission import _ACTS
 from metastore.view.methods import Act, methods, parse_path
+from thriftcodec.skip import EACH
 
 _SERVICE = "org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore$Iface"
 _FB303 = "com.facebook.fb303.FacebookService$Iface"

@@ -52,7 +52,7 @@ class ClientConnection:
         self._upstream = upstream
         self._view = ClientView(view, caller)
         questions = Questions(upstream, shared)
-        self._relay = Relay(upstream, questions, shared)
+        self._relay = Relay(upstream, questions)
         self._mutation = Mutation(upstream, questions, shared)
         self._own_methods = OwnMethods(self._view, questions, shared, requests.is_gone)
 
