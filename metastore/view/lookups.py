@@ -33,7 +33,7 @@ from thriftcodec.values import I16, LIST, REPLY, STOP, STRING, Struct, strings
 from thriftcodec.writer import call_bytes
 
 T = TypeVar("T")
-Asking = Generator[bytes, bytes, T]
+Lookup = Generator[bytes, bytes, T]
 
 BATCH = 500  # partitions or tables in one call
 _NO_LIMIT = -1
@@ -75,38 +75,38 @@ class PartitionNow:
     spans: ObjectSpans
 
 
-def table_now(view: ClusterView, database: str, name: str) -> Asking[TableNow | None]:
+def table_now(view: ClusterView, database: str, name: str) -> Lookup[TableNow | None]:
     """The table, or None if it does not exist."""
-    reply = yield table_question(database, name)
+    reply = yield table_request(database, name)
     return table_in(view, database, reply)
 
 
-def table_question(database: str, name: str) -> bytes:
+def table_request(database: str, name: str) -> bytes:
     """The request for a table."""
     return _call("get_table", database, name)
 
 
 def table_in(view: ClusterView, database: str, reply: bytes) -> TableNow | None:
-    """The table in the reply to `table_question`; None if it does not exist."""
+    """The table in the reply to `table_request`; None if it does not exist."""
     at = _success(reply, "get_table")
     return None if at is None else _table(view, database, reply, at)
 
 
-def database_names() -> Asking[list[str]]:
+def database_names() -> Lookup[list[str]]:
     """The names of all databases."""
     reply = yield _call("get_all_databases")
     at = _success(reply, "get_all_databases")
     return [] if at is None else string_list(reply, at)
 
 
-def table_names(database: str) -> Asking[list[str]]:
+def table_names(database: str) -> Lookup[list[str]]:
     """The names of all tables and views of a database; none if it does not exist."""
     reply = yield _call("get_all_tables", database)
     at = _success(reply, "get_all_tables")
     return [] if at is None else string_list(reply, at)
 
 
-def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
+def tables_now(view: ClusterView, database: str) -> Lookup[list[TableNow]]:
     """All tables and views of a database. Raises PlacementUnreadable."""
     tables = []
     for reply, start in (yield from _tables_named(database, (yield from table_names(database)))):
@@ -116,7 +116,7 @@ def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
 
 def readable_tables(
     view: ClusterView, database: str, names: Iterable[str]
-) -> Asking[list[TableNow]]:
+) -> Lookup[list[TableNow]]:
     """The named tables that exist and have readable facts."""
     tables = []
     for reply, start in (yield from _tables_named(database, names)):
@@ -125,7 +125,7 @@ def readable_tables(
     return tables
 
 
-def database_location(database: str) -> Asking[str | None]:
+def database_location(database: str) -> Lookup[str | None]:
     """The location of a database in the metastore; None if it has none or does not exist."""
     reply = yield _call("get_database", database)
     at = _success(reply, "get_database")
@@ -137,7 +137,7 @@ def database_location(database: str) -> Asking[str | None]:
 
 def partitions_named(
     table: TableNow, database: str, names: Iterable[str]
-) -> Asking[list[PartitionNow]]:
+) -> Lookup[list[PartitionNow]]:
     """The named partitions that exist."""
     partitions: list[PartitionNow] = []
     for batch in _batches(list(names)):
@@ -152,7 +152,7 @@ def partitions_named(
     return partitions
 
 
-def partition_names(table: TableNow, database: str) -> Asking[list[str]]:
+def partition_names(table: TableNow, database: str) -> Lookup[list[str]]:
     """The names of all partitions."""
     arguments = Struct({1: (STRING, database), 2: (STRING, table.ref.name), 3: (I16, _NO_LIMIT)})
     reply = yield call_bytes("get_partition_names", 0, arguments)
@@ -160,7 +160,7 @@ def partition_names(table: TableNow, database: str) -> Asking[list[str]]:
     return [] if at is None else string_list(reply, at)
 
 
-def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[list[PartitionNow]]:
+def partitions_found(table: TableNow, request: bytes, method: str) -> Lookup[list[PartitionNow]]:
     """The partitions that `request` selects; its reply has the type PartitionsByExprResult."""
     reply = yield request
     at = _success(reply, method)
@@ -170,7 +170,7 @@ def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[lis
     return [_partition(table, reply, scan(reply, start, Shape.PARTITION)) for start in starts]
 
 
-def changed(request: bytes) -> Asking[None]:
+def changed(request: bytes) -> Lookup[None]:
     """Makes a call that changes something. Raises FactsUnavailable if it fails."""
     reply = yield request
     kind, method, _, at = read_message_header(reply)
@@ -212,7 +212,7 @@ def _partition(table: TableNow, reply: bytes, spans: ObjectSpans) -> PartitionNo
     return PartitionNow(name, values, placement, real_location(reply, spans), reply, spans)
 
 
-def _tables_named(database: str, names: Iterable[str]) -> Asking[list[tuple[bytes, int]]]:
+def _tables_named(database: str, names: Iterable[str]) -> Lookup[list[tuple[bytes, int]]]:
     """The named tables that exist, as pairs of a reply and the position in it."""
     tables = []
     for batch in _batches(list(names)):

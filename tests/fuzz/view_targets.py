@@ -175,8 +175,8 @@ class _Metastore:
     async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:
         yield stream.feed(self._reply)
 
-    async def ask(self, question: bytes, view: ClusterView) -> bytes:
-        await self.send(question)
+    async def exchange(self, request: bytes, view: ClusterView) -> bytes:
+        await self.send(request)
         stream: Any = ReplyStream(None, view)
         return b"".join([piece async for piece in self.replies(stream)])
 

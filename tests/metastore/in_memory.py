@@ -1,5 +1,5 @@
 """A metastore in memory without a socket: as much of an HmsClient as `Facts` uses, and replies to
-the questions of a view."""
+the lookups of a view."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -9,7 +9,7 @@ from conf.names import TableRef
 from metastore.client.catalog_client import Holds, always
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.view.lookups import Asking, T
+from metastore.view.lookups import Lookup, T
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header
 from thriftcodec.values import LIST, REPLY, STRUCT, Items, Struct, strings
@@ -45,19 +45,19 @@ class Memory:
 
     # as a view sees it
 
-    def answered(self, questions: Asking[T]) -> T:
-        """Puts the questions of a view's generator; its result."""
+    def answered(self, lookup: Lookup[T]) -> T:
+        """Answers the requests of a view's lookup; returns its result."""
         try:
-            question = next(questions)
+            request = next(lookup)
             while True:
-                question = questions.send(self._reply(question))
+                request = lookup.send(self._reply(request))
         except StopIteration as stop:
             result: T = stop.value
             return result
 
-    def _reply(self, question: bytes) -> bytes:
-        _, method, sequence, at = read_message_header(question)
-        arguments, _ = read_struct(question, at)
+    def _reply(self, request: bytes) -> bytes:
+        _, method, sequence, at = read_message_header(request)
+        arguments, _ = read_struct(request, at)
         result = Struct()
         success = getattr(self, f"_{method}")(arguments)
         if success is not None:

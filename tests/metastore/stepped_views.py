@@ -18,7 +18,7 @@ from metastore.view.inbound.admission import admit
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
 from metastore.view.locks.distributed_locks import DistributedLocks
-from metastore.view.lookups import Asking, T
+from metastore.view.lookups import Lookup, T
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
@@ -173,18 +173,18 @@ class View:
         await self._writer(owner).settle(ref)
 
     def _writer(self, owner: str) -> DirectWriter:
-        def ask(questions: Asking[T]) -> Awaitable[T]:
-            return self._answer(questions)
+        def run(lookup: Lookup[T]) -> Awaitable[T]:
+            return self._answer(lookup)
 
-        return DirectWriter(ask, self.shared, self._context(), self, owner)
+        return DirectWriter(run, self.shared, self._context(), self, owner)
 
-    async def _answer(self, questions: Asking[T]) -> T:
-        return await greenlet_spawn(self._memory.answered, questions)
+    async def _answer(self, lookup: Lookup[T]) -> T:
+        return await greenlet_spawn(self._memory.answered, lookup)
 
     @staticmethod
     def _context() -> Context:
         return Context(ClusterView(C1, TOPOLOGY), new_id)
 
 
-def _sent(request: bytes) -> Asking[None]:
+def _sent(request: bytes) -> Lookup[None]:
     yield request

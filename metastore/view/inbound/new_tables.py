@@ -7,13 +7,13 @@ from metastore.view.fact_edits import with_facts
 from metastore.view.inbound.foreign_locations import refuse_elsewhere
 from metastore.view.inbound.placement_edits import with_location
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking, database_location
+from metastore.view.lookups import Lookup, database_location
 from thriftcodec.skip import text_at
 
 _NAME, _DATABASE, _TYPE = 1, 2, 12
 
 
-def new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
+def new_tables(call: Call, view: ClusterView) -> Lookup[list[Edit]]:
     """The edits that give each new table the view's cluster as its primary, and a location in that
     cluster's warehouse if the client chose none. Raises OutsidePrimary."""
     edits: list[Edit] = []
@@ -33,7 +33,7 @@ def new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
     return edits
 
 
-def _new_location(call: Call, spans: ObjectSpans, view: ClusterView) -> Asking[str]:
+def _new_location(call: Call, spans: ObjectSpans, view: ClusterView) -> Lookup[str]:
     if spans.path is not None:
         return text_at(call.data, spans.path[0])
     database = call.field_text(spans, _DATABASE)

@@ -8,7 +8,7 @@ from conf.placement import Placement
 from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView, moved
-from metastore.view.lookups import Asking, PartitionNow, TableNow, partitions_named, table_now
+from metastore.view.lookups import Lookup, PartitionNow, TableNow, partitions_named, table_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class OrphanFolder:
     location: str
 
 
-def own_tables(call: Call, view: ClusterView) -> Asking[list[TableNow | None]]:
+def own_tables(call: Call, view: ClusterView) -> Lookup[list[TableNow | None]]:
     """The tables that the call names; None for one that does not exist. Raises OutsidePrimary."""
     tables: list[TableNow | None] = []
     for database, name in call.named():
@@ -31,13 +31,13 @@ def own_tables(call: Call, view: ClusterView) -> Asking[list[TableNow | None]]:
     return tables
 
 
-def own_table(call: Call, view: ClusterView) -> Asking[TableNow | None]:
+def own_table(call: Call, view: ClusterView) -> Lookup[TableNow | None]:
     """The one table that the call names; None if it does not exist. Raises OutsidePrimary."""
     tables = yield from own_tables(call, view)
     return tables[0] if tables else None
 
 
-def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None]:
+def table_of_partitions(call: Call, view: ClusterView) -> Lookup[TableNow | None]:
     """The table of the partitions that the call changes; None if it does not exist.
 
     It does not check the primary: partitions may have their own, which `own_partitions` checks.
@@ -49,7 +49,7 @@ def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None
 
 def own_partitions(
     table: TableNow, database: str, names: Iterable[str], view: ClusterView
-) -> Asking[list[PartitionNow]]:
+) -> Lookup[list[PartitionNow]]:
     """The named partitions that exist. Raises OutsidePrimary.
 
     For partitions that do not exist (DC-R10), and for a call that names none, the table's primary

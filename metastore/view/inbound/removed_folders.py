@@ -15,7 +15,7 @@ from metastore.view.inbound.ownership import OrphanFolder, orphans_of, own_parti
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import (
     BATCH,
-    Asking,
+    Lookup,
     PartitionNow,
     TableNow,
     database_location,
@@ -52,7 +52,7 @@ def deletes_data(call: Call) -> bool:
 
 def drop_of_table(
     table: TableNow, database: str, view: ClusterView, *, deletes: bool
-) -> Asking[tuple[list[OrphanFolder], Removed]]:
+) -> Lookup[tuple[list[OrphanFolder], Removed]]:
     """The copies that a drop of a table leaves as orphans, and the folders that it deletes.
 
     Raises OutsidePrimary for a partition of another cluster.
@@ -62,7 +62,7 @@ def drop_of_table(
     return (yield from _whole_table(table, database, view, deletes and not is_kept(table)))
 
 
-def emptied_table(table: TableNow, database: str, view: ClusterView) -> Asking[Removed]:
+def emptied_table(table: TableNow, database: str, view: ClusterView) -> Lookup[Removed]:
     """The folders that truncate_table empties, also those of an external table. Raises
     OutsidePrimary."""
     _, removed = yield from _whole_table(table, database, view, deletes=True)
@@ -71,7 +71,7 @@ def emptied_table(table: TableNow, database: str, view: ClusterView) -> Asking[R
 
 def _whole_table(
     table: TableNow, database: str, view: ClusterView, deletes: bool
-) -> Asking[tuple[list[OrphanFolder], Removed]]:
+) -> Lookup[tuple[list[OrphanFolder], Removed]]:
     """The table's copies and folders, with those of its partitions. Partitions are read only if
     they may have facts of their own, or folders outside the table's."""
     left = orphans_of(str(table.ref), table.placement)
@@ -120,7 +120,7 @@ def renamed_partitions(
     return moved | Removed(places, frozenset((table.ref, name) for name in new))
 
 
-def renamed_table(table: TableNow, database: str, new: TableRef) -> Asking[Removed]:
+def renamed_table(table: TableNow, database: str, new: TableRef) -> Lookup[Removed]:
     """The folders that a rename of a table moves."""
     if new == table.ref or table.is_view or is_kept(table):
         return NONE

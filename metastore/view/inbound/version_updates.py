@@ -14,7 +14,7 @@ from metastore.view.call import Call
 from metastore.view.fact_edits import with_facts
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import (
-    Asking,
+    Lookup,
     PartitionNow,
     TableNow,
     changed,
@@ -27,7 +27,7 @@ from thriftcodec.values import I16, LIST, MAP, STRING, STRUCT, Struct, string_ma
 from thriftcodec.writer import call_bytes
 
 NewId = Callable[[], str]
-After = Callable[[], Asking[None]]
+After = Callable[[], Lookup[None]]
 """The calls to make after the client's call has succeeded."""
 
 # Only facts change, so the metastore need not list the files.
@@ -42,7 +42,7 @@ class Context:
     new_id: NewId
 
 
-def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
+def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Lookup[None]:
     """Gives the table a new write id, which makes its copies stale: any of its data may change."""
     if not table.placement.open:
         yield from set_table(table, database, rewritten_parameters(table.spans.facts, new_id()))
@@ -50,7 +50,7 @@ def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[Non
 
 def partitions_rewritten(
     table: TableNow, database: str, partitions: list[PartitionNow], new_id: NewId
-) -> Asking[dict[str, dict[str, str]]]:
+) -> Lookup[dict[str, dict[str, str]]]:
     """The new facts of these partitions, by name, which make their copies stale.
 
     If no partition of the table has copies, the table gets a new id instead. So copies of
@@ -71,7 +71,7 @@ def write_partitions(
     database: str,
     partitions: list[PartitionNow],
     facts: Mapping[str, Mapping[str, str]],
-) -> Asking[None]:
+) -> Lookup[None]:
     """Writes the facts of partitions, for a client's call that does not contain the partitions."""
     bodies = []
     for one in partitions:
@@ -86,7 +86,7 @@ def write_partitions(
 
 def with_exceptions(
     table: TableNow, database: str, names: Iterable[str], context: Context
-) -> Asking[TableNow]:
+) -> Lookup[TableNow]:
     """Adds the partitions to the table's list of exceptions, before they get facts of their own.
 
     Returns the changed table. A table that was uniform loses its copies of the whole table.
@@ -107,7 +107,7 @@ def announced(table: TableNow, database: str, context: Context) -> After | None:
     if any(mark.partitions is None for mark in table.placement.open):
         return None
 
-    def announce() -> Asking[None]:
+    def announce() -> Lookup[None]:
         now = yield from table_now(context.view, database, table.ref.name)
         if now is not None:
             yield from set_table(now, database, {**now.spans.facts, FACTS: context.new_id()})
@@ -115,7 +115,7 @@ def announced(table: TableNow, database: str, context: Context) -> After | None:
     return announce
 
 
-def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[PartitionNow]]:
+def by_expression(call: Call, table: TableNow, database: str) -> Lookup[list[PartitionNow]]:
     """The partitions that a drop_partitions_req selects by Hive's expressions."""
     partitions: list[PartitionNow] = []
     for at, _ in find_values(call.data, call.body, (1, 3, 2, EACH, 1)):
@@ -128,7 +128,7 @@ def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[Par
     return partitions
 
 
-def set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Asking[None]:
+def set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Lookup[None]:
     """Writes the facts of a table."""
     edits = with_facts(table.data, table.spans, Shape.TABLE, facts)
     body = spliced(table.data, table.spans.start, table.spans.end, edits)

@@ -12,7 +12,7 @@ from metastore.errors import MetastoreDown
 from metastore.view.errors import FactsUnavailable
 from metastore.view.inbound.version_updates import Context
 from metastore.view.server.shared import Shared
-from metastore.view.spark_writes.copy_folders import Ask
+from metastore.view.spark_writes.copy_folders import RunLookup
 from metastore.view.spark_writes.folder_index import Folder, FolderIndex
 from metastore.view.spark_writes.reported_writes import ReportedWrite
 from metastore.view.spark_writes.spark_writes import (
@@ -31,12 +31,12 @@ Change = Callable[[TableRef], Awaitable[bool]]
 
 
 class DirectWriter:
-    """Carries out the reports of one client, whose connection is `source`. `ask` runs lookups at
+    """Carries out the reports of one client, whose connection is `source`. `run` runs lookups at
     the metastore. `owner` is the owner of locks that the client may have taken already."""
 
     def __init__(
         self,
-        ask: Ask,
+        run: RunLookup,
         shared: Shared,
         context: Context,
         source: object = None,
@@ -44,7 +44,7 @@ class DirectWriter:
     ) -> None:
         self._source = source
         self._owner = owner
-        self._ask = ask
+        self._run = run
         self._shared = shared
         self._context = context
 
@@ -124,7 +124,7 @@ class DirectWriter:
         if running.write.id not in self._shared.writes:
             return False  # the write ended while this waited for the table's lock
         since = round(time.time(), 3)
-        marking = await self._ask(open_mark(running.write, ref, folders, self._context, since))
+        marking = await self._run(open_mark(running.write, ref, folders, self._context, since))
         if marking is Marking.COVERED:
             running.covered.add(ref)
         elif marking is not Marking.NO_TABLE:
@@ -135,7 +135,7 @@ class DirectWriter:
         self, running: ReportedWrite, ref: TableRef, folders: list[Folder]
     ) -> None:
         if self._shared.writes.is_silent(running) and ref in running.marked:
-            if not await self._ask(has_mark(running.write, ref, self._context)):
+            if not await self._run(has_mark(running.write, ref, self._context)):
                 running.marked.discard(ref)  # an operator removed the mark
                 running.covered.add(ref)
             return
@@ -152,13 +152,13 @@ class DirectWriter:
 
     async def _close(self, write: SparkWrite, touched: dict[TableRef, list[Folder]]) -> None:
         await self._locked(
-            touched, lambda ref: self._ask(close_mark(write, ref, touched[ref], self._context))
+            touched, lambda ref: self._run(close_mark(write, ref, touched[ref], self._context))
         )
 
     async def _take_back(self, write: SparkWrite, ref: TableRef) -> bool:
         """Removes the write's mark if another process has written it back."""
-        if await self._ask(has_mark(write, ref, self._context)):
-            return await self._ask(close_mark(write, ref, [], self._context))
+        if await self._run(has_mark(write, ref, self._context)):
+            return await self._run(close_mark(write, ref, [], self._context))
         return False
 
     async def _end_copies(self, write: SparkWrite) -> None:
@@ -167,11 +167,11 @@ class DirectWriter:
         check_folders(write, index, self._context.view)
         touched = touched_tables(write, index, self._context.view)
         await self._locked(
-            touched, lambda ref: self._ask(end_copies(write, ref, touched[ref], self._context))
+            touched, lambda ref: self._run(end_copies(write, ref, touched[ref], self._context))
         )
 
     async def _index(self) -> FolderIndex:
-        return await self._shared.folders.current(self._ask, self._context.view)
+        return await self._shared.folders.current(self._run, self._context.view)
 
     async def _locked(self, tables: Iterable[TableRef], change: Change) -> None:
         refs = sorted(tables)

@@ -10,11 +10,11 @@ from metastore.view.errors import FactsUnavailable
 from metastore.view.inbound.admission import Admitted, admit
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking, T
+from metastore.view.lookups import Lookup, T
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.direct_writes import DirectWriter
-from metastore.view.server.questions import Questions
+from metastore.view.server.lookup_runner import LookupRunner
 from metastore.view.server.removals import Removals
 from metastore.view.server.shared import Shared
 
@@ -24,9 +24,9 @@ log = logging.getLogger("causeway.view")
 class Mutation:
     """Carries out calls whose act is not `Act.RELAY`, for one client."""
 
-    def __init__(self, upstream: Upstream, questions: Questions, shared: Shared) -> None:
+    def __init__(self, upstream: Upstream, lookups: LookupRunner, shared: Shared) -> None:
         self._upstream = upstream
-        self._questions = questions
+        self._lookups = lookups
         self._shared = shared
 
     async def reply(self, call: Call, view: ClusterView) -> bytes:
@@ -64,20 +64,20 @@ class Mutation:
 
     async def _admitted(self, call: Call, context: Context) -> Admitted:
         try:
-            return await self._questions.answer(admit(call, context), context.view)
+            return await self._lookups.run(admit(call, context), context.view)
         except BaseException:
             self._shared.changed(call.tables())  # the view may have changed facts already
             raise
 
     def _writer(self, context: Context) -> DirectWriter:
-        def ask(questions: Asking[T]) -> Awaitable[T]:
-            return self._questions.answer(questions, context.view)
+        def run(lookup: Lookup[T]) -> Awaitable[T]:
+            return self._lookups.run(lookup, context.view)
 
-        return DirectWriter(ask, self._shared, context, self)
+        return DirectWriter(run, self._shared, context, self)
 
-    async def _afterwards(self, questions: Asking[None], view: ClusterView) -> None:
+    async def _afterwards(self, lookup: Lookup[None], view: ClusterView) -> None:
         try:
-            await self._questions.answer(questions, view)
+            await self._lookups.run(lookup, view)
         except FactsUnavailable as error:
             # The call itself has succeeded, and the feed has the change.
             log.warning("after a change: %s", error)

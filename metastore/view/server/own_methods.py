@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from metastore.view.call import Request, ref_of
 from metastore.view.locks.lock_calls import LockCalls
 from metastore.view.locks.peer_client import LOCK, UNLOCK
-from metastore.view.lookups import Asking, T
+from metastore.view.lookups import Lookup, T
 from metastore.view.methods import Act, MethodSpec
 from metastore.view.outbound import replies
 from metastore.view.server.clients.client_view import ClientView
 from metastore.view.server.direct_writes import DirectWriter
+from metastore.view.server.lookup_runner import LookupRunner
 from metastore.view.server.mutation import new_context
-from metastore.view.server.questions import Questions
 from metastore.view.server.shared import Shared
 from metastore.view.spark_writes.spark_writes import read_write
 from thriftcodec.errors import MalformedMessage
@@ -35,13 +35,13 @@ class OwnMethods:
     def __init__(
         self,
         view: ClientView,
-        questions: Questions,
+        lookups: LookupRunner,
         shared: Shared,
         is_gone: Callable[[], bool] = lambda: False,
     ) -> None:
         """`is_gone` says whether the client has closed the connection."""
         self._view = view
-        self._questions = questions
+        self._lookups = lookups
         self._shared = shared
         self._remote_lock = LockCalls(shared.locks, is_gone)
 
@@ -86,10 +86,10 @@ class OwnMethods:
     def _direct_writer(self, owner: str = "") -> DirectWriter:
         view = self._view.current
 
-        def ask(questions: Asking[T]) -> Awaitable[T]:
-            return self._questions.answer(questions, view)
+        def run(lookup: Lookup[T]) -> Awaitable[T]:
+            return self._lookups.run(lookup, view)
 
-        return DirectWriter(ask, self._shared, new_context(view), self, owner)
+        return DirectWriter(run, self._shared, new_context(view), self, owner)
 
 
 def _number(arguments: Struct, field: int) -> int:

@@ -10,19 +10,19 @@ from metastore.view.lookups import TableNow
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream, is_spec_call, plain_call
 from metastore.view.server.clients.upstream_connection import Upstream
-from metastore.view.server.questions import Questions
+from metastore.view.server.lookup_runner import LookupRunner
 
 
 class Relay:
     """Sends calls with `Act.RELAY` on, for one client."""
 
-    def __init__(self, upstream: Upstream, questions: Questions) -> None:
+    def __init__(self, upstream: Upstream, lookups: LookupRunner) -> None:
         self._upstream = upstream
-        self._questions = questions
+        self._lookups = lookups
 
     async def reply(self, call: Call, view: ClusterView) -> AsyncIterator[bytes]:
         """The reply in pieces. Raises MetastoreDown, MalformedReply, MessageTooLarge."""
-        whole = await self._questions.whole_reply(call, view)
+        whole = await self._lookups.whole_reply(call, view)
         if whole is not None:
             stream = ReplyStream(call.spec.outbound, view, None, call.new_name, call.sequence)
             yield stream.feed(whole)
@@ -44,5 +44,5 @@ class Relay:
         place, table = call.spec.outbound, None
         if place is not None and place.shape is Shape.PARTITION:
             for database, name in call.named():
-                table = await self._questions.table(database, name, view)
+                table = await self._lookups.table(database, name, view)
         return table

@@ -18,7 +18,7 @@ from metastore.client.user_streams import UserStreams
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.locks.peer_client import PeerClient
-from metastore.view.lookups import Asking, T
+from metastore.view.lookups import Lookup, T
 from metastore.view.server.clients.caller_login import CallerLogin
 from metastore.view.server.clients.caller_tokens import CallerTokens
 from metastore.view.server.clients.callers import ViewCaller
@@ -29,9 +29,9 @@ from metastore.view.server.clients.token_calls import TokenCalls
 from metastore.view.server.clients.upstream_connection import Upstream, UpstreamSlots, check_answers
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.ended_applications import EndedApplications
+from metastore.view.server.lookup_runner import LookupRunner
 from metastore.view.server.mutation import new_context
 from metastore.view.server.orphans_store import OrphanLog
-from metastore.view.server.questions import Questions
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
 from metastore.view.server.tls_listener import ServerTls, Streams, TlsListener
@@ -120,13 +120,13 @@ class ViewServer:
     def _own_writer(self, view: ClusterView) -> Iterator[DirectWriter]:
         """A DirectWriter with its own connection, for changes that no client asked for."""
         upstream = Upstream(self._settings.metastores, self._slots, self._streams)
-        own = Questions(upstream, self._shared)
+        lookups = LookupRunner(upstream, self._shared)
 
-        def ask(questions: Asking[T]) -> Awaitable[T]:
-            return own.answer(questions, view)
+        def run(lookup: Lookup[T]) -> Awaitable[T]:
+            return lookups.run(lookup, view)
 
         try:
-            yield DirectWriter(ask, self._shared, new_context(view))
+            yield DirectWriter(run, self._shared, new_context(view))
         finally:
             upstream.close()
 

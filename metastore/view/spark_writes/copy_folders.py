@@ -12,14 +12,14 @@ from conf.names import TableRef
 from metastore.client.changes.notifying_client import EVERYTHING
 from metastore.client.types import Changes
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking, T, database_names
+from metastore.view.lookups import Lookup, T, database_names
 from metastore.view.spark_writes.folder_index import FolderIndex, folders_of_tables
 
 
-class Ask(Protocol):
+class RunLookup(Protocol):
     """Sends the requests of a lookup to the metastore, and returns its result."""
 
-    def __call__(self, questions: Asking[T]) -> Awaitable[T]: ...
+    def __call__(self, lookup: Lookup[T]) -> Awaitable[T]: ...
 
 
 class CopyFolders:
@@ -31,27 +31,27 @@ class CopyFolders:
         self._position = 0
         self._lock = asyncio.Lock()
 
-    async def current(self, ask: Ask, view: ClusterView) -> FolderIndex:
+    async def current(self, run: RunLookup, view: ClusterView) -> FolderIndex:
         """The index, with every change of the metastore until now. Raises FactsUnavailable,
         MetastoreDown."""
         async with self._lock:
             changes = self._touched(self._position)
             if changes.everything or str(EVERYTHING) in changes.tables:
-                self._index = await self._read_all(ask, view)
+                self._index = await self._read_all(run, view)
             else:
-                await self._read(self._index, map(TableRef.parse, changes.tables), ask, view)
+                await self._read(self._index, map(TableRef.parse, changes.tables), run, view)
             self._position = changes.position
             return self._index
 
-    async def _read_all(self, ask: Ask, view: ClusterView) -> FolderIndex:
+    async def _read_all(self, run: RunLookup, view: ClusterView) -> FolderIndex:
         index = FolderIndex()
-        names = await ask(database_names())
-        await self._read(index, (TableRef(name, "*") for name in names), ask, view)
+        names = await run(database_names())
+        await self._read(index, (TableRef(name, "*") for name in names), run, view)
         return index
 
     @staticmethod
     async def _read(
-        index: FolderIndex, changed: Iterable[TableRef], ask: Ask, view: ClusterView
+        index: FolderIndex, changed: Iterable[TableRef], run: RunLookup, view: ClusterView
     ) -> None:
         """Reads these tables again; `db.*` are all tables of a database."""
         by_database: dict[str, set[str]] = {}
@@ -60,7 +60,7 @@ class CopyFolders:
         for database, names in by_database.items():
             whole = "*" in names
             known = None if whole else sorted(names)
-            found = await ask(folders_of_tables(view, database, known))
+            found = await run(folders_of_tables(view, database, known))
             gone = index.tables_of(database) if whole else [TableRef(database, n) for n in names]
             for table in gone:
                 index.forget(table)

@@ -14,7 +14,7 @@ from conf.names import ClusterName, TableRef
 from conf.placement import NEVER_WRITTEN
 from metastore.view.locations import ClusterView
 from metastore.view.lookups import (
-    Asking,
+    Lookup,
     PartitionNow,
     TableNow,
     partitions_named,
@@ -103,7 +103,7 @@ class FolderIndex:
 
 def folders_of_tables(
     view: ClusterView, database: str, names: Iterable[str] | None = None
-) -> Asking[dict[TableRef, list[Folder]]]:
+) -> Lookup[dict[TableRef, list[Folder]]]:
     """The folders of a database's tables with copies, by table; with `names`, of those tables."""
     every = (yield from table_names(database)) if names is None else list(names)
     found = {}
@@ -112,7 +112,7 @@ def folders_of_tables(
     return found
 
 
-def _folders(table: TableNow, database: str) -> Asking[list[Folder]]:
+def _folders(table: TableNow, database: str) -> Lookup[list[Folder]]:
     placed = table.placement
     if table.is_view:
         return []

@@ -30,7 +30,7 @@ from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
 from metastore.view.inbound.version_updates import Context, set_table, write_partitions
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking, TableNow, partitions_named, table_now
+from metastore.view.lookups import Lookup, TableNow, partitions_named, table_now
 from metastore.view.spark_writes.folder_index import Folder, FolderIndex
 from thriftcodec.values import Struct
 
@@ -128,7 +128,7 @@ def _refuse_foreign(folder: Folder, view: ClusterView) -> None:
 
 def end_copies(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
-) -> Asking[bool]:
+) -> Lookup[bool]:
     """Makes the copies of what the write may change stale; returns whether there were any.
 
     `folders` are the table's folders that the write's paths touch.
@@ -146,7 +146,7 @@ def end_copies(
 
 def open_mark(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context, since: float
-) -> Asking[Marking]:
+) -> Lookup[Marking]:
     """Sets or extends the write's own mark in the table. `since` is in epoch seconds."""
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
@@ -168,7 +168,7 @@ def open_mark(
 
 def close_mark(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
-) -> Asking[bool]:
+) -> Lookup[bool]:
     """Removes the write's own mark and gives the objects that it covered new ids; returns whether
     the table changed.
 
@@ -197,7 +197,7 @@ def close_mark(
     return True
 
 
-def has_mark(write: SparkWrite, ref: TableRef, context: Context) -> Asking[bool]:
+def has_mark(write: SparkWrite, ref: TableRef, context: Context) -> Lookup[bool]:
     """Whether the table has the write's own mark."""
     table = yield from table_now(context.view, ref.db, ref.name)
     return table is not None and _own_mark(table, write) is not None
@@ -234,7 +234,7 @@ def _is_covered(table: TableNow, write: SparkWrite, names: Collection[str] | Non
     return bool(names) and all(any(mark.covers(each) for mark in marks) for each in names or ())
 
 
-def _end_all(table: TableNow, context: Context) -> Asking[bool]:
+def _end_all(table: TableNow, context: Context) -> Lookup[bool]:
     placed = table.placement
     copied = bool(placed.copies)
     if table.keys and not placed.uniform:
@@ -248,7 +248,7 @@ def _end_all(table: TableNow, context: Context) -> Asking[bool]:
 
 def _end_some(
     table: TableNow, names: Iterable[str], write: SparkWrite, context: Context
-) -> Asking[bool]:
+) -> Lookup[bool]:
     partitions = yield from partitions_named(table, table.ref.db, names)
     copied = [
         one

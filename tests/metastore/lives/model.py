@@ -17,7 +17,7 @@ from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking, T
+from metastore.view.lookups import Lookup, T
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.removals import Removals
@@ -115,13 +115,13 @@ class View:
         return Removals(self._writer(cluster))
 
     def _writer(self, cluster: ClusterName) -> DirectWriter:
-        async def answered(questions: Asking[T]) -> T:
-            return self.memory.answered(questions)
+        async def answered(lookup: Lookup[T]) -> T:
+            return self.memory.answered(lookup)
 
-        def ask(questions: Asking[T]) -> Awaitable[T]:
-            return answered(questions)
+        def run(lookup: Lookup[T]) -> Awaitable[T]:
+            return answered(lookup)
 
-        return DirectWriter(ask, self.shared, Context(ClusterView(cluster, TOPOLOGY), new_id))
+        return DirectWriter(run, self.shared, Context(ClusterView(cluster, TOPOLOGY), new_id))
 
 
 class Model(RuleBasedStateMachine):

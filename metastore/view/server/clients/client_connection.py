@@ -1,6 +1,6 @@
 """A client of an endpoint. Its requests are answered one after the other.
 
-Requests -> read_call -> Relay | Mutation | OwnMethods -> Questions, Upstream -> metastore
+Requests -> read_call -> Relay | Mutation | OwnMethods -> LookupRunner, Upstream -> metastore
 """
 
 from collections.abc import AsyncIterator
@@ -20,9 +20,9 @@ from metastore.view.server.clients.requests import Requests
 from metastore.view.server.clients.token_calls import NAMES as TOKEN_CALLS
 from metastore.view.server.clients.token_calls import TokenCalls
 from metastore.view.server.clients.upstream_connection import Upstream
+from metastore.view.server.lookup_runner import LookupRunner
 from metastore.view.server.mutation import Mutation
 from metastore.view.server.own_methods import OwnMethods
-from metastore.view.server.questions import Questions
 from metastore.view.server.relay import Relay
 from metastore.view.server.shared import Shared
 from saslauth.framed_streams import Writer
@@ -51,10 +51,10 @@ class ClientConnection:
         self._writer = writer
         self._upstream = upstream
         self._view = ClientView(view, caller)
-        questions = Questions(upstream, shared)
-        self._relay = Relay(upstream, questions)
-        self._mutation = Mutation(upstream, questions, shared)
-        self._own_methods = OwnMethods(self._view, questions, shared, requests.is_gone)
+        lookups = LookupRunner(upstream, shared)
+        self._relay = Relay(upstream, lookups)
+        self._mutation = Mutation(upstream, lookups, shared)
+        self._own_methods = OwnMethods(self._view, lookups, shared, requests.is_gone)
 
     async def serve(self) -> None:
         """Answers requests until the client has gone.

@@ -120,9 +120,9 @@ class Upstream:
         if stream.surplus:
             raise MalformedReply("The metastore sent more than one reply.")
 
-    async def ask(self, question: bytes, view: ClusterView) -> bytes:
+    async def exchange(self, request: bytes, view: ClusterView) -> bytes:
         """The whole reply to a request of the view itself, not rewritten. Raises MetastoreDown."""
-        await self.send(question)
+        await self.send(request)
         return b"".join([piece async for piece in self.replies(ReplyStream(None, view))])
 
 

@@ -10,7 +10,7 @@ form. So these calls are made in the newer form if the metastore does not have t
 from conf.names import TableRef
 from metastore.view.call import Call, ref_of
 from metastore.view.locations import ClusterView
-from metastore.view.lookups import Asking, T, TableNow, table_in, table_question
+from metastore.view.lookups import Lookup, T, TableNow, table_in, table_request
 from metastore.view.server.clients.upstream_connection import Upstream
 from metastore.view.server.shared import Shared
 from thriftcodec.reader import read_struct
@@ -26,39 +26,39 @@ _REQUEST = bytes((STRUCT, 0, 1))  # the header of a newer form's only argument
 _END = b"\0"  # of a struct
 
 
-class Questions:
+class LookupRunner:
     """Calls a metastore of any version, for one client."""
 
     def __init__(self, upstream: Upstream, shared: Shared) -> None:
         self._upstream = upstream
         self._shared = shared
 
-    async def answer(self, questions: Asking[T], view: ClusterView) -> T:
+    async def run(self, lookup: Lookup[T], view: ClusterView) -> T:
         """Makes the calls that a lookup yields, one after the other, and returns its result.
 
         Raises MetastoreDown, and what the lookup raises.
         """
         try:
-            question = next(questions)
+            request = next(lookup)
             while True:
-                question = questions.send(await self.ask(question, view))
+                request = lookup.send(await self.exchange(request, view))
         except StopIteration as stop:
             result: T = stop.value
             return result
 
-    async def ask(self, question: bytes, view: ClusterView) -> bytes:
+    async def exchange(self, request: bytes, view: ClusterView) -> bytes:
         """The whole reply to one call. Raises MetastoreDown."""
-        _, name, sequence, at = read_message_header(question)
+        _, name, sequence, at = read_message_header(request)
         if name not in _NEWER:
-            return await self._upstream.ask(question, view)
+            return await self._upstream.exchange(request, view)
         if not self._shared.newer:
-            reply = await self._upstream.ask(question, view)
+            reply = await self._upstream.exchange(request, view)
             self._shared.newer = _is_unknown(reply)
             if not self._shared.newer:
                 return reply
         # The arguments of the older form have the same fields as the newer form's request.
-        newer = encode_head(_NEWER[name], CALL, sequence) + _REQUEST + question[at:] + _END
-        return _older_reply(await self._upstream.ask(newer, view), name)
+        newer = encode_head(_NEWER[name], CALL, sequence) + _REQUEST + request[at:] + _END
+        return _older_reply(await self._upstream.exchange(newer, view), name)
 
     async def whole_reply(self, call: Call, view: ClusterView) -> bytes | None:
         """The reply to a client's call that is answered from the cache, or made in its newer form;
@@ -67,25 +67,25 @@ class Questions:
         if name == "get_table" and self._shared.cache.on and len(tables := call.tables()) == 1:
             return await self._table_reply(tables[0], call.data, view)
         if name in _NEWER and await self._is_newer(view):
-            return await self.ask(call.data, view)
+            return await self.exchange(call.data, view)
         return None
 
     async def table(self, database: str, name: str, view: ClusterView) -> TableNow | None:
         """The table as it is now, or None if it does not exist."""
-        question = table_question(database, name)
+        request = table_request(database, name)
         if self._shared.cache.trusting:
-            reply = await self._table_reply(ref_of(database, name), question, view)
+            reply = await self._table_reply(ref_of(database, name), request, view)
         else:
-            reply = await self.ask(question, view)
+            reply = await self.exchange(request, view)
         return table_in(view, database, reply)
 
     async def _is_newer(self, view: ClusterView) -> bool:
         """Whether the metastore is Hive 4's."""
         if self._shared.newer is None:
-            await self.ask(table_question("", ""), view)
+            await self.exchange(table_request("", ""), view)
         return bool(self._shared.newer)
 
-    async def _table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
+    async def _table_reply(self, table: TableRef, request: bytes, view: ClusterView) -> bytes:
         """The reply to `get_table`, from the cache if it is there.
 
         A locked table is not read from the cache: another process may have changed it and not yet
@@ -95,7 +95,7 @@ class Questions:
         reply = None if self._shared.locks.local.is_locked(table) else cache.get(table)
         if reply is None:
             changes = cache.changes
-            reply = await self.ask(question, view)
+            reply = await self.exchange(request, view)
             cache.put(table, reply, changes)
         return reply
 
