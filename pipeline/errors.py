@@ -144,3 +144,9 @@ class ActionFailed(LifecycleError):
 
 class InputsGone(ActionFailed):
     """The data of an instance was dropped after its work had begun; it may appear again."""
+
+
+class FilesNotEnough(Exception):
+    """A copy of the table's files would not be the table. The text follows "the directory .." in
+    the message: "lacks ..", "has ..".
+    """

@@ -29,7 +29,7 @@ from conf.settings.settings import Settings
 from metastore.client.changes.notifying_client import notifying_client
 from metastore.errors import NoSuchObject
 from metastore.view.server.orphans_store import OrphanLog
-from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
+from pipeline.copy.copy_catalog import CatalogTable, DataObject, ObjectCatalog, spec_of
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopyReport
@@ -223,7 +223,7 @@ class CopyCommand:
             table, chosen, cluster, staging, checksum=self.args.checksum, again=self.args.again
         )
 
-    def _chosen(self, table: TableState) -> list[DataObject]:
+    def _chosen(self, table: CatalogTable) -> list[DataObject]:
         names = self.objects.names(table)
         condition, listed = self.args.partition, self.args.partition_names
         if condition is not None or listed is not None:
@@ -295,7 +295,7 @@ class CopyCommand:
         self._tell(result, "\n".join(lines))
         return 0
 
-    def _tables(self, ref: TableRef | None) -> Iterator[TableState]:
+    def _tables(self, ref: TableRef | None) -> Iterator[CatalogTable]:
         """The table, if it exists; all tables without a name."""
         if ref is not None:
             with suppress(NoSuchObject):

@@ -17,7 +17,7 @@ from pipeline.hudi.changes import EARLIEST, end_of_first
 from pipeline.hudi.errors import MissingPath, StorageFault
 from pipeline.hudi.folders.open_folder import open_folder
 from pipeline.hudi.plan import Plan, plan, snapshot
-from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
+from pipeline.hudi.pull import DEFAULT_KEY, PullMode, PullResult, pull
 from pipeline.hudi.replicas.replica_plan import check_target, plan_replication
 from pipeline.hudi.replicas.replicate import run_replication
 from pipeline.hudi.table.open_storage import open_storage, open_writable
@@ -52,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pulling.add_argument("target", help="folder for parquet files, Hudi table, or metastore table")
     pulling.add_argument(
         "--mode",
-        choices=[each.value for each in Mode],
-        default=Mode.APPEND.value,
+        choices=[each.value for each in PullMode],
+        default=PullMode.APPEND.value,
         help="append: a log of changes; merge: one row a key (%(default)s)",
     )
     pulling.add_argument(
@@ -201,7 +201,7 @@ def _full_listing(base: str) -> tuple[int, int, float]:
 
 
 def _pull(args: argparse.Namespace) -> int:
-    mode = Mode(args.mode)
+    mode = PullMode(args.mode)
     key = tuple(args.key.split(",")) if args.key else DEFAULT_KEY
     source = _absolute(args.source)
     if _needs_spark(args):
@@ -243,7 +243,7 @@ def _replicate(args: argparse.Namespace) -> int:
 
 
 def _pull_with_spark(
-    source: str, mode: Mode, key: tuple[str, ...], args: argparse.Namespace
+    source: str, mode: PullMode, key: tuple[str, ...], args: argparse.Namespace
 ) -> PullResult:
     from pipeline.hudi.spark_target import pull_into, session
 

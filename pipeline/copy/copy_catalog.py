@@ -45,7 +45,7 @@ class DataObject:
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class CatalogTable:
     """The facts of a table that a copy needs. `created` is in epoch seconds and survives a rename;
     `placed`: its parameters have facts of Causeway. `not_copied` says why the table can have no
     copies; None if it can. `delta`: it is a table of Delta.
@@ -111,14 +111,14 @@ class ObjectCatalog:
         self._publishing = publishing or nullcontext()
         self._facts = PlacementStore(metastore, default)
 
-    def table(self, ref: TableRef) -> TableState:
+    def table(self, ref: TableRef) -> CatalogTable:
         """Raises NoSuchObject, NotCopyable for a view, UnreadableFacts."""
         table = self._metastore.get_table(ref)
         if table.kind in _VIEWS:
             raise NotCopyable(f"{ref} is a view: it has no data of its own.")
         return self._state(table)
 
-    def tables_created(self, ref: TableRef, created: int) -> list[TableState]:
+    def tables_created(self, ref: TableRef, created: int) -> list[CatalogTable]:
         """The table that was named `ref`, by its time of creation (epoch seconds), since it may
         have been renamed: the tables of its database with that time, or else those of all
         databases.
@@ -141,22 +141,22 @@ class ObjectCatalog:
         for name in self._metastore.get_all_databases():
             yield name, self._metastore.get_database(name).location
 
-    def tables(self, database: str) -> Iterator[TableState]:
+    def tables(self, database: str) -> Iterator[CatalogTable]:
         """All tables with data, materialized views and indexes included. Raises UnreadableFacts."""
         return (self._state(table) for table in self._tables(database) if data_location(table))
 
     def _tables(self, database: str) -> Iterator[Table]:
         return self._metastore.get_tables(database, self._metastore.get_all_tables(database))
 
-    def copy_locations(self, state: TableState, cluster: ClusterName) -> frozenset[str]:
+    def copy_locations(self, state: CatalogTable, cluster: ClusterName) -> frozenset[str]:
         """The locations of all copies of the table's objects in a cluster."""
         placements = [state.placement]
         placements += [each.placement for each in self.objects(state, self.names(state))]
         copies = (placement.copy_in(cluster) for placement in placements)
         return frozenset(copy.location for copy in copies if copy is not None)
 
-    def _state(self, table: Table) -> TableState:
-        return TableState(
+    def _state(self, table: Table) -> CatalogTable:
+        return CatalogTable(
             ref=table.ref,
             keys=tuple(PartitionKey(name.lower(), kind) for name, kind in table.partition_keys),
             created=int(table.struct.get(_CREATED) or 0),
@@ -167,13 +167,13 @@ class ObjectCatalog:
             delta=open_format(table) == DELTA,
         )
 
-    def names(self, state: TableState) -> list[str]:
+    def names(self, state: CatalogTable) -> list[str]:
         """The names of all objects, in order."""
         if not state.partitioned:
             return [TABLE_ITSELF]
         return sorted(self._metastore.get_partition_names(state.ref))
 
-    def objects(self, state: TableState, names: Sequence[str]) -> list[DataObject]:
+    def objects(self, state: CatalogTable, names: Sequence[str]) -> list[DataObject]:
         """The objects that exist, in the order of `names`."""
         if not state.partitioned:
             return [DataObject(TABLE_ITSELF, state.location, state.placement)]
@@ -204,7 +204,7 @@ class ObjectCatalog:
             return
         self._facts.change_partitions(ref, names, lambda _, old: old.without_copy(cluster))
 
-    def announce(self, state: TableState) -> None:
+    def announce(self, state: CatalogTable) -> None:
         """Tells caches that partitions were dropped. A table without facts gets none."""
         if state.placed:
             fresh = new_id()
@@ -282,7 +282,7 @@ class ObjectCatalog:
         return ready
 
     def _partition_placement(
-        self, state: TableState, name: str, parameters: Mapping[str, str]
+        self, state: CatalogTable, name: str, parameters: Mapping[str, str]
     ) -> Placement:
         try:
             return read_partition_placement(parameters, state.placement, name)
@@ -290,7 +290,7 @@ class ObjectCatalog:
             raise UnreadableFacts(f"{state.ref} {name}: {error}.") from error
 
     @staticmethod
-    def _name(state: TableState, values: Sequence[str]) -> str:
+    def _name(state: CatalogTable, values: Sequence[str]) -> str:
         keys = (key.name for key in state.keys)
         return partition_name(zip(keys, values, strict=True))
 

@@ -47,13 +47,13 @@ from pipeline.errors import (
     CopyError,
     CopyTooLarge,
     FilesFailed,
+    FilesNotEnough,
     NotCopyable,
     SourceKeepsChanging,
     VerifyFailed,
     WriteOpen,
 )
 from pipeline.falcon.paths import is_object_store
-from pipeline.iceberg.errors import NotCarried
 
 Emit = Callable[[Mapping[str, object]], None]
 
@@ -208,7 +208,7 @@ class CopyJob:
             try:
                 copy = earlier.get(item.name)
                 copies.append(staged_copy(files, item, targets[item.name], listing, copy))
-            except NotCarried as error:
+            except FilesNotEnough as error:
                 if is_current(files, self.catalog, item, listing):  # or else it is staged again
                     missing[item.name] = f"its directory {item.source} {error}"
         self._check_bytes(copies)
@@ -231,7 +231,7 @@ class CopyJob:
                 continue
             try:
                 ready.append(whole := write_metadata(self.context.files, copy))
-            except NotCarried as error:
+            except FilesNotEnough as error:
                 if is_current(self.context.files, self.catalog, copy.item, copy.before):
                     reason = f"its directory {copy.item.source} {error}"
                     self._fail(left, {copy.name: reason}, NotCopyable)

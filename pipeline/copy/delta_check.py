@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from pipeline.copy.files import FileListing, Files
 from pipeline.delta.checkpoints import read_checkpoint
 from pipeline.delta.log_files import segment_of
-from pipeline.delta.table_state import Action, DeltaState, NotCarried, parse_commit
+from pipeline.delta.table_state import Action, DeltaState, parse_commit
+from pipeline.errors import FilesNotEnough
 
 _BATCH = 100  # commits whose texts are in memory
 
@@ -17,15 +18,15 @@ def why_not_whole(files: Files, location: str, listing: FileListing) -> str:
     try:
         lengths = {entry.path: entry.length for entry in listing.files}
         return read_state(files, location, lengths.keys()).difference(lengths)
-    except NotCarried as error:
+    except FilesNotEnough as error:
         return str(error)
 
 
 def read_state(files: Files, location: str, paths: Iterable[str]) -> DeltaState:
-    """The state at the newest version. Raises NotCarried."""
+    """The state at the newest version. Raises FilesNotEnough."""
     segment = segment_of(paths)
     if isinstance(segment, str):
-        raise NotCarried(segment)
+        raise FilesNotEnough(segment)
     state = DeltaState()
     for path in segment.checkpoint:
         for sidecar in state.start(_read(files, location, path)):
@@ -35,7 +36,7 @@ def read_state(files: Files, location: str, paths: Iterable[str]) -> DeltaState:
         texts = files.read_markers([f"{location}/{path}" for path in some])
         for path, text in zip(some, texts, strict=True):
             if text is None:
-                raise NotCarried(f"lacks {path}")
+                raise FilesNotEnough(f"lacks {path}")
             state.apply(parse_commit(text))
     return state
 
@@ -43,5 +44,5 @@ def read_state(files: Files, location: str, paths: Iterable[str]) -> DeltaState:
 def _read(files: Files, location: str, path: str) -> Iterator[Action]:
     data = files.read_file(f"{location}/{path}")
     if data is None:
-        raise NotCarried(f"lacks {path}")
+        raise FilesNotEnough(f"lacks {path}")
     return read_checkpoint(path, data)

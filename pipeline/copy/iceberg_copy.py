@@ -17,9 +17,9 @@ from pipeline.copy.continue_copy import is_same
 from pipeline.copy.files import FileEntry, FileListing, Files
 from pipeline.copy.object_copy import Continued, ObjectCopy
 from pipeline.copy.plan import PlannedCopy
+from pipeline.errors import FilesNotEnough
 from pipeline.falcon.paths import is_object_store
 from pipeline.iceberg.avro_file import read_avro
-from pipeline.iceberg.errors import NotCarried
 from pipeline.iceberg.manifests import files_of, manifests_of, moved_list, moved_manifest
 from pipeline.iceberg.position_deletes import moved_deletes
 from pipeline.iceberg.table_metadata import TableMetadata, read_metadata
@@ -27,7 +27,7 @@ from pipeline.iceberg.table_state import IcebergState
 
 
 def read_state(files: Files, folder: str, metadata: str) -> IcebergState:
-    """The files of the table in `folder` with this metadata file (URIs). Raises NotCarried."""
+    """The files of the table in `folder` with this metadata file (URIs). Raises FilesNotEnough."""
     found = _read_metadata(files, metadata)
     kept: dict[str, int] = dict(found.statistics)
     deletes: dict[str, int] = {}
@@ -53,11 +53,11 @@ def staged_iceberg(
     copy: FileListing | None,
 ) -> ObjectCopy:
     """The copy with the files that it gets as they are, and those that it has. `copy` are the
-    files of the copy that may be continued, listed before `source`. Raises NotCarried.
+    files of the copy that may be continued, listed before `source`. Raises FilesNotEnough.
     """
     state = read_state(files, item.source, item.metadata)
     if why := state.difference({each.path: each.length for each in source.files}):
-        raise NotCarried(why)
+        raise FilesNotEnough(why)
     kept = FileListing(tuple(each for each in source.files if each.path in state.kept))
     continued = _continued(files, item, state, kept, copy)
     made = {path for group in state.made for path in group}
@@ -82,7 +82,7 @@ def _continued(
         return None
     try:
         before = _read_metadata(files, item.continued_metadata)
-    except NotCarried:
+    except FilesNotEnough:
         return None
     if before.uuid != state.metadata.uuid or before.folder != item.continues:
         return None
@@ -105,7 +105,7 @@ def _continued(
 
 def write_metadata(files: Files, copy: ObjectCopy) -> ObjectCopy:
     """Writes what the copy has with paths of its own, into its directory in the run. Returns the
-    copy with these files. Raises NotCarried, CopyError.
+    copy with these files. Raises FilesNotEnough, CopyError.
     """
     state = copy.iceberg
     assert state is not None
@@ -142,5 +142,5 @@ def _read_metadata(files: Files, location: str) -> TableMetadata:
 def _read(files: Files, location: str) -> bytes:
     data = files.read_file(location)
     if data is None:
-        raise NotCarried(f"lacks {location}")
+        raise FilesNotEnough(f"lacks {location}")
     return data

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from conf.names import ClusterName, TableRef
-from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, TableState
+from pipeline.copy.copy_catalog import TABLE_ITSELF, CatalogTable, DataObject
 from pipeline.copy.runs.staging import is_whole_table
 from pipeline.errors import NotCopyable
 
@@ -142,7 +142,7 @@ class CopyPlan:
     `busy` names the ones that are being written now. With `sweeps` it ends with a sweep.
     """
 
-    table: TableState
+    table: CatalogTable
     cluster: ClusterName
     staging: str
     items: tuple[PlannedCopy, ...]
@@ -184,7 +184,7 @@ class CopyPlan:
 
 
 def plan_copy(
-    table: TableState,
+    table: CatalogTable,
     objects: Sequence[DataObject],
     cluster: ClusterName,
     staging: str,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, TableRef
 from pipeline.copy.copy_catalog import (
+    CatalogTable,
     DataObject,
     ObjectCatalog,
     Publication,
-    TableState,
     is_copy_at,
 )
 from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
@@ -52,7 +52,7 @@ class SecondaryCopies:
     (None: for ever)."""
 
     objects: ObjectCatalog
-    table: TableState
+    table: CatalogTable
     cluster: ClusterName
     keep: float | None = None
 

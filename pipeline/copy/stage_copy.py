@@ -6,7 +6,7 @@ from pipeline.copy.files import FileListing, Files
 from pipeline.copy.iceberg_copy import staged_iceberg
 from pipeline.copy.object_copy import CopyCatalog, ObjectCopy
 from pipeline.copy.plan import PlannedCopy
-from pipeline.iceberg.errors import NotCarried
+from pipeline.errors import FilesNotEnough
 
 
 def staged_copy(
@@ -17,12 +17,12 @@ def staged_copy(
     copy: FileListing | None,
 ) -> ObjectCopy:
     """The copy of an object into the directory `target` of a run. `copy` are the files of the copy
-    that may be continued, listed before `source`. Raises NotCarried.
+    that may be continued, listed before `source`. Raises FilesNotEnough.
     """
     if item.metadata:
         return staged_iceberg(files, item, target, source, copy)
     if item.delta and (why := why_not_whole(files, item.source, source)):
-        raise NotCarried(why)
+        raise FilesNotEnough(why)
     return ObjectCopy(item, target, source, continued_copy(files, item, source, copy))
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from conf.names import ClusterName
 from conf.placement import Copy
 from conf.progress import Progress, no_progress
-from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState
+from pipeline.copy.copy_catalog import CatalogTable, DataObject, ObjectCatalog
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus, compare
 from pipeline.copy.iceberg_copy import read_state
-from pipeline.iceberg.errors import NotCarried
+from pipeline.errors import FilesNotEnough
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CopyDifference:
     """The difference between an object and its copy in a cluster."""
 
     name: str
@@ -27,7 +27,7 @@ class Verification:
     only fresh ones are compared; `missing` are objects without a copy.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CopyDifference, ...]
     compared: int
     stale: int
     missing: int
@@ -36,7 +36,7 @@ class Verification:
 def verify_copies(
     files: Files,
     objects: ObjectCatalog,
-    table: TableState,
+    table: CatalogTable,
     chosen: Sequence[DataObject],
     cluster: ClusterName,
     options: CopyOptions,
@@ -80,7 +80,7 @@ def verify_copies(
     current = objects.objects(objects.table(table.ref), list(differences))
     placements = {each.name: each.placement for each in current}
     findings = tuple(
-        Finding(each.name, cluster, differences[each.name])
+        CopyDifference(each.name, cluster, differences[each.name])
         for each, _ in fresh
         if each.name in differences and placements.get(each.name) == each.placement
     )
@@ -105,7 +105,7 @@ def _compare_iceberg(
     try:
         ours = read_state(files, each.location, each.placement.metadata)
         theirs = read_state(files, copy.location, copy.metadata)
-    except NotCarried as error:
+    except FilesNotEnough as error:
         return f"its metadata {error}", source
     kept = FileListing(tuple(entry for entry in source.files if entry.path in ours.kept))
     lengths = {entry.path: entry.length for entry in target.files}

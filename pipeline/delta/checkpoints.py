@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from pipeline.delta.table_state import Action, NotCarried, parse_commit
+from pipeline.delta.table_state import Action, parse_commit
+from pipeline.errors import FilesNotEnough
 
 _KINDS = ("add", "remove", "protocol", "metaData", "sidecar")
 _FIELDS = {
@@ -13,7 +14,7 @@ _ROWS = 20_000  # that are Python objects at a time
 
 
 def read_checkpoint(path: str, data: bytes) -> Iterator[Action]:
-    """The actions of a checkpoint or of a part of it, without statistics. Raises NotCarried."""
+    """The actions of a checkpoint or of a part of it, without statistics. Raises FilesNotEnough."""
     if path.endswith(".json"):
         yield from parse_commit(data.decode())
         return
@@ -21,7 +22,7 @@ def read_checkpoint(path: str, data: bytes) -> Iterator[Action]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise NotCarried(
+        raise FilesNotEnough(
             "has a checkpoint, which is read with pyarrow: install causeway[hudi]"
         ) from None
     try:
@@ -36,4 +37,4 @@ def read_checkpoint(path: str, data: bytes) -> Iterator[Action]:
         for batch in file.iter_batches(_ROWS, columns=columns):
             yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
-        raise NotCarried(f"has a checkpoint that cannot be read: {path}: {error}") from error
+        raise FilesNotEnough(f"has a checkpoint that cannot be read: {path}: {error}") from error

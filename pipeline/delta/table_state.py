@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from pipeline.delta.deletion_vectors import BadVector, vector_file
 from pipeline.delta.log_files import SIDECARS
+from pipeline.errors import FilesNotEnough
 
 Action = Mapping[str, Mapping[str, object] | None]
 """A line of the log: the kind of an action and its fields."""
@@ -26,10 +27,6 @@ FEATURES = frozenset({
 _COORDINATED = "delta.coordinatedCommits."
 
 
-class NotCarried(Exception):
-    """A copy of the table's files is no copy of the table. The text ends a sentence about it."""
-
-
 @dataclass(slots=True)
 class DeltaState:
     """`files` are the paths and sizes of the data files, `vectors` the paths of files of deletion
@@ -41,7 +38,7 @@ class DeltaState:
 
     def start(self, actions: Iterable[Action]) -> list[str]:
         """The actions of a checkpoint or of a part of it. Returns the paths of its other parts.
-        Raises NotCarried.
+        Raises FilesNotEnough.
         """
         sidecars: list[str] = []
         for action in actions:
@@ -54,7 +51,7 @@ class DeltaState:
         return sidecars
 
     def apply(self, actions: Iterable[Action]) -> None:
-        """The actions of one commit. Raises NotCarried."""
+        """The actions of one commit. Raises FilesNotEnough."""
         added: list[Mapping[str, object]] = []
         for action in actions:
             if remove := action.get("remove"):
@@ -79,7 +76,7 @@ class DeltaState:
             try:
                 found = vector_file(vector)
             except BadVector:
-                raise NotCarried("has a deletion vector outside its directory") from None
+                raise FilesNotEnough("has a deletion vector outside its directory") from None
             if found is not None:
                 self.vectors[path] = found
 
@@ -97,19 +94,19 @@ class DeltaState:
 
 
 def parse_commit(text: str) -> Iterator[Action]:
-    """The actions of a commit. Raises NotCarried."""
+    """The actions of a commit. Raises FilesNotEnough."""
     try:
         for line in text.split("\n"):  # texts may have other ends of lines in them
             if line.strip():
                 yield json.loads(line)
     except ValueError as error:
-        raise NotCarried(f"has a commit that cannot be read: {error}") from error
+        raise FilesNotEnough(f"has a commit that cannot be read: {error}") from error
 
 
 def _sidecar_path(sidecar: Mapping[str, object]) -> str:
     name = unquote(str(sidecar["path"]))
     if "/" in name:
-        raise NotCarried(f"has a part of a checkpoint outside {SIDECARS}")
+        raise FilesNotEnough(f"has a part of a checkpoint outside {SIDECARS}")
     return f"{SIDECARS}/{name}"
 
 
@@ -125,10 +122,10 @@ def _relative(action: Mapping[str, object]) -> str:
     text = str(action["path"])
     head = text.partition("/")[0]
     if text.startswith("/") or ":" in head:
-        raise NotCarried(f"names {text} by an absolute path, as shallow clones do")
+        raise FilesNotEnough(f"names {text} by an absolute path, as shallow clones do")
     path = unquote(text)
     if ".." in path.split("/"):
-        raise NotCarried(f"names {text} outside its directory")
+        raise FilesNotEnough(f"names {text} outside its directory")
     return path
 
 
@@ -136,11 +133,11 @@ def _check_protocol(protocol: Mapping[str, object]) -> None:
     reader = int(str(protocol.get("minReaderVersion") or 1))
     writer = int(str(protocol.get("minWriterVersion") or 1))
     if reader > READER or writer > WRITER:
-        raise NotCarried(f"needs version {reader} and {writer} of Delta's protocol")
+        raise FilesNotEnough(f"needs version {reader} and {writer} of Delta's protocol")
     named = (protocol.get("readerFeatures"), protocol.get("writerFeatures"))
     wanted = {str(each) for names in named if isinstance(names, list) for each in names}
     if unknown := sorted(wanted - FEATURES):
-        raise NotCarried(f"has the feature {unknown[0]}, which is not known to be safe to copy")
+        raise FilesNotEnough(f"has the feature {unknown[0]}, which is not known to be safe to copy")
 
 
 def _check_metadata(metadata: Mapping[str, object]) -> None:
@@ -148,4 +145,4 @@ def _check_metadata(metadata: Mapping[str, object]) -> None:
     pairs = settings.items() if isinstance(settings, Mapping) else settings or ()
     for key, value in pairs:  # type: ignore[attr-defined]
         if str(key).startswith(_COORDINATED) and value:
-            raise NotCarried("has commits that another service coordinates")
+            raise FilesNotEnough("has commits that another service coordinates")

@@ -37,7 +37,7 @@ class UndonePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class TableChanges:
     """The actions after `since`. `metadata` are those of `commits`.
 
     `later_files` are the names of files that commits after the bookmark wrote, where names do not
@@ -72,7 +72,7 @@ class Changes:
 
 def read_changes(
     table: HudiTable, since: str, until: str | None = None, seen: Iterable[str] = ()
-) -> Changes:
+) -> TableChanges:
     """The changes in (since, until]; `until` None is until now. `seen` are the commits (request
     times) that the reader has seen. Raises IncrementalError.
     """
@@ -89,7 +89,7 @@ def read_changes(
     ends = [timeline.key(commit) for commit in commits]
     ends += [part.bookmark for part in (archived, undone) if part]
     bookmark = max(ends, default=since)
-    return Changes(
+    return TableChanges(
         since=since,
         bookmark=bookmark,
         commits=commits,

@@ -8,7 +8,7 @@ cleaner has deleted a file that is needed, or when a commit from before the rang
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.hudi.changes import Changes, commits_between, read_changes
+from pipeline.hudi.changes import TableChanges, commits_between, read_changes
 from pipeline.hudi.errors import IncrementalError, LostFile, StorageFault
 from pipeline.hudi.table.metadata import FileGroup, WriteStat
 from pipeline.hudi.table.slices import (
@@ -97,7 +97,7 @@ def plan(table: HudiTable, since: str, until: str | None = None) -> Plan:
     return plan_changes(table, read_changes(table, since, until))
 
 
-def plan_changes(table: HudiTable, changes: Changes) -> Plan:
+def plan_changes(table: HudiTable, changes: TableChanges) -> Plan:
     """The plan that reads these changes. Raises IncrementalError."""
     if changes.empty:
         return Plan(
@@ -130,7 +130,7 @@ def snapshot(table: HudiTable, listings: Listings | None = None) -> Plan:
     return Plan(table, "0", bookmark, commits, partitions, slices, None, held_back_by=held_back_by)
 
 
-def _row_filter(changes: Changes) -> RowFilter:
+def _row_filter(changes: TableChanges) -> RowFilter:
     instants = frozenset(commit.requested for commit in changes.commits)
     if changes.archived is None:
         return RowFilter(instants)
@@ -142,7 +142,7 @@ class _FileMissing(Exception):
 
 
 def _changed_slices(
-    table: HudiTable, changes: Changes
+    table: HudiTable, changes: TableChanges
 ) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
     """The partitions with changes and their changed slices as of the bookmark. Raises
     _FileMissing.

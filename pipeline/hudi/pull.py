@@ -11,7 +11,7 @@ from enum import Enum
 from pipeline.hudi.changes import EARLIEST, read_changes
 from pipeline.hudi.errors import TargetMismatch, Undone
 from pipeline.hudi.folders import folder
-from pipeline.hudi.folders.folder import PullMark, TargetFolder, Write
+from pipeline.hudi.folders.folder import PullMark, TargetFolder, WriteMode
 from pipeline.hudi.plan import Plan, plan_changes, snapshot
 from pipeline.hudi.read import open_rows
 from pipeline.hudi.table.table import HudiTable
@@ -19,7 +19,7 @@ from pipeline.hudi.table.table import HudiTable
 DEFAULT_KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 
 
-class Mode(Enum):
+class PullMode(Enum):
     APPEND = "append"
     MERGE = "merge"
 
@@ -55,14 +55,14 @@ class PullStep:
         """Whether the target stays as it is. A range without an end after its start has no rows."""
         if self.reload is not None:
             return False
-        adds = self.write is Write.ADD
+        adds = self.write is WriteMode.ADD
         return self.planned.empty or (adds and self.reads.bookmark == self.planned.since)
 
     @property
-    def write(self) -> Write:
-        if self.mark.mode == Mode.APPEND.value:
-            return Write.ADD
-        return Write.MERGE if self.reload is None else Write.REPLACE
+    def write(self) -> WriteMode:
+        if self.mark.mode == PullMode.APPEND.value:
+            return WriteMode.ADD
+        return WriteMode.MERGE if self.reload is None else WriteMode.REPLACE
 
     def result(self, rows: int) -> PullResult:
         planned = self.planned
@@ -75,7 +75,7 @@ class PullStep:
 def pull(
     table: HudiTable,
     target: TargetFolder,
-    mode: Mode,
+    mode: PullMode,
     key: tuple[str, ...] = DEFAULT_KEY,
     since: str = EARLIEST,
     until: str | None = None,
@@ -97,7 +97,7 @@ def pull(
 
 
 def continued(
-    before: PullMark | None, table: HudiTable, mode: Mode, moved_from: str | None, target: str
+    before: PullMark | None, table: HudiTable, mode: PullMode, moved_from: str | None, target: str
 ) -> PullMark | None:
     """The mark of a target's last pull, when it was a pull of this table in this mode.
 
@@ -119,7 +119,7 @@ def continued(
 def next_step(
     table: HudiTable,
     before: PullMark | None,
-    mode: Mode,
+    mode: PullMode,
     since: str,
     until: str | None,
     target: str,
@@ -130,12 +130,12 @@ def next_step(
         since, seen = before.bookmark, before.commits
     changes = read_changes(table, since, until, seen)
     lost = ", ".join(changes.lost)
-    if lost and mode is Mode.APPEND:
+    if lost and mode is PullMode.APPEND:
         raise Undone(f"{target} has rows of {lost}, undone at the source since.")
     planned = plan_changes(table, changes)
     reload = None
     # The first pull merges into an empty target, which has no deleted rows.
-    if mode is Mode.MERGE and before is not None:
+    if mode is PullMode.MERGE and before is not None:
         reload = f"{lost} undone at the source" if lost else planned.removal_reason
     reads = snapshot(table) if reload else planned
     # A commit from before an upgrade may have completed after the bookmark, and be seen.

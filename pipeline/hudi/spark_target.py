@@ -21,7 +21,7 @@ from pipeline.hudi.folders.folder import PREFIX, PullMark, TargetFolder
 from pipeline.hudi.folders.hdfs_folder import HdfsFolder
 from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.folders.open_folder import open_folder
-from pipeline.hudi.pull import Mode, PullResult, PullStep, continued, next_step, pull
+from pipeline.hudi.pull import PullMode, PullResult, PullStep, continued, next_step, pull
 from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.spark_reader import (
     BUNDLE,
@@ -37,7 +37,7 @@ from pipeline.spark.jar import SPARK_MAJOR
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
-_OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
+_OPERATION = {PullMode.APPEND: "insert", PullMode.MERGE: "upsert"}
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def pull_into(
     spark: SparkSession,
     source: str,
     target: str,
-    mode: Mode,
+    mode: PullMode,
     key: tuple[str, ...],
     since: str,
     until: str | None = None,
@@ -119,7 +119,7 @@ def _folder(spark: SparkSession, location: str) -> TargetFolder:
 
 
 def _into_hudi(
-    spark: SparkSession, step: PullStep, target: str, mode: Mode, check_lock: Callable[[], None]
+    spark: SparkSession, step: PullStep, target: str, mode: PullMode, check_lock: Callable[[], None]
 ) -> PullResult:
     rows = changed_rows(spark, step.reads)
     rows = rows.drop(*(c for c in rows.columns if c.startswith("_hoodie_"))).persist()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.iceberg.errors import NotCarried
+from pipeline.errors import FilesNotEnough
 
 Record = dict[str, Any]
 
@@ -33,20 +33,20 @@ class AvroFile:
     blocks: tuple[tuple[int, bytes], ...]
 
     def records(self) -> Iterator[Record]:
-        """Every record, without logical types. Raises NotCarried."""
+        """Every record, without logical types. Raises FilesNotEnough."""
         for count, data in self.blocks:
             for record, _ in self._records(count, data):
                 yield record
 
     def changed(self, change: Callable[[Record], None]) -> bytes:
-        """The file with `change` applied to each record. Raises NotCarried."""
+        """The file with `change` applied to each record. Raises FilesNotEnough."""
         out = io.BytesIO()
         out.write(self.header)
         for count, data in self.blocks:
             block = io.BytesIO()
             for record, before in self._records(count, data):
                 if self._encoded(record) != before:
-                    raise NotCarried("has metadata in an encoding that is not known")
+                    raise FilesNotEnough("has metadata in an encoding that is not known")
                 change(record)
                 block.write(self._encoded(record))
             body = block.getvalue()
@@ -74,11 +74,11 @@ class AvroFile:
 
 
 def read_avro(data: bytes) -> AvroFile:
-    """Raises NotCarried."""
+    """Raises FilesNotEnough."""
     try:
         import fastavro
     except ImportError:
-        raise NotCarried(
+        raise FilesNotEnough(
             "has metadata, which is read with fastavro: install causeway[hudi]"
         ) from None
     try:
@@ -87,12 +87,12 @@ def read_avro(data: bytes) -> AvroFile:
         facts, at = _map(data, len(_MAGIC))
         codec = facts.get(_CODEC, b"null").decode()
         if codec not in (_PLAIN, _DEFLATE):
-            raise NotCarried(f"has metadata that is compressed with {codec}")
+            raise FilesNotEnough(f"has metadata that is compressed with {codec}")
         schema = fastavro.parse_schema(_without_logical_types(json.loads(facts[_SCHEMA])))
         header, at = data[: at + _SYNC], at + _SYNC
         blocks = tuple(_blocks(data, at, codec, header[-_SYNC:]))
     except (ValueError, LookupError, zlib.error, TypeError) as error:
-        raise NotCarried(f"has metadata that cannot be read: {error}") from error
+        raise FilesNotEnough(f"has metadata that cannot be read: {error}") from error
     return AvroFile(header, codec, schema, blocks)
 
 

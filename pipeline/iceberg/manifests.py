@@ -7,8 +7,8 @@ has the lengths of the rewritten files.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipeline.errors import FilesNotEnough
 from pipeline.iceberg.avro_file import AvroFile, Record
-from pipeline.iceberg.errors import NotCarried
 from pipeline.iceberg.paths import below, is_below, moved
 
 _DELETED = 2  # the status of an entry
@@ -29,17 +29,17 @@ class ManifestFiles:
 
 
 def manifests_of(manifest_list: AvroFile, folder: str) -> dict[str, int]:
-    """The manifests of a list and their lengths. Raises NotCarried."""
+    """The manifests of a list and their lengths. Raises FilesNotEnough."""
     found = {}
     for record in manifest_list.records():
         if record.get("key_metadata") is not None:
-            raise NotCarried("is encrypted")
+            raise FilesNotEnough("is encrypted")
         found[below(record["manifest_path"], folder)] = int(record["manifest_length"])
     return found
 
 
 def files_of(manifest: AvroFile, folder: str) -> ManifestFiles:
-    """Raises NotCarried."""
+    """Raises FilesNotEnough."""
     found = ManifestFiles()
     for entry in manifest.records():
         if entry["status"] == _DELETED:
@@ -47,11 +47,11 @@ def files_of(manifest: AvroFile, folder: str) -> ManifestFiles:
         file = entry["data_file"]
         path, size = below(file["file_path"], folder), int(file["file_size_in_bytes"])
         if file.get("key_metadata") is not None:
-            raise NotCarried("is encrypted")
+            raise FilesNotEnough("is encrypted")
         if file.get("content", 0) != _POSITION_DELETES:
             found.kept[path] = size
         elif str(file["file_format"]).upper() != _PARQUET:
-            raise NotCarried(f"has deletes in {file['file_format']}, which no copy has: {path}")
+            raise FilesNotEnough(f"has deletes in {file['file_format']}, which no copy has: {path}")
         else:
             found.deletes[path] = size
     return found
@@ -72,7 +72,7 @@ def moved_list(
 
 def moved_manifest(manifest: AvroFile, folder: str, target: str, sizes: Mapping[str, int]) -> bytes:
     """The manifest for a copy in `target`; `sizes` are those of its rewritten deletes. Raises
-    NotCarried.
+    FilesNotEnough.
 
     An entry of a deleted file stays as it is if the file was elsewhere: no reader opens it.
     """

@@ -3,14 +3,14 @@
 Hadoop writes `file:/w/t` for `file:///w/t`, so that one table may have both: they are one folder.
 """
 
-from pipeline.iceberg.errors import NotCarried
+from pipeline.errors import FilesNotEnough
 
 
 def below(path: object, folder: str) -> str:
-    """The path relative to the folder. Raises NotCarried for one that is elsewhere."""
+    """The path relative to the folder. Raises FilesNotEnough for one that is elsewhere."""
     inside = _inside(str(path), folder)
     if inside is None:
-        raise NotCarried(f"names a file outside of its folder: {path}")
+        raise FilesNotEnough(f"names a file outside of its folder: {path}")
     return inside
 
 
@@ -19,7 +19,7 @@ def is_below(path: object, folder: str) -> bool:
 
 
 def moved(path: object, source: str, target: str) -> str:
-    """A path below `source` as that below `target`. Raises NotCarried."""
+    """A path below `source` as that below `target`. Raises FilesNotEnough."""
     return f"{target}/{below(path, source)}"
 
 

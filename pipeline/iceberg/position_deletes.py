@@ -1,6 +1,6 @@
 """Files of position deletes: rows of a data file's path and a row's number in it."""
 
-from pipeline.iceberg.errors import NotCarried
+from pipeline.errors import FilesNotEnough
 from pipeline.iceberg.paths import spellings
 
 _PATH = "file_path"
@@ -9,7 +9,7 @@ _OF_ARROW = b"ARROW:schema"  # Arrow's own note of types, which Iceberg does not
 
 
 def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
-    """The Parquet file for a copy in `target`. Raises NotCarried.
+    """The Parquet file for a copy in `target`. Raises FilesNotEnough.
 
     Ids of columns and the facts of the footer stay, by which Iceberg reads the file.
     """
@@ -18,7 +18,9 @@ def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
         import pyarrow.compute as compute
         import pyarrow.parquet as parquet
     except ImportError:
-        raise NotCarried("has deletes that are read with pyarrow: install causeway[hudi]") from None
+        raise FilesNotEnough(
+            "has deletes that are read with pyarrow: install causeway[hudi]"
+        ) from None
     out, before = pyarrow.BufferOutputStream(), None
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
@@ -34,14 +36,14 @@ def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
                 if before is None and len(paths):
                     before = _spelling(paths[0].as_py(), folder)
                 if not compute.all(compute.starts_with(paths, f"{before}/")).as_py():
-                    raise NotCarried("has deletes of rows in a file outside of its folder")
+                    raise FilesNotEnough("has deletes of rows in a file outside of its folder")
                 ends = compute.utf8_slice_codeunits(paths, len(before or ""))
                 new = compute.binary_join_element_wise(target, ends, "")
                 columns = list(batch.columns)
                 columns[at] = new.cast(schema.field(at).type)
                 writer.write_batch(pyarrow.RecordBatch.from_arrays(columns, schema=schema))
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise NotCarried(f"has deletes that cannot be read: {error}") from error
+        raise FilesNotEnough(f"has deletes that cannot be read: {error}") from error
     moved: bytes = out.getvalue().to_pybytes()
     return moved
 

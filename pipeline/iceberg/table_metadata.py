@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.iceberg.errors import NotCarried
+from pipeline.errors import FilesNotEnough
 from pipeline.iceberg.paths import below, is_below, moved
 
 FORMATS = (1, 2)
@@ -72,7 +72,7 @@ class TableMetadata:
 
 
 def read_metadata(location: str, data: bytes) -> TableMetadata:
-    """The document at the URI `location`. Raises NotCarried."""
+    """The document at the URI `location`. Raises FilesNotEnough."""
     packed = data.startswith(_GZIP)
     try:
         document = json.loads(gzip.decompress(data) if packed else data)
@@ -95,7 +95,7 @@ def read_metadata(location: str, data: bytes) -> TableMetadata:
             packed,
         )
     except (ValueError, LookupError, TypeError, OSError, EOFError, zlib.error) as error:
-        raise NotCarried(
+        raise FilesNotEnough(
             f"has a metadata file that cannot be read: {location}: {error!r}"
         ) from error
 
@@ -103,13 +103,15 @@ def read_metadata(location: str, data: bytes) -> TableMetadata:
 def _check(document: dict[str, Any]) -> None:
     version = document["format-version"]
     if version not in FORMATS:
-        raise NotCarried(f"is of format version {version}, and {FORMATS[-1]} is the newest known")
+        raise FilesNotEnough(
+            f"is of format version {version}, and {FORMATS[-1]} is the newest known"
+        )
     if unknown := sorted(document.keys() - _KEYS):
-        raise NotCarried(f"has metadata that is not known: {unknown[0]}")
+        raise FilesNotEnough(f"has metadata that is not known: {unknown[0]}")
     for each in document.get("snapshots") or ():
         if "manifest-list" not in each:
-            raise NotCarried("has a snapshot without a list of manifests")
+            raise FilesNotEnough("has a snapshot without a list of manifests")
         if each.get("key-id"):
-            raise NotCarried("is encrypted")
+            raise FilesNotEnough("is encrypted")
     if any(key.startswith("encryption.") for key in document.get("properties") or {}):
-        raise NotCarried("is encrypted")
+        raise FilesNotEnough("is encrypted")

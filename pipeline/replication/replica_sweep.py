@@ -6,7 +6,7 @@ from functools import partial
 
 from conf.names import TableRef
 from metastore.errors import NoSuchObject
-from pipeline.copy.copy_catalog import ObjectCatalog, TableState
+from pipeline.copy.copy_catalog import CatalogTable, ObjectCatalog
 from pipeline.copy.files import Files
 from pipeline.copy.runs.lease import Clock
 from pipeline.copy.runs.staging import RunMarker
@@ -24,7 +24,7 @@ class ReplicaSweep:
 
 
 def sweep_replicas(
-    files: Files, objects: ObjectCatalog, states: Iterable[TableState], clock: Clock, grace: float
+    files: Files, objects: ObjectCatalog, states: Iterable[CatalogTable], clock: Clock, grace: float
 ) -> ReplicaSweep:
     """Sweeps the tables' own directories, in two passes as every sweep. A directory is in use by
     any of the tables that share it.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from conf.names import ClusterName
-from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog, TableState
+from pipeline.copy.copy_catalog import TABLE_ITSELF, CatalogTable, DataObject, ObjectCatalog
 from pipeline.copy.files import Files
 from pipeline.copy.runs.lease import Clock, run_markers
 from pipeline.copy.runs.staging import (
@@ -127,7 +127,7 @@ def _sweep_run(
 
 def withdraw_expired(
     objects: ObjectCatalog,
-    tables: Iterable[TableState],
+    tables: Iterable[CatalogTable],
     clusters: Collection[ClusterName],
     now: float,
 ) -> int:
@@ -148,7 +148,7 @@ def withdraw_expired(
     return withdrawn
 
 
-def _objects_with_copies(objects: ObjectCatalog, table: TableState) -> Iterator[DataObject]:
+def _objects_with_copies(objects: ObjectCatalog, table: CatalogTable) -> Iterator[DataObject]:
     """All objects of the table that may have copies of their own."""
     yield DataObject(TABLE_ITSELF, table.location, table.placement)
     if table.partitioned:

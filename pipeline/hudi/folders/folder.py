@@ -105,7 +105,7 @@ def last_mark(folder: TargetFolder) -> PullMark | None:
     return mark
 
 
-class Write(Enum):
+class WriteMode(Enum):
     """What a pull does with the rows of a folder."""
 
     ADD = "add"
@@ -116,7 +116,7 @@ class Write(Enum):
 def write(
     folder: TargetFolder,
     rows: ChangedRows,
-    how: Write,
+    how: WriteMode,
     key: tuple[str, ...],
     before: PullMark | None,
     mark: PullMark,
@@ -127,13 +127,13 @@ def write(
     Raises MissingKey, PullRunning, StorageFault.
     """
     match how:
-        case Write.ADD:
+        case WriteMode.ADD:
             name = f"{_CONTINUES}{before.bookmark if before else _FIRST}.parquet"
             return _publish(folder, name, rows.batches, rows.schema, mark)
-        case Write.REPLACE:
+        case WriteMode.REPLACE:
             schema = _mirror_schema(folder, before, rows.schema)
             return _publish(folder, _DATA, rows.batches, schema, mark)
-        case Write.MERGE:
+        case WriteMode.MERGE:
             return _merge(folder, rows.table(), key, before, mark)
 
 

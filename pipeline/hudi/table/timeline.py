@@ -25,7 +25,7 @@ _KNOWN = COMMIT_ACTIONS | {
 }  # fmt: skip
 
 
-class State(IntEnum):
+class InstantState(IntEnum):
     """The state of an action."""
 
     REQUESTED = 0
@@ -35,11 +35,11 @@ class State(IntEnum):
 
 # A running `commit` has the suffix `.inflight` alone, in both layouts.
 _SUFFIXES = {
-    "requested": (COMMIT, State.REQUESTED),
-    "inflight": (COMMIT, State.INFLIGHT),
-    **{action: (action, State.COMPLETED) for action in _KNOWN},
-    **{f"{action}.requested": (action, State.REQUESTED) for action in _KNOWN},
-    **{f"{action}.inflight": (action, State.INFLIGHT) for action in _KNOWN},
+    "requested": (COMMIT, InstantState.REQUESTED),
+    "inflight": (COMMIT, InstantState.INFLIGHT),
+    **{action: (action, InstantState.COMPLETED) for action in _KNOWN},
+    **{f"{action}.requested": (action, InstantState.REQUESTED) for action in _KNOWN},
+    **{f"{action}.inflight": (action, InstantState.INFLIGHT) for action in _KNOWN},
 }
 _UNFINISHED = (".requested", ".inflight")
 
@@ -52,13 +52,13 @@ class Instant(NamedTuple):
 
     requested: str
     action: str
-    state: State
+    state: InstantState
     completion: str
     file: str
 
     @property
     def completed(self) -> bool:
-        return self.state is State.COMPLETED
+        return self.state is InstantState.COMPLETED
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Timeline:
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
         """Completed commits in the order of `key`."""
-        finished = State.COMPLETED
+        finished = InstantState.COMPLETED
         done = [i for i in self.instants if i.state is finished and i.action in COMMIT_ACTIONS]
         return tuple(sorted(done, key=attrgetter("completion")) if self.by_completion else done)
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.plan import snapshot
-from pipeline.hudi.pull import Mode, PullResult, pull
+from pipeline.hudi.pull import PullMode, PullResult, pull
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_for_changes
@@ -42,9 +42,9 @@ class Source:
             "write", base=self.base, rows=rows, schema=schema, options=self.options | options
         )
 
-    def pull(self, mode: Mode = Mode.MERGE) -> PullResult:
+    def pull(self, mode: PullMode = PullMode.MERGE) -> PullResult:
         table = open_for_changes(self.base, LocalStorage())
-        target = self.mirror if mode is Mode.MERGE else self.changes
+        target = self.mirror if mode is PullMode.MERGE else self.changes
         return pull(table, LocalFolder(target), mode)
 
     def check_mirror(self) -> None:
@@ -100,10 +100,10 @@ def test_an_upgrade_from_version_6_to_9_between_two_pulls(
     for step in (1, 2):
         rows = [(n, "p", step, f"v{step}") for n in range(3 - step, 3)]
         source.write(rows, **{"hoodie.write.table.version": "6"})
-    for mode in Mode:
+    for mode in PullMode:
         source.pull(mode)
     source.write([(9, "p", 3, "v3")], **{"hoodie.write.table.version": "9"})
-    for mode in Mode:
+    for mode in PullMode:
         done = source.pull(mode)
         assert (done.rows, done.reloaded) == (1, None), mode
         assert source.pull(mode).rows == 0

@@ -21,7 +21,7 @@ from pipeline.hudi.errors import BadRange, OutOfStep
 from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan
-from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.pull import PullMode, pull
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicas.replica_plan import plan_replication
 from pipeline.hudi.replicas.replicate import run_replication
@@ -326,14 +326,14 @@ def test_what_hudi_undoes_is_noticed(
     before = open_for_changes(base, LocalStorage())
     instants = [i.requested for i in before.timeline.commits]
     mirror = tmp_path / "mirror"
-    pull(before, LocalFolder(mirror), Mode.MERGE)
+    pull(before, LocalFolder(mirror), PullMode.MERGE)
     spark("undo", base=base, options=options, to=instants[1], last=instants[2], restore=restore)
     after = open_for_changes(base, LocalStorage())
     assert [i.requested for i in after.timeline.commits] == instants[:2]
     seen = before.timeline.key(before.timeline.commits[-1])
     planned = plan(after, seen)
     assert planned.fallback == f"{instants[2]} was undone after {seen}"
-    done = pull(after, LocalFolder(mirror), Mode.MERGE)
+    done = pull(after, LocalFolder(mirror), PullMode.MERGE)
     assert done.reloaded == f"{instants[2]} undone at the source"
     held = pq.read_table(mirror / "data.parquet").select(["id", "v"]).to_pylist()
     theirs = [
@@ -343,6 +343,6 @@ def test_what_hudi_undoes_is_noticed(
     assert sorted((str(r["id"]), r["v"]) for r in held) == sorted((r["id"], r["v"]) for r in theirs)
     spark("write", base=base, rows=[(9, "p", 9, "v9")], schema=SCHEMA, options=options)
     assert (
-        pull(open_for_changes(base, LocalStorage()), LocalFolder(mirror), Mode.MERGE).reloaded
+        pull(open_for_changes(base, LocalStorage()), LocalFolder(mirror), PullMode.MERGE).reloaded
         is None
     )

@@ -156,10 +156,10 @@ class _Answers:
     def pull(self, source: str, target: str, mode: str) -> dict[str, Any]:
         import dataclasses
 
-        from pipeline.hudi.pull import DEFAULT_KEY, Mode
+        from pipeline.hudi.pull import DEFAULT_KEY, PullMode
         from pipeline.hudi.spark_target import pull_into
 
-        done = pull_into(self.spark, source, target, Mode(mode), DEFAULT_KEY, "earliest")
+        done = pull_into(self.spark, source, target, PullMode(mode), DEFAULT_KEY, "earliest")
         return dataclasses.asdict(done)
 
 

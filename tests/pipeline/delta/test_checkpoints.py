@@ -7,7 +7,8 @@ import pyarrow.parquet
 import pytest
 
 from pipeline.delta.checkpoints import read_checkpoint
-from pipeline.delta.table_state import DeltaState, NotCarried
+from pipeline.delta.table_state import DeltaState
+from pipeline.errors import FilesNotEnough
 
 PATH = "_delta_log/00000000000000000001.checkpoint.parquet"
 
@@ -34,7 +35,7 @@ def test_the_state_of_a_checkpoint() -> None:
     state = DeltaState()
     assert state.start(read_checkpoint(PATH, data)) == ["_delta_log/_sidecars/s.parquet"]
     assert state.files == {"a a": 3}
-    with pytest.raises(NotCarried, match="deletion vector"):
+    with pytest.raises(FilesNotEnough, match="deletion vector"):
         state.start(
             read_checkpoint(
                 PATH, parquet({"add": {"path": "b", "size": 1, "deletionVector": vector}})
@@ -44,7 +45,7 @@ def test_the_state_of_a_checkpoint() -> None:
 
 def test_an_unknown_feature_in_a_checkpoint_is_refused() -> None:
     data = parquet({"protocol": {"minReaderVersion": 3, "readerFeatures": ["new"]}})
-    with pytest.raises(NotCarried, match="the feature new"):
+    with pytest.raises(FilesNotEnough, match="the feature new"):
         DeltaState().start(read_checkpoint(PATH, data))
 
 
@@ -56,12 +57,12 @@ def test_settings_in_a_checkpoint_are_pairs() -> None:
     )
     out = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"metaData": settings}), out)
-    with pytest.raises(NotCarried, match="another service"):
+    with pytest.raises(FilesNotEnough, match="another service"):
         DeltaState().start(read_checkpoint(PATH, out.getvalue()))
 
 
 def test_a_file_that_is_no_checkpoint_is_refused() -> None:
-    with pytest.raises(NotCarried, match="cannot be read"):
+    with pytest.raises(FilesNotEnough, match="cannot be read"):
         DeltaState().start(read_checkpoint(PATH, b"none"))
 
 

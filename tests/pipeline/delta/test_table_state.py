@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.delta.table_state import DeltaState, NotCarried, parse_commit
+from pipeline.delta.table_state import DeltaState, parse_commit
+from pipeline.errors import FilesNotEnough
 
 VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4}
 VECTOR |= {"sizeInBytes": 40, "cardinality": 6}
@@ -76,7 +77,7 @@ def test_a_vector_in_the_log_needs_no_file() -> None:
     ],
 )
 def test_tables_that_have_more_than_their_directory_are_refused(action: dict[str, Any]) -> None:
-    with pytest.raises(NotCarried):
+    with pytest.raises(FilesNotEnough):
         state([action])
 
 
@@ -87,7 +88,7 @@ def test_features_that_are_known_are_accepted() -> None:
 
 
 def test_a_damaged_commit_is_refused() -> None:
-    with pytest.raises(NotCarried, match="cannot be read"):
+    with pytest.raises(FilesNotEnough, match="cannot be read"):
         list(parse_commit("{"))
 
 

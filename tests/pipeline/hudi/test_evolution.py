@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.folders.local_folder import LocalFolder
-from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.pull import PullMode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
 
@@ -38,7 +38,7 @@ class EvolvingTable:
         ]
         pq.write_table(pa.Table.from_pylist(full, schema=schema), file)
 
-    def pull(self, target, mode=Mode.MERGE):
+    def pull(self, target, mode=PullMode.MERGE):
         return pull(open_table(self.path, LocalStorage()), LocalFolder(target), mode)
 
 
@@ -70,7 +70,7 @@ def test_files_with_an_older_schema_do_not_narrow_a_pull(evolving, tmp_path):
     target = tmp_path / "changes"
     evolving.write(100, "a", NEW, {"id": 1, "n": 2**40, "w": "new"})
     evolving.write(200, "b", OLD, {"id": 2, "n": 2}, record=NEW)
-    evolving.pull(target, Mode.APPEND)
+    evolving.pull(target, PullMode.APPEND)
     assert rows_of(target) == [{"id": 1, "n": 2**40, "w": "new"}, {"id": 2, "n": 2, "w": None}]
 
 

@@ -13,7 +13,7 @@ from pipeline.hudi.errors import MissingKey, PullRunning, TargetMismatch, Undone
 from pipeline.hudi.folders import folder
 from pipeline.hudi.folders.folder import PullMark
 from pipeline.hudi.folders.local_folder import LocalFolder
-from pipeline.hudi.pull import DEFAULT_KEY, Mode, pull
+from pipeline.hudi.pull import DEFAULT_KEY, PullMode, pull
 from pipeline.hudi.read import ChangedRows
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
@@ -38,11 +38,11 @@ def log(target):
 def test_append_adds_each_change_once(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1, "b": 1})
-    first = pulled(row_table, target, Mode.APPEND)
+    first = pulled(row_table, target, PullMode.APPEND)
     assert (first.rows, first.bookmark) == (2, "101")
     row_table.write(200, {"b": 2, "c": 2})
-    assert pulled(row_table, target, Mode.APPEND).rows == 2
-    again = pulled(row_table, target, Mode.APPEND)
+    assert pulled(row_table, target, PullMode.APPEND).rows == 2
+    again = pulled(row_table, target, PullMode.APPEND)
     assert (again.rows, again.commits, again.bookmark) == (0, 0, "201")
     assert log(target) == [("100", "a", 1), ("100", "b", 1), ("200", "b", 2), ("200", "c", 2)]
 
@@ -51,17 +51,17 @@ def test_append_steps_through_a_history_with_until(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     row_table.write(200, {"b": 2})
     target = tmp_path / "target"
-    assert pulled(row_table, target, Mode.APPEND, until="101").bookmark == "101"
-    assert pulled(row_table, target, Mode.APPEND).rows == 1
-    assert pulled(row_table, tmp_path / "late", Mode.APPEND, since="101").rows == 1
+    assert pulled(row_table, target, PullMode.APPEND, until="101").bookmark == "101"
+    assert pulled(row_table, target, PullMode.APPEND).rows == 1
+    assert pulled(row_table, tmp_path / "late", PullMode.APPEND, since="101").rows == 1
 
 
 def test_merge_keeps_one_row_a_key(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1, "b": 1})
-    pulled(row_table, target, Mode.MERGE)
+    pulled(row_table, target, PullMode.MERGE)
     row_table.write(200, {"b": 2, "c": 2})
-    done = pulled(row_table, target, Mode.MERGE, key=("key",))
+    done = pulled(row_table, target, PullMode.MERGE, key=("key",))
     assert (done.rows, done.reloaded) == (2, None)
     assert state(target) == row_table.state == {"a": 1, "b": 2, "c": 2}
 
@@ -69,9 +69,9 @@ def test_merge_keeps_one_row_a_key(row_table, tmp_path):
 def test_merge_reloads_when_rows_vanished(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1, "b": 1})
-    pulled(row_table, target, Mode.MERGE)
+    pulled(row_table, target, PullMode.MERGE)
     row_table.write(200, {"c": 3}, delete=["a"])
-    done = pulled(row_table, target, Mode.MERGE)
+    done = pulled(row_table, target, PullMode.MERGE)
     assert "deleted" in done.reloaded
     assert state(target) == row_table.state == {"b": 1, "c": 3}
 
@@ -79,7 +79,7 @@ def test_merge_reloads_when_rows_vanished(row_table, tmp_path):
 def test_the_latest_of_several_changes_with_one_key_wins(row_table, tmp_path):
     row_table.write(100, {"a": 1, "b": 2})
     row_table.write(200, {"b": 1})
-    done = pulled(row_table, tmp_path / "target", Mode.MERGE, key=("value",))
+    done = pulled(row_table, tmp_path / "target", PullMode.MERGE, key=("value",))
     assert done.rows == 1
     assert state(tmp_path / "target") == {"b": 1}
 
@@ -87,16 +87,16 @@ def test_the_latest_of_several_changes_with_one_key_wins(row_table, tmp_path):
 def test_a_merge_needs_its_key(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     with pytest.raises(MissingKey, match="nothing"):
-        pulled(row_table, tmp_path / "target", Mode.MERGE, key=("nothing",))
+        pulled(row_table, tmp_path / "target", PullMode.MERGE, key=("nothing",))
     assert list((tmp_path / "target").glob("*.parquet")) == []
 
 
 def test_a_target_keeps_its_source_and_mode(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1})
-    pulled(row_table, target, Mode.APPEND)
+    pulled(row_table, target, PullMode.APPEND)
     with pytest.raises(TargetMismatch, match="append pulls"):
-        pulled(row_table, target, Mode.MERGE)
+        pulled(row_table, target, PullMode.MERGE)
 
 
 def test_a_folder_with_other_files_is_left_alone(row_table, tmp_path):
@@ -106,33 +106,33 @@ def test_a_folder_with_other_files_is_left_alone(row_table, tmp_path):
     source = row_table.base / "p" / "f_1-0-1_100.parquet"
     (target / "mine.parquet").write_bytes(source.read_bytes())
     with pytest.raises(TargetMismatch, match=r"mine\.parquet"):
-        pulled(row_table, target, Mode.APPEND)
+        pulled(row_table, target, PullMode.APPEND)
 
 
 def test_a_log_of_an_earlier_release_is_continued(row_table, tmp_path):
     target = tmp_path / "target"
     for commit in (100, 200):
         row_table.write(commit, {str(commit): commit})
-        pulled(row_table, target, Mode.APPEND)
+        pulled(row_table, target, PullMode.APPEND)
     for previous, bookmark in (("0", "101"), ("101", "201")):
         (target / f"changes-after-{previous}.parquet").rename(
             target / f"changes-{bookmark}.parquet"
         )
-    assert pulled(row_table, target, Mode.APPEND).rows == 0
+    assert pulled(row_table, target, PullMode.APPEND).rows == 0
     for commit in (300, 400):
         row_table.write(commit, {str(commit): commit})
-        assert pulled(row_table, target, Mode.APPEND).rows == 1
+        assert pulled(row_table, target, PullMode.APPEND).rows == 1
     assert sorted(row_table.state) == sorted(state(target))
 
 
 def test_a_broken_newest_file_is_named(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1})
-    pulled(row_table, target, Mode.APPEND)
+    pulled(row_table, target, PullMode.APPEND)
     (newest,) = target.glob("changes-*.parquet")
     newest.write_bytes(newest.read_bytes()[:20])
     with pytest.raises(TargetMismatch, match="no complete parquet file"):
-        pulled(row_table, target, Mode.APPEND)
+        pulled(row_table, target, PullMode.APPEND)
 
 
 def test_a_pull_reads_one_footer_however_many_files_its_target_has(
@@ -141,7 +141,7 @@ def test_a_pull_reads_one_footer_however_many_files_its_target_has(
     target = tmp_path / "target"
     for commit in (100, 200, 300, 400):
         row_table.write(commit, {"a": commit})
-        pulled(row_table, target, Mode.APPEND)
+        pulled(row_table, target, PullMode.APPEND)
     footers, read_schema = [], pq.read_schema
     monkeypatch.setattr(pq, "read_schema", lambda path: footers.append(path) or read_schema(path))
     assert folder.last_mark(LocalFolder(target)).bookmark == "401"
@@ -154,7 +154,8 @@ def test_a_column_may_have_any_name(tmp_path, name):
     mark = PullMark("/source", "merge", "201")
     changes = ChangedRows(rows.schema, iter(rows.to_batches()))
     assert (
-        folder.write(LocalFolder(tmp_path), changes, folder.Write.MERGE, (name,), None, mark) == 1
+        folder.write(LocalFolder(tmp_path), changes, folder.WriteMode.MERGE, (name,), None, mark)
+        == 1
     )
     assert pq.read_table(tmp_path / "data.parquet")["v"].to_pylist() == [2]
 
@@ -163,8 +164,8 @@ def test_one_pull_at_a_time(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     target = tmp_path / "target"
     with LocalFolder(target).locked(), pytest.raises(PullRunning):
-        pulled(row_table, target, Mode.APPEND)
-    assert pulled(row_table, target, Mode.APPEND).rows == 1
+        pulled(row_table, target, PullMode.APPEND)
+    assert pulled(row_table, target, PullMode.APPEND).rows == 1
 
 
 # Where a pull touches the world, each a place to die at: before the call and after it.
@@ -174,7 +175,7 @@ _DYING = """
 import importlib, os, sys
 from pathlib import Path
 from pipeline.hudi.folders.local_folder import LocalFolder
-from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.pull import PullMode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
 from tests.pipeline.hudi.conftest import RowTable
@@ -195,12 +196,12 @@ def dying(*args, **kwargs):
         os.kill(os.getpid(), 9)
     return answer
 setattr(holder, name, dying)
-pull(open_table(source, LocalStorage()), LocalFolder(Path(target)), Mode(mode))
+pull(open_table(source, LocalStorage()), LocalFolder(Path(target)), PullMode(mode))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("count", [1, 2])
@@ -215,8 +216,8 @@ def test_killed_at_any_step_and_run_again(row_table, tmp_path, mode, step, when,
     if count == 1:
         assert died.returncode == -9, died.stderr
     after = {
-        Mode.APPEND: [*before, ("200", "b", 2), ("200", "c", 2)],
-        Mode.MERGE: [("100", "a", 1), ("200", "b", 2), ("200", "c", 2)],
+        PullMode.APPEND: [*before, ("200", "b", 2), ("200", "c", 2)],
+        PullMode.MERGE: [("100", "a", 1), ("200", "b", 2), ("200", "c", 2)],
     }[mode]
     # What a reader sees between the kill and the next run is one state or the other.
     assert log(target) in (before, after)
@@ -234,33 +235,36 @@ def test_the_default_key_is_the_record_key_within_its_partition():
 def test_a_mirror_is_reloaded_after_a_rollback_of_its_rows(row_table, tmp_path):
     row_table.write(100, {"a": 1, "b": 1})
     row_table.write(200, {"b": 2})
-    pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    pulled(row_table, tmp_path / "mirror", PullMode.MERGE)
     row_table.back_to(300, {"a": 1, "b": 1}, undone=[200])
-    done = pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    done = pulled(row_table, tmp_path / "mirror", PullMode.MERGE)
     assert done.reloaded == "200 undone at the source"
     assert log(tmp_path / "mirror") == [("100", "a", 1), ("100", "b", 1)]
-    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded is None
+    assert pulled(row_table, tmp_path / "mirror", PullMode.MERGE).reloaded is None
     row_table.write(400, {"b": 4})
-    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded is None
+    assert pulled(row_table, tmp_path / "mirror", PullMode.MERGE).reloaded is None
 
 
 def test_an_undoing_that_left_the_timeline_is_noticed_all_the_same(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     row_table.write(200, {"a": 2})
-    pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    pulled(row_table, tmp_path / "mirror", PullMode.MERGE)
     row_table.back_to(300, {"a": 1}, undone=[200])
     next(row_table.timeline.glob("300*.rollback")).unlink()
-    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded == "200 undone at the source"
+    assert (
+        pulled(row_table, tmp_path / "mirror", PullMode.MERGE).reloaded
+        == "200 undone at the source"
+    )
 
 
 def test_a_log_with_rows_of_an_undone_commit_is_refused(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     row_table.write(200, {"a": 2})
-    pulled(row_table, tmp_path / "log", Mode.APPEND)
+    pulled(row_table, tmp_path / "log", PullMode.APPEND)
     row_table.back_to(300, {"a": 1}, undone=[200])
     for _ in range(2):
         with pytest.raises(Undone, match="rows of 200"):
-            pulled(row_table, tmp_path / "log", Mode.APPEND)
+            pulled(row_table, tmp_path / "log", PullMode.APPEND)
     assert log(tmp_path / "log") == [("200", "a", 2)]
 
 
@@ -268,10 +272,10 @@ def test_a_log_continues_if_the_undone_commit_was_never_pulled(row_table, tmp_pa
     """Another writer's, that had not completed when it was rolled back."""
     row_table.write(100, {"a": 1})
     row_table.write(200, {"b": 2})
-    pulled(row_table, tmp_path / "log", Mode.APPEND)
+    pulled(row_table, tmp_path / "log", PullMode.APPEND)
     row_table.undo("300", ["150"])
     row_table.write(400, {"c": 4})
-    done = pulled(row_table, tmp_path / "log", Mode.APPEND)
+    done = pulled(row_table, tmp_path / "log", PullMode.APPEND)
     assert done.fallback == "150 was undone after 201"
     assert log(tmp_path / "log") == [("100", "a", 1), ("200", "b", 2), ("400", "c", 4)]
 
@@ -280,14 +284,14 @@ def test_a_rollback_that_a_running_commit_holds_back_replaces_no_file(tmp_path):
     """The bookmark stays, and with it the name of the file that has it."""
     source, target = RowTable(tmp_path / "source", version=6), tmp_path / "log"
     source.write(100, {"a": 1})
-    pulled(source, target, Mode.APPEND)
+    pulled(source, target, PullMode.APPEND)
     source.commit("150", state="inflight")
     source.undo("200", ["050"])
-    assert pulled(source, target, Mode.APPEND).rows == 0
+    assert pulled(source, target, PullMode.APPEND).rows == 0
     assert log(target) == [("100", "a", 1)]
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 def test_a_rollback_alone_is_a_pull_without_rows(row_table, tmp_path, mode):
     row_table.write(100, {"a": 1})
     row_table.write(200, {"b": 2})
@@ -300,7 +304,7 @@ def test_a_rollback_alone_is_a_pull_without_rows(row_table, tmp_path, mode):
     assert state(tmp_path / "target") == {"a": 1, "b": 2, "c": 4}
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 def test_an_upgrade_between_two_pulls_repeats_no_row(tmp_path, mode):
     """Commits get completion times by it, and those are after the bookmark of the last pull."""
     source, target = RowTable(tmp_path / "source", version=6), tmp_path / "target"
@@ -319,35 +323,35 @@ def test_an_upgrade_between_two_pulls_repeats_no_row(tmp_path, mode):
 def test_a_commit_that_was_seen_before_an_upgrade_and_completed_late_is_not_repeated(tmp_path):
     source, target = RowTable(tmp_path / "source", version=6), tmp_path / "target"
     source.write(100, {"a": 1})
-    pulled(source, target, Mode.APPEND)
+    pulled(source, target, PullMode.APPEND)
     source.write(200, {"b": 2})
     source.upgrade({"100": "270", "200": "260"})
-    assert pulled(source, target, Mode.APPEND).bookmark == "260"
-    assert pulled(source, target, Mode.APPEND).rows == 0
+    assert pulled(source, target, PullMode.APPEND).bookmark == "260"
+    assert pulled(source, target, PullMode.APPEND).rows == 0
     assert log(target) == [("100", "a", 1), ("200", "b", 2)]
 
 
 def test_a_moved_source_is_continued_when_its_old_path_is_given(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1})
-    pulled(row_table, target, Mode.APPEND)
+    pulled(row_table, target, PullMode.APPEND)
     row_table.write(200, {"b": 2})
     moved = tmp_path / "moved"
     shutil.move(row_table.base, moved)
     source = open_table(str(moved), LocalStorage())
     with pytest.raises(TargetMismatch, match="source"):
-        pull(source, LocalFolder(target), Mode.APPEND)
+        pull(source, LocalFolder(target), PullMode.APPEND)
     with pytest.raises(TargetMismatch, match="source"):
-        pull(source, LocalFolder(target), Mode.APPEND, moved_from=str(tmp_path / "other"))
-    assert pull(source, LocalFolder(target), Mode.APPEND, moved_from=row_table.path).rows == 1
+        pull(source, LocalFolder(target), PullMode.APPEND, moved_from=str(tmp_path / "other"))
+    assert pull(source, LocalFolder(target), PullMode.APPEND, moved_from=row_table.path).rows == 1
     assert log(target) == [("100", "a", 1), ("200", "b", 2)]
-    assert pull(source, LocalFolder(target), Mode.APPEND).rows == 0
+    assert pull(source, LocalFolder(target), PullMode.APPEND).rows == 0
 
 
 def test_another_table_is_not_the_moved_source(row_table, tmp_path):
     row_table.write(100, {"a": 1})
-    pulled(row_table, tmp_path / "target", Mode.MERGE)
+    pulled(row_table, tmp_path / "target", PullMode.MERGE)
     other = RowTable(tmp_path / "other")
     other.write(500, {"z": 1})
     with pytest.raises(TargetMismatch, match="no commit"):
-        pulled(other, tmp_path / "target", Mode.MERGE, moved_from=row_table.path)
+        pulled(other, tmp_path / "target", PullMode.MERGE, moved_from=row_table.path)

@@ -18,7 +18,7 @@ from pipeline.hudi.errors import IncrementalError, LostFile, MissingPath, Storag
 from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan, snapshot
-from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.pull import PullMode, pull
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.table.s3.s3_settings import s3_arguments
 from pipeline.hudi.table.s3.s3_storage import S3Storage
@@ -47,7 +47,7 @@ def rows(target: Path) -> list[tuple[str, str, int]]:
     return sorted((row["_hoodie_commit_time"], row["key"], row["value"]) for row in found)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 def test_pulls_continue_where_they_ended(s3, row_table, tmp_path, mode):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1, "b": 1})
@@ -58,7 +58,7 @@ def test_pulls_continue_where_they_ended(s3, row_table, tmp_path, mode):
     again = pull(open_table(uri, storage(s3)), LocalFolder(target), mode)
     assert (again.rows, again.since, again.bookmark) == (1, "101", "201")
     assert pull(open_table(uri, storage(s3)), LocalFolder(target), mode).rows == 0
-    old = [("100", "a", 1)] if mode is Mode.MERGE else [("100", "a", 1), ("100", "b", 1)]
+    old = [("100", "a", 1)] if mode is PullMode.MERGE else [("100", "a", 1), ("100", "b", 1)]
     assert rows(target) == [*old, ("200", "b", 2)]
 
 
@@ -136,7 +136,7 @@ def pull_requests(s3: S3Server, folder: Path, partitions: int) -> list[Request]:
     done = pull(
         open_table(uri, storage(s3)),
         LocalFolder(folder / f"target{partitions}"),
-        Mode.APPEND,
+        PullMode.APPEND,
         since="060",
     )
     assert done.commits == 2
@@ -168,7 +168,8 @@ def test_requests_that_fail_now_and_then_are_repeated(s3, row_table, tmp_path, s
 
     s3.fault = first_time
     assert (
-        pull(open_table(uri, storage(s3)), LocalFolder(tmp_path / "target"), Mode.APPEND).rows == 1
+        pull(open_table(uri, storage(s3)), LocalFolder(tmp_path / "target"), PullMode.APPEND).rows
+        == 1
     )
     assert rows(tmp_path / "target") == [("100", "a", 1)]
 
@@ -187,7 +188,7 @@ def test_a_request_that_always_fails_ends_the_pull(s3, row_table, tmp_path, stat
     target = tmp_path / "target"
     row_table.write(100, {"a": 1})
     uri = uploaded(s3, row_table)
-    pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.MERGE)
+    pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.MERGE)
     before = rows(target)
     row_table.write(200, {"b": 2})
     uploaded(s3, row_table)
@@ -195,12 +196,12 @@ def test_a_request_that_always_fails_ends_the_pull(s3, row_table, tmp_path, stat
         status if request.kind == kind and f"/{part}" in f"/{request.key}" else None
     )
     with pytest.raises(IncrementalError) as failed:
-        pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.MERGE)
+        pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.MERGE)
     assert SECRET not in str(failed.value)
     assert rows(target) == before
     assert len(s3.requests) < 60
     s3.reset()
-    assert pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.MERGE).rows == 1
+    assert pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.MERGE).rows == 1
 
 
 def test_a_server_that_does_not_answer_ends_the_pull(s3, row_table, tmp_path):
@@ -219,19 +220,19 @@ def test_a_listing_that_lags_is_refused_and_not_taken_for_the_table(s3, row_tabl
     target = tmp_path / "target"
     row_table.write(100, {"a": 1})
     uri = uploaded(s3, row_table)
-    pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.APPEND)
+    pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.APPEND)
     row_table.write(200, {"b": 2})
     uploaded(s3, row_table)
     late = b"f_1-0-1_200.parquet"
     s3.edit = lambda request, body: body.replace(late, b"late") if request.kind == "LIST" else body
     with pytest.raises(LostFile):
-        pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.APPEND)
+        pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.APPEND)
     s3.edit = lambda request, body: (
         body.replace(b"200_201.commit", b"late") if request.kind == "LIST" else body
     )
-    assert pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.APPEND).rows == 0
+    assert pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.APPEND).rows == 0
     s3.reset()
-    assert pull(open_table(uri, storage(s3)), LocalFolder(target), Mode.APPEND).rows == 1
+    assert pull(open_table(uri, storage(s3)), LocalFolder(target), PullMode.APPEND).rows == 1
     assert rows(target) == [("100", "a", 1), ("200", "b", 2)]
 
 

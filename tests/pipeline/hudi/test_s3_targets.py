@@ -15,7 +15,7 @@ import pytest
 from cli.main import main
 from pipeline.hudi.errors import IncrementalError, PullRunning, StorageFault
 from pipeline.hudi.folders.open_folder import open_folder
-from pipeline.hudi.pull import Mode, PullResult, pull
+from pipeline.hudi.pull import PullMode, PullResult, pull
 from pipeline.hudi.table.open_storage import HADOOP
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
@@ -33,7 +33,7 @@ def target(tmp_path: Path) -> str:
 
 
 def pulled(
-    s3: S3Server, source: RowTable, target: str, mode: Mode, attempts: int = 3, **how: str
+    s3: S3Server, source: RowTable, target: str, mode: PullMode, attempts: int = 3, **how: str
 ) -> PullResult:
     conf = {f"{HADOOP}{key}": value for key, value in s3.settings.items()}
     conf[f"{HADOOP}fs.s3a.attempts.maximum"] = str(attempts)
@@ -56,7 +56,7 @@ def rows(s3: S3Server, target: str) -> Rows:
     return sorted(tuple(row.values()) for row in found)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 def test_pulls_continue_where_they_ended(s3, row_table, target, mode):
     row_table.write(100, {"a": 1, "b": 1})
     assert pulled(s3, row_table, target, mode).rows == 2
@@ -66,15 +66,15 @@ def test_pulls_continue_where_they_ended(s3, row_table, target, mode):
     assert pulled(s3, row_table, target, mode).rows == 0
     row_table.write(300, {"c": 3})
     assert pulled(s3, row_table, target, mode).rows == 1
-    old = [("100", "a", 1)] if mode is Mode.MERGE else [("100", "a", 1), ("100", "b", 1)]
+    old = [("100", "a", 1)] if mode is PullMode.MERGE else [("100", "a", 1), ("100", "b", 1)]
     assert rows(s3, target) == [*old, ("200", "b", 2), ("300", "c", 3)]
 
 
 def test_a_mirror_is_reloaded_when_rows_vanished(s3, row_table, target):
     row_table.write(100, {"a": 1, "b": 1})
-    pulled(s3, row_table, target, Mode.MERGE)
+    pulled(s3, row_table, target, PullMode.MERGE)
     row_table.write(200, {"c": 3}, delete=["a"])
-    assert "deleted" in str(pulled(s3, row_table, target, Mode.MERGE).reloaded)
+    assert "deleted" in str(pulled(s3, row_table, target, PullMode.MERGE).reloaded)
     assert {key: value for _, key, value in rows(s3, target)} == row_table.state
 
 
@@ -89,10 +89,10 @@ def cut_after(s3: S3Server, at: int) -> None:
     s3.lost = lambda request: len(s3.requests) >= at
 
 
-QUICK = [(Mode.APPEND, cut_before, True), (Mode.MERGE, cut_after, False)]
+QUICK = [(PullMode.APPEND, cut_before, True), (PullMode.MERGE, cut_after, False)]
 CUTS = [
     pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
-    for each in itertools.product(Mode, [cut_before, cut_after], [True, False])
+    for each in itertools.product(PullMode, [cut_before, cut_after], [True, False])
 ]
 
 
@@ -108,7 +108,7 @@ def test_a_pull_that_is_cut_at_any_request_has_happened_or_not(
         before = rows(s3, place)
         if number == 0:
             row_table.write(200, {"b": 2, "c": 2})
-        kept = [("100", "a", 1), *(() if mode is Mode.MERGE or first else [("100", "b", 1)])]
+        kept = [("100", "a", 1), *(() if mode is PullMode.MERGE or first else [("100", "b", 1)])]
         after = [*kept, ("200", "b", 2), ("200", "c", 2)]
         s3.requests.clear()
         cut(s3, number + 1)
@@ -150,7 +150,7 @@ def test_killed_at_a_request_and_run_again(s3, row_table, tmp_path, target):
     assert rows(s3, target) == [("100", "a", 1)]
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 @pytest.mark.parametrize("first", [True, False])
 def test_of_two_pulls_one_publishes(s3, row_table, target, mode, first):
     row_table.write(100, {"a": 1})
@@ -173,7 +173,7 @@ def test_of_two_pulls_one_publishes(s3, row_table, target, mode, first):
     assert pulled(s3, row_table, target, mode).rows == 0
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 def test_a_lost_answer_is_not_taken_for_another_pull(s3, row_table, target, mode):
     row_table.write(100, {"a": 1})
     seen: set[Request] = set()
@@ -190,32 +190,32 @@ def test_a_lost_answer_is_not_taken_for_another_pull(s3, row_table, target, mode
 @pytest.mark.parametrize("hidden", [b"after-0.parquet", b"after-101.parquet"])
 def test_a_listing_that_lags_publishes_nothing_twice(s3, row_table, target, hidden):
     row_table.write(100, {"a": 1})
-    pulled(s3, row_table, target, Mode.APPEND)
+    pulled(s3, row_table, target, PullMode.APPEND)
     row_table.write(200, {"b": 2})
-    pulled(s3, row_table, target, Mode.APPEND)
+    pulled(s3, row_table, target, PullMode.APPEND)
     row_table.write(300, {"c": 3})
     s3.edit = lambda request, body: (
         body.replace(hidden, b"after.tmp") if request.kind == "LIST" else body
     )
     if hidden == b"after-101.parquet":  # the newest, which has the bookmark
         with pytest.raises(PullRunning):
-            pulled(s3, row_table, target, Mode.APPEND)
+            pulled(s3, row_table, target, PullMode.APPEND)
     else:
-        assert pulled(s3, row_table, target, Mode.APPEND).rows == 1
+        assert pulled(s3, row_table, target, PullMode.APPEND).rows == 1
     s3.reset()
-    pulled(s3, row_table, target, Mode.APPEND)
+    pulled(s3, row_table, target, PullMode.APPEND)
     assert rows(s3, target) == [("100", "a", 1), ("200", "b", 2), ("300", "c", 3)]
 
 
 def test_a_mirror_that_a_listing_does_not_show_stays(s3, row_table, target):
     row_table.write(100, {"a": 1})
-    pulled(s3, row_table, target, Mode.MERGE)
+    pulled(s3, row_table, target, PullMode.MERGE)
     row_table.write(200, {"b": 2})
     s3.edit = lambda request, body: (
         body.replace(b"data.parquet", b"data.tmp") if request.kind == "LIST" else body
     )
     with pytest.raises(PullRunning):
-        pulled(s3, row_table, target, Mode.MERGE, since="150")
+        pulled(s3, row_table, target, PullMode.MERGE, since="150")
     assert rows(s3, target) == [("100", "a", 1)]
 
 
@@ -223,14 +223,14 @@ def test_a_store_that_ignores_conditions_is_refused(s3, row_table, target):
     row_table.write(100, {"a": 1})
     s3.deaf = True
     with pytest.raises(StorageFault, match="ignores If-None-Match or If-Match"):
-        pulled(s3, row_table, target, Mode.MERGE)
+        pulled(s3, row_table, target, PullMode.MERGE)
     assert rows(s3, target) == []
 
 
 @pytest.mark.parametrize("status", [503, 409, 0])
 def test_requests_that_fail_now_and_then_are_repeated(s3, row_table, target, status):
     row_table.write(100, {"a": 1})
-    pulled(s3, row_table, target, Mode.MERGE)
+    pulled(s3, row_table, target, PullMode.MERGE)
     row_table.write(200, {"b": 2})
     seen: set[Request] = set()
 
@@ -241,7 +241,7 @@ def test_requests_that_fail_now_and_then_are_repeated(s3, row_table, target, sta
         return status
 
     s3.fault = first_time
-    assert pulled(s3, row_table, target, Mode.MERGE).rows == 1
+    assert pulled(s3, row_table, target, PullMode.MERGE).rows == 1
     assert rows(s3, target) == [("100", "a", 1), ("200", "b", 2)]
 
 
@@ -249,11 +249,11 @@ def test_requests_that_fail_now_and_then_are_repeated(s3, row_table, target, sta
 @pytest.mark.parametrize("kind", ["LIST", "HEAD", "GET", "PUT"])
 def test_a_request_that_always_fails_ends_the_pull(s3, row_table, target, status, kind):
     row_table.write(100, {"a": 1})
-    pulled(s3, row_table, target, Mode.MERGE)
+    pulled(s3, row_table, target, PullMode.MERGE)
     row_table.write(200, {"b": 2})
     s3.fault = lambda request: status if request.kind == kind else None
     with pytest.raises(StorageFault) as failed:
-        pulled(s3, row_table, target, Mode.MERGE)
+        pulled(s3, row_table, target, PullMode.MERGE)
     assert SECRET not in str(failed.value)
     s3.reset()
     assert rows(s3, target) == [("100", "a", 1)]
@@ -264,7 +264,7 @@ def test_requests_do_not_depend_on_the_number_of_files_in_the_target(s3, row_tab
     for number in range(1, 8):
         row_table.write(number * 100, {"a": number})
         s3.requests.clear()
-        assert pulled(s3, row_table, target, Mode.APPEND).rows == 1
+        assert pulled(s3, row_table, target, PullMode.APPEND).rows == 1
         counts.append(sorted(request.kind for request in s3.requests))
     assert counts[1] == counts[-1] == ["GET", "HEAD", "HEAD", "LIST", "PUT"]
 
@@ -273,10 +273,10 @@ def test_another_folders_files_are_left_alone(s3, row_table, target, tmp_path):
     row_table.write(100, {"a": 1})
     s3.put(f"{tmp_path.name}/target/mine.parquet", b"x")
     with pytest.raises(IncrementalError, match="was not written by a pull"):
-        pulled(s3, row_table, target, Mode.APPEND)
+        pulled(s3, row_table, target, PullMode.APPEND)
     s3.put(f"{tmp_path.name}/broken/data.parquet", b"PAR1")
     with pytest.raises(IncrementalError, match="no complete parquet file"):
-        pulled(s3, row_table, f"s3a://{BUCKET}/{tmp_path.name}/broken", Mode.MERGE)
+        pulled(s3, row_table, f"s3a://{BUCKET}/{tmp_path.name}/broken", PullMode.MERGE)
 
 
 def test_from_s3_to_s3_by_the_command_line(s3, row_table, target, tmp_path, capsys):

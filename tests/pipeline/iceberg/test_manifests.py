@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from pipeline.errors import FilesNotEnough
 from pipeline.iceberg.avro_file import read_avro
-from pipeline.iceberg.errors import NotCarried
 from pipeline.iceberg.manifests import files_of, manifests_of, moved_list, moved_manifest
 from pipeline.iceberg.position_deletes import moved_deletes
 from pipeline.iceberg.table_metadata import read_metadata
@@ -123,7 +123,7 @@ def test_the_metadata_file_has_all_snapshots_and_the_copys_folder() -> None:
     ],
 )
 def test_metadata_that_is_refused(data: bytes, why: str) -> None:
-    with pytest.raises(NotCarried, match=why):
+    with pytest.raises(FilesNotEnough, match=why):
         read_metadata(f"{HERE}/metadata/5.json", data)
 
 
@@ -137,7 +137,7 @@ def test_metadata_that_is_refused(data: bytes, why: str) -> None:
     ],
 )
 def test_manifests_that_are_refused(one: Any, why: str) -> None:
-    with pytest.raises(NotCarried, match=why):
+    with pytest.raises(FilesNotEnough, match=why):
         files_of(read_avro(manifest(one)), HERE)
 
 
@@ -145,23 +145,23 @@ def test_bounds_that_are_cut_are_refused() -> None:
     """With bounds of the primary a reader would leave out the deletes."""
     one = entry(D, 5, content=1, of=A)
     one["data_file"]["lower_bounds"][0]["value"] = HERE[:9].encode()
-    with pytest.raises(NotCarried, match="outside of its folder"):
+    with pytest.raises(FilesNotEnough, match="outside of its folder"):
         moved_manifest(read_avro(manifest(one)), HERE, THERE, {"data/d": 6})
 
 
 def test_deletes_of_rows_elsewhere_are_refused() -> None:
-    with pytest.raises(NotCarried, match="deletes of rows in a file outside"):
+    with pytest.raises(FilesNotEnough, match="deletes of rows in a file outside"):
         moved_deletes(position_deletes((A, 3), ("hdfs://c1/w/t2/data/a", 0)), HERE, THERE)
 
 
 @pytest.mark.parametrize("data", [b"", b"Obj\x01", manifest(entry(A, 1))[:-20]])
 def test_damaged_avro_is_refused(data: bytes) -> None:
-    with pytest.raises(NotCarried, match="cannot be read"):
+    with pytest.raises(FilesNotEnough, match="cannot be read"):
         read_avro(data)
 
 
 def test_a_codec_that_is_not_known_is_refused() -> None:
-    with pytest.raises(NotCarried, match="compressed with bzip2"):
+    with pytest.raises(FilesNotEnough, match="compressed with bzip2"):
         read_avro(manifest(entry(A, 1), codec="bzip2"))
 
 
@@ -174,5 +174,5 @@ def test_a_local_folder_has_two_spellings() -> None:
     read = pyarrow.parquet.read_table(pyarrow.BufferReader(deletes)).to_pylist()
     assert read == [{"file_path": f"{THERE}/data/a", "pos": 1}]
     mixed = position_deletes((f"{other}/data/a", 1), (f"{here}/data/b", 1))
-    with pytest.raises(NotCarried, match="outside of its folder"):
+    with pytest.raises(FilesNotEnough, match="outside of its folder"):
         moved_deletes(mixed, here, THERE)  # their order would be another one

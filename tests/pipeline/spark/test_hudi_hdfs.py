@@ -14,7 +14,7 @@ from pipeline.hudi.errors import MissingPath, NotAHudiTable, PullRunning, Storag
 from pipeline.hudi.folders.hdfs_folder import HdfsFolder
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan, snapshot
-from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.pull import PullMode, pull
 from pipeline.hudi.read import changed_rows as rows_of
 from pipeline.hudi.replicas.replica_plan import plan_replication
 from pipeline.hudi.replicas.replicate import HudiReplicationResult, run_replication
@@ -135,7 +135,7 @@ def test_without_spark_the_error_names_the_reason(hdfs: str) -> None:
         open_table(f"{hdfs}/t", HadoopStorage(open_session("local[2]")))
 
 
-def pulled(source: RowTable, target: str, mode: Mode) -> int:
+def pulled(source: RowTable, target: str, mode: PullMode) -> int:
     spark = open_session("local[2]")
     folder = HdfsFolder(target, HadoopStorage(spark), SparkFiles(spark))
     return pull(open_table(source.path, LocalStorage()), folder, mode).rows
@@ -155,9 +155,9 @@ def folder_rows(target: str, tmp_path: Path) -> list[tuple[str, str, int]]:
     return sorted((row["_hoodie_commit_time"], row["key"], row["value"]) for row in found)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 def test_pulls_into_a_folder_continue_where_they_ended(
-    hdfs: str, tmp_path: Path, mode: Mode
+    hdfs: str, tmp_path: Path, mode: PullMode
 ) -> None:
     table, target = RowTable(tmp_path / "source"), f"{hdfs}/{tmp_path.name}/folder"
     table.write(100, {"a": 1, "b": 1})
@@ -165,15 +165,20 @@ def test_pulls_into_a_folder_continue_where_they_ended(
     table.write(200, {"b": 2})
     assert pulled(table, target, mode) == 1
     assert pulled(table, target, mode) == 0
-    kept = [("100", "a", 1)] if mode is Mode.MERGE else [("100", "a", 1), ("100", "b", 1)]
+    kept = [("100", "a", 1)] if mode is PullMode.MERGE else [("100", "a", 1), ("100", "b", 1)]
     assert folder_rows(target, tmp_path) == [*kept, ("200", "b", 2)]
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", list(PullMode))
 @pytest.mark.parametrize("step", ["put", "rename"])
 @pytest.mark.parametrize("after", [False, True])
 def test_a_pull_that_ends_at_a_step_has_happened_or_not(
-    hdfs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, step: str, after: bool
+    hdfs: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: PullMode,
+    step: str,
+    after: bool,
 ) -> None:
     table, target = RowTable(tmp_path / "source"), f"{hdfs}/{tmp_path.name}/folder"
     table.write(100, {"a": 1})
@@ -210,13 +215,13 @@ def test_a_pull_that_lost_its_lease_continues_no_log_twice(
     def other_is_first(self: HadoopStorage, local: str, path: str) -> None:
         monkeypatch.undo()
         with pytest.raises(PullRunning, match="another pull"):
-            pulled(table, target, Mode.APPEND)
+            pulled(table, target, PullMode.APPEND)
         # The lease ends, and nothing notices.
         monkeypatch.setattr(HdfsFolder, "locked", lambda folder: nullcontext())
-        pulled(table, target, Mode.APPEND)
+        pulled(table, target, PullMode.APPEND)
         real(self, local, path)
 
     monkeypatch.setattr(HadoopStorage, "put", other_is_first)
     with pytest.raises(PullRunning, match="was first"):
-        pulled(table, target, Mode.APPEND)
+        pulled(table, target, PullMode.APPEND)
     assert folder_rows(target, tmp_path) == [("100", "a", 1)]

@@ -2,20 +2,20 @@
 
 import pytest
 
-from pipeline.hudi.table.timeline import Instant, State, parse_instant, parse_timeline
+from pipeline.hudi.table.timeline import Instant, InstantState, parse_instant, parse_timeline
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("100.commit", ("100", "commit", State.COMPLETED, "")),
-        ("100.inflight", ("100", "commit", State.INFLIGHT, "")),
-        ("100.commit.requested", ("100", "commit", State.REQUESTED, "")),
-        ("100_105.deltacommit", ("100", "deltacommit", State.COMPLETED, "105")),
-        ("100.deltacommit.inflight", ("100", "deltacommit", State.INFLIGHT, "")),
-        ("100.compaction.requested", ("100", "compaction", State.REQUESTED, "")),
-        ("100_105.replacecommit", ("100", "replacecommit", State.COMPLETED, "105")),
-        ("100.clustering.inflight", ("100", "clustering", State.INFLIGHT, "")),
+        ("100.commit", ("100", "commit", InstantState.COMPLETED, "")),
+        ("100.inflight", ("100", "commit", InstantState.INFLIGHT, "")),
+        ("100.commit.requested", ("100", "commit", InstantState.REQUESTED, "")),
+        ("100_105.deltacommit", ("100", "deltacommit", InstantState.COMPLETED, "105")),
+        ("100.deltacommit.inflight", ("100", "deltacommit", InstantState.INFLIGHT, "")),
+        ("100.compaction.requested", ("100", "compaction", InstantState.REQUESTED, "")),
+        ("100_105.replacecommit", ("100", "replacecommit", InstantState.COMPLETED, "105")),
+        ("100.clustering.inflight", ("100", "clustering", InstantState.INFLIGHT, "")),
     ],
 )
 def test_names(name, expected):
