@@ -29,8 +29,8 @@ from conf.placement import Copy, Placement, replace_placement
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, Publication
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.plan import plan_copy
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication

@@ -30,12 +30,12 @@ from metastore.client.changes.notifying_client import notifying_client
 from metastore.errors import NoSuchObject
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import CatalogTable, DataObject, ObjectCatalog, spec_of
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.filter import parse_filter, parse_names
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.plan import CopyPlan, plan_copy, step_lines
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.runs.orphans import CleanupResult, delete_orphans, read_orphans

@@ -11,19 +11,18 @@ Nothing is visible before `Publish`. A run that is killed leaves complete files 
 names in its directory, and the next run takes them from there.
 """
 
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from conf.formats import size_text
-from conf.progress import Progress, no_progress
-from pipeline.copy.continue_copy import condemn, join, list_copies, spare
-from pipeline.copy.copy_record import RecordCopy, no_records
+from pipeline.copy.continue_copy import complete_copy, condemn, list_copies
 from pipeline.copy.copy_report import CopiedObject, CopyReport
-from pipeline.copy.files import CopyOptions, FileListing, Files, FileStatus, compare
-from pipeline.copy.iceberg_copy import write_metadata
+from pipeline.copy.delta_copy import staged_delta
+from pipeline.copy.files import CopyOptions, FileListing, FileStatus, compare
+from pipeline.copy.iceberg_copy import staged_iceberg, write_metadata
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.object_copy import CopyCatalog, ObjectCopy
 from pipeline.copy.plan import (
     CopyFiles,
@@ -37,12 +36,11 @@ from pipeline.copy.plan import (
     Sweep,
     Verify,
 )
-from pipeline.copy.runs.lease import Clock, Lease
+from pipeline.copy.runs.lease import Lease
 from pipeline.copy.runs.object_files import Earlier, ObjectFiles
 from pipeline.copy.runs.staging import RunMarker, object_path
 from pipeline.copy.runs.sweep import sweep_staging
 from pipeline.copy.runs.takeover import retire, take_over, take_over_objects
-from pipeline.copy.stage_copy import is_current, staged_copy
 from pipeline.errors import (
     CopyError,
     CopyTooLarge,
@@ -54,40 +52,6 @@ from pipeline.errors import (
     WriteOpen,
 )
 from pipeline.falcon.paths import is_object_store
-
-Emit = Callable[[Mapping[str, object]], None]
-
-
-def no_events(event: Mapping[str, object]) -> None:
-    """For callers that need no events."""
-
-
-@dataclass(frozen=True, slots=True)
-class CopyLimits:
-    """`wait` is how many seconds a run waits for an open write to end, `poll` the seconds between
-    two looks, `attempts` how often an object that changed is copied, `grace` how many
-    seconds a replaced directory stays for its readers. `most` is how many bytes the run may send;
-    None: any number.
-    """
-
-    wait: float = 60.0
-    attempts: int = 3
-    poll: float = 1.0
-    grace: float = 3600.0
-    most: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobContext:
-    """The effects of a run. `clock` returns epoch seconds, `sleep` takes seconds. `record` gets
-    what a run copied when it has ended."""
-
-    files: Files
-    emit: Emit = no_events
-    record: RecordCopy = no_records
-    progress: Progress = no_progress
-    clock: Clock = time.time
-    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(slots=True)
@@ -132,48 +96,53 @@ class CopyJob:
         return self.report
 
     def _lease(self, steps: Sequence[Step]) -> AbstractContextManager[Lease | None]:
-        """Only a run that writes files needs a directory of its own."""
+        """The run's lease; none for a run that writes no files."""
         if not any(isinstance(step, Round) for step in steps):
             return nullcontext()
         self.report.run = self.marker.run
         return Lease(self.context.files, self.staging, self.marker, self.context.clock)
 
     def _round(self, planned: Round, lease: Lease | None) -> None:
-        """The failure of one object does not keep the others from being published."""
-        left = {item.name: item for item in planned.items}
+        """Executes a round until no object is pending. The failure of one object does not keep the
+        others from being published.
+        """
+        pending = {item.name: item for item in planned.items}
         for attempt in range(self.limits.attempts):
             copies: list[ObjectCopy] = []
             for step in planned.steps:
-                copies = self._execute(step, left, copies, lease)
-            if not left:
+                copies = self._execute(step, pending, copies, lease)
+            if not pending:
                 return
-            self._event("changed", objects=sorted(left), attempt=attempt + 1)
+            self._event("changed", objects=sorted(pending), attempt=attempt + 1)
         reason = f"it changed during each of {self.limits.attempts} attempts"
-        self._fail(left, dict.fromkeys(left, reason), SourceKeepsChanging)
+        self._fail(pending, dict.fromkeys(pending, reason), SourceKeepsChanging)
 
     def _execute(
         self,
         step: RoundStep,
-        left: dict[str, PlannedCopy],
+        pending: dict[str, PlannedCopy],
         copies: list[ObjectCopy],
         lease: Lease | None,
     ) -> list[ObjectCopy]:
-        """The copies for the next step. `left` loses the objects that are published or failed."""
+        """Executes one step. Returns the copies for the next one, and takes objects that are
+        published or have failed out of `pending`.
+        """
         match step:
             case Stage():
-                return self._stage(left)
+                return self._stage(pending)
             case CopyFiles():
-                self._fail(left, self._copy_files(copies), FilesFailed)
-                return self._with_metadata([c for c in copies if c.name in left], left)
+                self._fail(pending, self._copy_files(copies), FilesFailed)
+                return self._write_metadata([c for c in copies if c.name in pending], pending)
             case Verify():
                 same, differences = self._verify(copies)
-                self._fail(left, differences, VerifyFailed)
+                self._fail(pending, differences, VerifyFailed)
                 return same
             case Publish():
                 if copies and lease is not None:
                     lease.check()
-                for name in self._publish(self._join(copies, left, lease)):
-                    del left[name]
+                complete = self._complete_copies(copies, pending, lease)
+                for name in self._publish(complete):
+                    del pending[name]
                 return []
             case MetadataStep():
                 if lease is not None:
@@ -182,21 +151,21 @@ class CopyJob:
                 return copies
 
     def _fail(
-        self, left: dict[str, PlannedCopy], reasons: Mapping[str, str], kind: type[CopyError]
+        self, pending: dict[str, PlannedCopy], reasons: Mapping[str, str], kind: type[CopyError]
     ) -> None:
         """Reports each object that has a reason, and takes it out of the round."""
         for name, reason in reasons.items():
-            del left[name]
+            del pending[name]
             self.report.failed[name] = kind(f"{self.table} {name}".rstrip() + f": {reason}.")
             self._event("failed", object=name, error=str(self.report.failed[name]))
 
-    def _stage(self, left: dict[str, PlannedCopy]) -> list[ObjectCopy]:
-        """A directory for each object, with the files that an interrupted run had copied, and the
-        listing of its source. A source without a directory fails: an empty copy would be wrong.
+    def _stage(self, pending: dict[str, PlannedCopy]) -> list[ObjectCopy]:
+        """Gives each object a directory, with the files that an interrupted run had copied, and
+        lists its source. A source without a directory fails: an empty copy would be wrong.
         """
-        items = self._current(left)
+        items = self._current(pending)
         files = self.context.files
-        earlier = list_copies(files, items)
+        copies_before = list_copies(files, items)  # before the sources
         targets = {i.name: object_path(self.staging, self.marker.run, i.name) for i in items}
         taken = self._take_over(targets)
         copies, missing = [], {}
@@ -205,11 +174,11 @@ class CopyJob:
             if listing is None:
                 missing[item.name] = f"there is no directory {item.source}"
                 continue
+            before = copies_before.get(item.name)
             try:
-                copy = earlier.get(item.name)
-                copies.append(staged_copy(files, item, targets[item.name], listing, copy))
+                copies.append(self._stage_object(item, targets[item.name], listing, before))
             except FilesNotEnough as error:
-                if is_current(files, self.catalog, item, listing):  # or else it is staged again
+                if self._is_current(item, listing):  # or else it is staged again
                     missing[item.name] = f"its directory {item.source} {error}"
         self._check_bytes(copies)
         files.make_folders(
@@ -217,30 +186,53 @@ class CopyJob:
         )
         continues = sum(copy.continued is not None for copy in copies)
         self._event("staged", objects=len(copies), taken_over=taken, continued=continues)
-        self._fail(left, missing, NotCopyable)
+        self._fail(pending, missing, NotCopyable)
         return copies
 
-    def _with_metadata(
-        self, copies: Sequence[ObjectCopy], left: dict[str, PlannedCopy]
+    def _stage_object(
+        self, item: PlannedCopy, target: str, source: FileListing, copy: FileListing | None
+    ) -> ObjectCopy:
+        """The copy of an object into `target`. `copy` are the files of the copy that may be
+        continued, listed before `source`. Raises FilesNotEnough.
+        """
+        files = self.context.files
+        if item.metadata:
+            return staged_iceberg(files, item, target, source, copy)
+        if item.delta:
+            return staged_delta(files, item, target, source, copy)
+        return ObjectCopy(item, target, source)
+
+    def _is_current(self, item: PlannedCopy, source: FileListing) -> bool:
+        """Whether the source is still as it was listed."""
+        if not item.metadata:
+            return self.context.files.listings([item.source])[0] == source
+        now, _ = self.catalog.current({item.name: item})
+        return any(each.metadata == item.metadata for each in now)
+
+    def _write_metadata(
+        self, copies: Sequence[ObjectCopy], pending: dict[str, PlannedCopy]
     ) -> list[ObjectCopy]:
-        """The copies with what a table of Iceberg has with paths of its own."""
+        """Writes the metadata of tables of Iceberg. Returns the copies that have all files now."""
         ready = []
         for copy in copies:
             if copy.iceberg is None:
                 ready.append(copy)
                 continue
             try:
-                ready.append(whole := write_metadata(self.context.files, copy))
+                written = write_metadata(self.context.files, copy)
             except FilesNotEnough as error:
-                if is_current(self.context.files, self.catalog, copy.item, copy.before):
+                if self._is_current(copy.item, copy.before):
                     reason = f"its directory {copy.item.source} {error}"
-                    self._fail(left, {copy.name: reason}, NotCopyable)
+                    self._fail(pending, {copy.name: reason}, NotCopyable)
                 continue
-            self.report.add_made(copy, whole)
+            self.report.add_written(copy.name, written)
+            ready.append(copy.with_files(written))
         return ready
 
     def _take_over(self, targets: Mapping[str, str]) -> int:
-        """The number of directories that interrupted runs have of these objects."""
+        """Takes over the directories that interrupted runs have of these objects. Returns their
+        number.
+        """
         place = self.context.files, self.staging, self.marker, targets
         if self.objects is None:
             return take_over(*place, self.catalog.used, self.context.clock)
@@ -248,7 +240,7 @@ class CopyJob:
         return len(self.earlier)
 
     def _check_bytes(self, copies: Sequence[ObjectCopy]) -> None:
-        """Before any of their bytes is sent. Raises CopyTooLarge."""
+        """Raises CopyTooLarge if the copies have more bytes than the run may send."""
         most = self.limits.most
         wanted = self.report.bytes_sent + sum(c.to_send.bytes + c.to_write for c in copies)
         if most is not None and wanted > most:
@@ -256,25 +248,27 @@ class CopyJob:
                 f"{self.table} has {size_text(wanted)} to copy, and {size_text(most)} are allowed."
             )
 
-    def _current(self, left: dict[str, PlannedCopy]) -> list[PlannedCopy]:
-        """The objects as they are now, after open writes have ended."""
+    def _current(self, pending: dict[str, PlannedCopy]) -> list[PlannedCopy]:
+        """The objects as they are now, after open writes have ended. An object that is still being
+        written fails; one that no longer exists is left out.
+        """
         deadline = self.context.clock() + self.limits.wait
         while True:
-            items, busy = self.catalog.current(left)
+            items, busy = self.catalog.current(pending)
             if not busy or self.context.clock() >= deadline:
                 break
             self._event("waiting", objects=busy)
             self.context.sleep(self.limits.poll)
-        self._fail(left, dict.fromkeys(busy, "a write of it is open"), WriteOpen)
-        ready = [item for item in items if item.name in left]
-        gone = sorted(left.keys() - {item.name for item in ready})
+        self._fail(pending, dict.fromkeys(busy, "a write of it is open"), WriteOpen)
+        ready = [item for item in items if item.name in pending]
+        gone = sorted(pending.keys() - {item.name for item in ready})
         for name in gone:
-            del left[name]
+            del pending[name]
         self.report.gone += gone
         return ready
 
     def _copy_files(self, copies: Sequence[ObjectCopy]) -> dict[str, str]:
-        """The reason of each object whose files could not all be copied."""
+        """Copies the files. Returns the reason for each object whose files could not all be copied."""
         names = {copy.target: copy.name for copy in copies}
         wanted = [file for copy in copies for file in copy.files()]
         options, progress = self.options, self.context.progress
@@ -298,14 +292,12 @@ class CopyJob:
         }
 
     def _verify(self, copies: Sequence[ObjectCopy]) -> tuple[list[ObjectCopy], dict[str, str]]:
-        """The copies with an unchanged source, and with all that was to be sent in their target;
-        and for the others with an unchanged source what their target lacks or has otherwise.
+        """The copies whose source is unchanged and whose target has all files that were to be sent;
+        and for each other copy with an unchanged source how its target differs.
         """
-        files = self.context.files
-        after = files.listings([copy.item.source for copy in copies])
-        unchanged = [c for c, now in zip(copies, after, strict=True) if c.is_unchanged(now)]
+        unchanged = self._unchanged(copies)
         self._delete_extra_files(unchanged)
-        targets = files.listings([copy.target for copy in unchanged])
+        targets = self.context.files.listings([copy.target for copy in unchanged])
         differences = {}
         for copy, target in zip(unchanged, targets, strict=True):
             difference = compare(copy.to_send, target or FileListing(()))
@@ -315,8 +307,15 @@ class CopyJob:
         self._event("verified", objects=len(same), changed=len(copies) - len(unchanged))
         return same, differences
 
+    def _unchanged(self, copies: Sequence[ObjectCopy]) -> list[ObjectCopy]:
+        """The copies whose sources, listed again, have all that was listed before."""
+        listings = self.context.files.listings([copy.item.source for copy in copies])
+        return [c for c, now in zip(copies, listings, strict=True) if c.is_unchanged(now)]
+
     def _delete_extra_files(self, copies: Sequence[ObjectCopy]) -> None:
-        """Deletes files that only the target has: incomplete ones, and those deleted since."""
+        """Deletes files that only the target has: incomplete ones, and those that the source no
+        longer has.
+        """
         files = self.context.files
         extra = []
         for copy, target in zip(copies, files.listings([c.target for c in copies]), strict=True):
@@ -324,27 +323,21 @@ class CopyJob:
                 extra += [f"{copy.target}/{path}" for path in compare(copy.to_send, target).extra]
         files.delete(extra)
 
-    def _join(
-        self, copies: Sequence[ObjectCopy], left: dict[str, PlannedCopy], lease: Lease | None
+    def _complete_copies(
+        self, copies: Sequence[ObjectCopy], pending: dict[str, PlannedCopy], lease: Lease | None
     ) -> list[ObjectCopy]:
-        """The copies that are complete where they are to be published. The next attempt sends all
-        files of an object whose copy cannot be continued. Raises AnotherCopyRuns.
+        """The copies that are complete in the directory that is published. The next attempt sends
+        all files of an object whose copy cannot be continued. Raises AnotherCopyRuns.
         """
-        files, ready = self.context.files, []
+        ready = []
         for copy in copies:
-            if copy.continued is not None:
-                try:
-                    spare(files, copy)
-                    complete, why = join(files, copy), "files are missing"
-                except CopyError as error:
-                    complete, why = False, str(error)
-                if not complete:
-                    if lease is not None:
-                        lease.check()
-                    left[copy.name] = replace(left[copy.name], continues=None)
-                    self._event("discontinued", object=copy.name, error=why)
-                    continue
-            ready.append(copy)
+            if copy.continued is not None and (why := complete_copy(self.context.files, copy)):
+                if lease is not None:
+                    lease.check()
+                pending[copy.name] = replace(pending[copy.name], continues=None)
+                self._event("discontinued", object=copy.name, error=why)
+            else:
+                ready.append(copy)
         return ready
 
     def _publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
@@ -367,15 +360,15 @@ class CopyJob:
         return published
 
     def _withdrawn(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
-        """The copies whose sources changed between verification and publication.
+        """Withdraws the copies whose sources changed between verification and publication.
 
         A writer that bypasses the proxy leaves no mark while it writes. A write before the
-        publication does not end the copy, so the sources are listed once more; a later write
-        does end it. A copy of Iceberg is fresh for its metadata file alone, so it needs no look.
+        publication does not make the copy stale, so the sources are listed once more; a later write
+        does. A copy of Iceberg is fresh for one metadata file alone, so its source is not listed.
         """
-        copies = [copy for copy in copies if copy.iceberg is None]
-        now = self.context.files.listings([copy.item.source for copy in copies])
-        changed = [c.name for c, n in zip(copies, now, strict=True) if not c.is_unchanged(n)]
+        names = {copy.name for copy in copies if copy.iceberg is None}
+        unchanged = self._unchanged([copy for copy in copies if copy.iceberg is None])
+        changed = names - {copy.name for copy in unchanged}
         if changed:
             self.catalog.withdraw(changed)
             self._event("withdrawn", objects=sorted(changed))

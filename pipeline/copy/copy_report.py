@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.copy.copy_record import Share
-from pipeline.copy.object_copy import ObjectCopy
+from pipeline.copy.files import FileEntry
 from pipeline.copy.plan import PlannedCopy
 from pipeline.copy.runs.sweep import SweepResult
 from pipeline.errors import CopyError
@@ -41,12 +41,12 @@ class CopyReport:
     copied: dict[str, CopiedObject] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
 
-    def add_made(self, before: ObjectCopy, after: ObjectCopy) -> None:
-        """Counts the files that the run has written itself."""
-        size = after.before.bytes - before.before.bytes
-        self.files_sent += len(after.before.files) - len(before.before.files)
+    def add_written(self, name: str, files: Sequence[FileEntry]) -> None:
+        """Counts the files of an object that the run has written itself."""
+        size = sum(file.length for file in files)
+        self.files_sent += len(files)
         self.bytes_sent += size
-        self.sent[after.name] += size
+        self.sent[name] += size
 
     def shares(self, items: Sequence[PlannedCopy], source: str) -> dict[str, Share]:
         """What was copied from each cluster; `source` is that of objects whose plan names none."""

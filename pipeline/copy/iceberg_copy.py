@@ -3,8 +3,8 @@
 Iceberg's metadata has absolute paths and lengths of files. So a copy gets metadata of its own, in
 which both are those of the copy: position deletes, then manifests, lists of manifests and at last
 the metadata file, each with the lengths of those before. Data files are copied as they are. A
-reader begins with the metadata file that the metastore names, so nothing of this is seen before it
-is published, and all of it at once.
+reader begins with the metadata file that the metastore names, so readers see nothing of the copy
+before it is published, and then all of it at once.
 
 Every file of a table is written once, under a name of its own. So a copy is continued in its
 folder: files that it has are not sent again, and those that no snapshot needs any more are left to
@@ -12,13 +12,13 @@ a sweep.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from pipeline.copy.continue_copy import is_same
+from pipeline.copy.continue_copy import match_files
 from pipeline.copy.files import FileEntry, FileListing, Files
 from pipeline.copy.object_copy import Continued, ObjectCopy
 from pipeline.copy.plan import PlannedCopy
 from pipeline.errors import FilesNotEnough
-from pipeline.falcon.paths import is_object_store
 from pipeline.iceberg.avro_file import read_avro
 from pipeline.iceberg.manifests import files_of, manifests_of, moved_list, moved_manifest
 from pipeline.iceberg.position_deletes import moved_deletes
@@ -27,7 +27,9 @@ from pipeline.iceberg.table_state import IcebergState
 
 
 def read_state(files: Files, folder: str, metadata: str) -> IcebergState:
-    """The files of the table in `folder` with this metadata file (URIs). Raises FilesNotEnough."""
+    """The files of the table in `folder`, from its file `metadata` on (URIs). Raises
+    FilesNotEnough.
+    """
     found = _read_metadata(files, metadata)
     kept: dict[str, int] = dict(found.statistics)
     deletes: dict[str, int] = {}
@@ -52,21 +54,21 @@ def staged_iceberg(
     source: FileListing,
     copy: FileListing | None,
 ) -> ObjectCopy:
-    """The copy with the files that it gets as they are, and those that it has. `copy` are the
-    files of the copy that may be continued, listed before `source`. Raises FilesNotEnough.
+    """The copy of a table of Iceberg into `target`, before its metadata is written. Raises
+    FilesNotEnough.
     """
     state = read_state(files, item.source, item.metadata)
     if why := state.difference({each.path: each.length for each in source.files}):
         raise FilesNotEnough(why)
     kept = FileListing(tuple(each for each in source.files if each.path in state.kept))
     continued = _continued(files, item, state, kept, copy)
-    made = {path for group in state.made for path in group}
-    there = []
+    rewritten = {path for group in state.rewritten for path in group}
+    present = []
     if copy is not None and continued is not None:
-        there = [each for each in copy.files if each.path in made]
-    before = FileListing(tuple(sorted([*kept.files, *there])))
-    missing = made - {each.path for each in there}
-    to_write = sum(each.length for each in source.files if each.path in missing)
+        present = [file for file in copy.files if file.path in rewritten]
+    before = FileListing(tuple(sorted([*kept.files, *present])))
+    missing = rewritten - {file.path for file in present}
+    to_write = sum(file.length for file in source.files if file.path in missing)
     return ObjectCopy(item, target, before, continued, state, to_write)
 
 
@@ -77,7 +79,9 @@ def _continued(
     kept: FileListing,
     copy: FileListing | None,
 ) -> Continued | None:
-    """None if all files have to be sent: to a table with another id, or where a file differs."""
+    """The copy that is continued; None if all files have to be sent. `kept` are the source's files
+    that a copy has unchanged.
+    """
     if copy is None or item.continues is None:
         return None
     try:
@@ -86,26 +90,21 @@ def _continued(
         return None
     if before.uuid != state.metadata.uuid or before.folder != item.continues:
         return None
-    has_times, wanted = not is_object_store(item.continues), {e.path: e for e in kept.files}
-    made = {path for group in state.made for path in group}
-    same, gone = set(), []
-    for each in copy.files:
-        if each.path in made:
-            same.add(each.path)
-        elif each.path not in wanted:
-            gone.append(each.path)
-        elif is_same(wanted[each.path], each, has_times):
-            same.add(each.path)
-        else:
-            return None
-    if not state.is_whole_with(frozenset(same | wanted.keys())):
+    rewritten = {path for group in state.rewritten for path in group}
+    present = frozenset(file.path for file in copy.files) & rewritten
+    data_files = [file for file in copy.files if file.path not in rewritten]
+    matched = match_files(item.continues, kept.files, data_files)
+    if matched is None:
         return None
-    return Continued(item.continues, frozenset(same), tuple(gone))
+    same = matched.same | present
+    if not state.is_whole_with(same | {file.path for file in kept.files}):
+        return None
+    return replace(matched, same=same)
 
 
-def write_metadata(files: Files, copy: ObjectCopy) -> ObjectCopy:
-    """Writes what the copy has with paths of its own, into its directory in the run. Returns the
-    copy with these files. Raises FilesNotEnough, CopyError.
+def write_metadata(files: Files, copy: ObjectCopy) -> list[FileEntry]:
+    """Writes the files that have the copy's paths in them into its directory in the run. Returns
+    these files. Raises FilesNotEnough, CopyError.
     """
     state = copy.iceberg
     assert state is not None
@@ -119,7 +118,7 @@ def write_metadata(files: Files, copy: ObjectCopy) -> ObjectCopy:
         new.append(FileEntry(path, len(data), 0))
 
     deletes, manifests, lists, last = (
-        [path for path in group if path not in lengths] for group in state.made
+        [path for path in group if path not in lengths] for group in state.rewritten
     )
     for path in deletes:
         put(path, moved_deletes(_read(files, f"{source}/{path}"), folder, location))
@@ -132,7 +131,7 @@ def write_metadata(files: Files, copy: ObjectCopy) -> ObjectCopy:
         put(path, moved_list(data, folder, location, lengths))
     for path in last:
         put(path, state.metadata.moved_to(location))
-    return copy.with_files(new)
+    return new
 
 
 def _read_metadata(files: Files, location: str) -> TableMetadata:

@@ -24,10 +24,12 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class ObjectCopy:
-    """One object in a round: its current source and version, its directory in the run, the
-    source's content before the copy, and the copy that it continues. `iceberg` are the files of a
-    table of Iceberg: then `before` is what the copy has or gets, and `to_write` are about the
-    bytes that the run will write itself.
+    """One object in a round: `item` has its current source and version, `target` is its directory
+    in the run, `before` the source's content as it was listed, `continued` the copy that it
+    continues.
+
+    `iceberg` are the files of a table of Iceberg. Then `before` are the files that the copy has or
+    gets so far, and `to_write` is about the number of bytes that the run will write itself.
     """
 
     item: PlannedCopy
@@ -48,7 +50,7 @@ class ObjectCopy:
 
     @property
     def to_send(self) -> FileListing:
-        """The files of the source that a copy which is continued does not have."""
+        """The files of the source; those that the copy lacks if one is continued."""
         if self.continued is None:
             return self.before
         same = self.continued.same
@@ -61,44 +63,45 @@ class ObjectCopy:
 
     def files(self) -> tuple[FileCopy, ...]:
         """The files that are sent as the source has them."""
-        made = self._made()
-        sent = (each for each in self.to_send.files if each.path not in made)
-        return tuple(FileCopy(self.item.source, self.target, each) for each in sent)
+        rewritten = self._rewritten()
+        sent = (file for file in self.to_send.files if file.path not in rewritten)
+        return tuple(FileCopy(self.item.source, self.target, file) for file in sent)
 
-    def with_files(self, made: Iterable[FileEntry]) -> "ObjectCopy":
-        """With files that the run has written itself."""
-        before = FileListing(tuple(sorted([*self.before.files, *made])))
+    def with_files(self, written: Iterable[FileEntry]) -> "ObjectCopy":
+        """The copy with the files that the run has written itself."""
+        before = FileListing(tuple(sorted([*self.before.files, *written])))
         return replace(self, before=before, to_write=0)
 
     def is_unchanged(self, source: FileListing | None) -> bool:
-        """Whether the source, listed again, has all that the copy has of it. A table of Iceberg may
-        have more: its metadata file names all that is the table.
+        """Whether the source, listed again as `source`, has all that the copy has of it. The
+        directory of a table of Iceberg may have more: its metadata file names the table's files.
         """
         if self.iceberg is None or source is None:
             return source == self.before
-        made = self._made()
-        return {each for each in self.before.files if each.path not in made} <= {*source.files}
+        rewritten = self._rewritten()
+        return {f for f in self.before.files if f.path not in rewritten} <= {*source.files}
 
-    def in_order(self) -> Iterator[Sequence[str]]:
+    def groups_to_move(self) -> Iterator[Sequence[str]]:
         """The paths of the files to send, in the groups in which they may appear in a copy that is
-        read: what others name comes first.
+        read: files come before those that name them.
         """
         paths = [each.path for each in self.to_send.files]
         if self.iceberg is None:
             yield from in_order(paths)
             return
-        made, sent = self._made(), set(paths)
-        yield [path for path in paths if path not in made]
-        for group in self.iceberg.made:
+        rewritten, sent = self._rewritten(), set(paths)
+        yield [path for path in paths if path not in rewritten]
+        for group in self.iceberg.rewritten:
             yield [path for path in group if path in sent]
 
-    def _made(self) -> frozenset[str]:
-        groups = () if self.iceberg is None else self.iceberg.made
+    def _rewritten(self) -> frozenset[str]:
+        """The paths of the files that the run writes itself."""
+        groups = () if self.iceberg is None else self.iceberg.rewritten
         return frozenset(path for group in groups for path in group)
 
 
 class CopyCatalog(Protocol):
-    """The metastores of a run. Objects go by their names."""
+    """The metastores of a run. Objects are named as in the plan."""
 
     def current(
         self, items: Mapping[str, PlannedCopy]
@@ -113,7 +116,7 @@ class CopyCatalog(Protocol):
         ...
 
     def withdraw(self, names: Collection[str]) -> None:
-        """Hides copies again: their sources changed while they were published."""
+        """Hides copies again whose sources changed while they were published."""
         ...
 
     def used(self, marker: RunMarker) -> frozenset[str]:

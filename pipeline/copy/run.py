@@ -11,10 +11,11 @@ from pipeline.copy.copy_catalog import (
     Publication,
     is_copy_at,
 )
-from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
+from pipeline.copy.copy_job import CopyJob
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.object_copy import ObjectCopy
 from pipeline.copy.plan import CopyPlan, MetadataStep, PlannedCopy
 from pipeline.copy.runs.staging import RunMarker, new_run

@@ -110,6 +110,6 @@ def _compare_iceberg(
     kept = FileListing(tuple(entry for entry in source.files if entry.path in ours.kept))
     lengths = {entry.path: entry.length for entry in target.files}
     difference = theirs.difference(lengths) or theirs.wrong_length(lengths)
-    if not difference and (ours.kept != theirs.kept or ours.made != theirs.made):
+    if not difference and (ours.kept != theirs.kept or ours.rewritten != theirs.rewritten):
         difference = "its metadata names other files"
     return difference, kept

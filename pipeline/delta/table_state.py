@@ -1,7 +1,7 @@
-"""The state of a table at its newest version, and whether a copy of its files has it.
+"""The state of a table at its newest version, and whether the files of a directory have it.
 
-Paths in the log are URIs relative to the table's directory, so that the log is as true beside a
-copy of the files. Absolute ones, those of shallow clones, name files elsewhere.
+Paths in the log are URIs relative to the table's directory, so the log of a copy names the files of
+the copy. Absolute ones, those of shallow clones, name files elsewhere.
 """
 
 import json
@@ -10,48 +10,41 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from pipeline.delta.deletion_vectors import BadVector, vector_file
-from pipeline.delta.log_files import SIDECARS
 from pipeline.errors import FilesNotEnough
 
 Action = Mapping[str, Mapping[str, object] | None]
 """A line of the log: the kind of an action and its fields."""
 
-READER, WRITER = 3, 7  # the newest versions of the protocol that are known
+READER, WRITER = 3, 7  # the newest supported versions of the protocol
 FEATURES = frozenset({
     "allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints",
     "checkpointProtection", "clustering", "columnMapping", "deletionVectors", "domainMetadata",
     "generatedColumns", "identityColumns", "inCommitTimestamp", "invariants", "rowTracking",
     "timestampNtz", "typeWidening", "typeWidening-preview", "v2Checkpoint", "vacuumProtocolCheck",
 })  # fmt: skip
-"""Features of tables that name no file in another way, and have no state outside the directory."""
+"""Features that name no files in other ways and keep no state outside of the table's directory."""
 _COORDINATED = "delta.coordinatedCommits."
 
 
 @dataclass(slots=True)
 class DeltaState:
-    """`files` are the paths and sizes of the data files, `vectors` the paths of files of deletion
-    vectors and the sizes that they have at least, by data file and vector.
+    """`files` are the paths and sizes of the data files. `vectors` are, by data file, the path of
+    the file with its deletion vector and the least size of that file.
     """
 
     files: dict[str, int] = field(default_factory=dict)
     vectors: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def start(self, actions: Iterable[Action]) -> list[str]:
-        """The actions of a checkpoint or of a part of it. Returns the paths of its other parts.
-        Raises FilesNotEnough.
-        """
-        sidecars: list[str] = []
+    def start(self, actions: Iterable[Action]) -> None:
+        """Applies the actions of a checkpoint, sidecars included. Raises FilesNotEnough."""
         for action in actions:
             if add := action.get("add"):
                 self._add(add)
-            elif sidecar := action.get("sidecar"):
-                sidecars.append(_sidecar_path(sidecar))
             else:
                 _check(action)
-        return sidecars
 
     def apply(self, actions: Iterable[Action]) -> None:
-        """The actions of one commit. Raises FilesNotEnough."""
+        """Applies the actions of one commit. Raises FilesNotEnough."""
         added: list[Mapping[str, object]] = []
         for action in actions:
             if remove := action.get("remove"):
@@ -81,7 +74,9 @@ class DeltaState:
                 self.vectors[path] = found
 
     def difference(self, lengths: Mapping[str, int]) -> str:
-        """How a directory with files of these lengths differs from the state; empty: not."""
+        """How a directory with files of these lengths differs from the state, as the end of a
+        sentence; empty if it does not.
+        """
         for path, size in self.files.items():
             if path not in lengths:
                 return f"lacks {path}, which its log names"
@@ -96,22 +91,15 @@ class DeltaState:
 def parse_commit(text: str) -> Iterator[Action]:
     """The actions of a commit. Raises FilesNotEnough."""
     try:
-        for line in text.split("\n"):  # texts may have other ends of lines in them
+        for line in text.split("\n"):  # splitlines() would also split at line ends within values
             if line.strip():
                 yield json.loads(line)
     except ValueError as error:
         raise FilesNotEnough(f"has a commit that cannot be read: {error}") from error
 
 
-def _sidecar_path(sidecar: Mapping[str, object]) -> str:
-    name = unquote(str(sidecar["path"]))
-    if "/" in name:
-        raise FilesNotEnough(f"has a part of a checkpoint outside {SIDECARS}")
-    return f"{SIDECARS}/{name}"
-
-
 def _check(action: Action) -> None:
-    """Of actions about the table as a whole."""
+    """Raises FilesNotEnough for a protocol or a property of the table that is not supported."""
     if protocol := action.get("protocol"):
         _check_protocol(protocol)
     elif metadata := action.get("metaData"):
@@ -119,6 +107,7 @@ def _check(action: Action) -> None:
 
 
 def _relative(action: Mapping[str, object]) -> str:
+    """The path of an action's file in the directory. Raises FilesNotEnough for one elsewhere."""
     text = str(action["path"])
     head = text.partition("/")[0]
     if text.startswith("/") or ":" in head:

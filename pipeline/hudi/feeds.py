@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipeline.copy.copy_catalog import TABLE_ITSELF
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import CopyRoute, Share, recorded
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.runs.lease import Lease
 from pipeline.copy.runs.staging import RunMarker, object_path
 from pipeline.copy.runs.sweep import sweep_staging

@@ -8,9 +8,9 @@ from pipeline.iceberg.table_metadata import TableMetadata
 
 @dataclass(frozen=True, slots=True)
 class IcebergState:
-    """Paths are relative to the table's folder. `kept` are files that have no paths in them, and
-    their sizes; `deletes` are those of position deletes. `manifests` has the position deletes of
-    each manifest, `lists` the manifests of each list with their lengths.
+    """Paths are relative to the table's folder. `kept` are the sizes of files that have no paths in
+    them, `deletes` the sizes of files of position deletes. `manifests` has the position deletes of
+    each manifest, `lists` the lengths of the manifests of each list.
     """
 
     metadata: TableMetadata
@@ -20,27 +20,31 @@ class IcebergState:
     lists: Mapping[str, Mapping[str, int]]
 
     @property
-    def made(self) -> tuple[tuple[str, ...], ...]:
-        """The files that a copy has with other paths in them, in groups. Each file names some of
-        the groups before its own.
+    def rewritten(self) -> tuple[tuple[str, ...], ...]:
+        """The files that have paths in them, which a copy gets rewritten, in groups. A file names
+        only files of earlier groups, and data files.
         """
         last = (self.metadata.path,)
         return tuple(self.deletes), tuple(self.manifests), tuple(self.lists), last
 
     def is_whole_with(self, present: frozenset[str]) -> bool:
-        """Whether each file of a copy that has these files names only such files."""
+        """Whether each file of a copy with the files `present` names only files among them."""
         names = {**self.manifests, **self.lists, self.metadata.path: tuple(self.lists)}
         return all(present.issuperset(inner) for path, inner in names.items() if path in present)
 
     def difference(self, lengths: Mapping[str, int]) -> str:
-        """Which file is not in a folder with these files, as a sentence's end; empty if all are."""
+        """Which file a folder with files of these lengths lacks, as the end of a sentence; empty if
+        none.
+        """
         for path, size in (*self.kept.items(), *self.deletes.items()):
             if lengths.get(path) != size:
                 return _difference(path, size, lengths.get(path))
         return ""
 
     def wrong_length(self, lengths: Mapping[str, int]) -> str:
-        """Which manifest has another length than its lists say, as a sentence's end."""
+        """Which manifest has another length than its lists say, as the end of a sentence; empty if
+        none.
+        """
         for named in self.lists.values():
             for path, size in named.items():
                 if lengths.get(path) != size:

@@ -17,7 +17,7 @@ from metastore.client.metastore_client import batches
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
 from pipeline.copy.copy_catalog import data_location
-from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.object_copy import ObjectCopy
 from pipeline.copy.own_writes import after_write, partition_write
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy

@@ -9,10 +9,11 @@ from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.open_formats import why_files_are_not_enough
 from pipeline.copy.copy_catalog import data_location
-from pipeline.copy.copy_job import CopyJob, CopyLimits, JobContext
+from pipeline.copy.copy_job import CopyJob
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, Files
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.own_writes import end_left_writes
 from pipeline.copy.runs.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed

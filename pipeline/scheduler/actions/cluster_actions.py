@@ -18,10 +18,10 @@ from metastore.client.changes.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_record import RecordCopy, no_records
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions, FileListing, Files
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.link_files import Links
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy

@@ -25,8 +25,8 @@ from metastore.errors import AlreadyExists
 from metastore.view.inbound.ownership import OrphanFolder
 from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.spark.jar import SPARK_MAJOR, guard_jar

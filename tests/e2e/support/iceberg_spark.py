@@ -14,8 +14,8 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy
 from metastore.client.types import Table
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
 from pipeline.copy.runs.staging import staging_of

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from conf.placement import Copy
 from metastore.client.types import Table
-from pipeline.copy.delta_check import read_state
+from pipeline.copy.delta_copy import read_state
+from pipeline.delta.log_files import LogSegment, segment_of
 from tests.pipeline.copy.world import C2, STAGING, T, World
 
 PRIMARY = "file:///c1/t"
@@ -94,7 +95,9 @@ class DeltaWorld(World):
     def seen(self, location: str) -> State:
         """What a reader of a directory sees."""
         there = self.files.read(location)
-        state = read_state(_Silent(there, location), location, there)
+        segment = segment_of(there)
+        assert isinstance(segment, LogSegment), segment
+        state = read_state(_Silent(there, location), location, segment)
         lengths = {path: len(body) for path, body in there.items()}
         assert state.difference(lengths) == "", location
         return {path: there[path] for path in state.files}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from conf.placement import Copy
-from pipeline.copy.copy_job import CopyLimits
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits
 from pipeline.copy.runs.staging import LEASE_SECONDS
 from pipeline.copy.verify import verify_copies
 from pipeline.errors import AnotherCopyRuns, CopyTooLarge

@@ -10,9 +10,9 @@ from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.runs.staging import LEASE_SECONDS, is_run, staging_of

@@ -6,7 +6,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from pipeline.delta.checkpoints import read_checkpoint
+from pipeline.delta.checkpoints import read_checkpoint, sidecar_path
 from pipeline.delta.table_state import DeltaState
 from pipeline.errors import FilesNotEnough
 
@@ -32,8 +32,11 @@ def test_the_state_of_a_checkpoint() -> None:
         {"protocol": {"minReaderVersion": 3, "readerFeatures": ["deletionVectors"]}},
         {"sidecar": {"path": "s.parquet"}},
     )
+    actions = list(read_checkpoint(PATH, data))
+    sidecars = [sidecar_path(each) for action in actions if (each := action.get("sidecar"))]
+    assert sidecars == ["_delta_log/_sidecars/s.parquet"]
     state = DeltaState()
-    assert state.start(read_checkpoint(PATH, data)) == ["_delta_log/_sidecars/s.parquet"]
+    state.start(actions)
     assert state.files == {"a a": 3}
     with pytest.raises(FilesNotEnough, match="deletion vector"):
         state.start(

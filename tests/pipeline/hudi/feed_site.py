@@ -7,8 +7,8 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
 from metastore.client.types import Partition, Table
 from pipeline.copy.copy_catalog import ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.hudi.errors import MissingPath
 from pipeline.hudi.feeds import Replicator
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica

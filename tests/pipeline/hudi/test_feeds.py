@@ -14,7 +14,7 @@ from database.history.work import CopyRecord
 from metastore.client.types import Table
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import ObjectCatalog
-from pipeline.copy.copy_job import JobContext
+from pipeline.copy.job_context import JobContext
 from pipeline.errors import NotCopyable, WriteOpen
 from pipeline.hudi.hudi_targets import SharedMetastoreReplica
 from pipeline.hudi.plan import snapshot

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from conf.names import TableRef
 from metastore.client.types import Partition, Table
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.runs.staging import LEASE_SECONDS
 from pipeline.copy.runs.sweep import sweep_staging
 from pipeline.replication.plan import ReplicationPlan, ReplicationRequest

@@ -7,9 +7,9 @@ from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import ObjectCatalog
-from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.copy_report import CopyReport
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
 from pipeline.copy.runs.staging import staging_of

@@ -10,7 +10,7 @@ import pytest
 from conf.names import TableRef, parse_partition_name
 from metastore.client.changes.notifying_client import Notify
 from metastore.client.types import Partition, Table
-from pipeline.copy.copy_job import CopyLimits
+from pipeline.copy.job_context import CopyLimits
 from pipeline.falcon.entities.cluster import Cluster
 from pipeline.processes.commands import Programs
 from pipeline.scheduler.actions import cluster_actions, tables

@@ -1,7 +1,10 @@
 """Copies of Delta tables: with all that the log names, or none."""
 
+import io
 from collections.abc import Sequence
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from tests.pipeline.copy.world import T, World
@@ -48,6 +51,20 @@ def test_a_table_of_delta_that_its_files_are_not_is_refused(
     world.put("file:///c1/t", {path: body})
     assert reason in str(world.copy().failed[""])
     assert world.fresh() == {}
+
+
+def test_a_table_of_delta_needs_the_files_that_sidecars_of_its_checkpoint_name() -> None:
+    world = delta()
+    checkpoint = f"_delta_log/{1:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+    world.put("file:///c1/t", {checkpoint: '{"sidecar": {"path": "s.parquet"}}\n'})
+    sidecar = io.BytesIO()
+    rows = [{"add": {"path": "d", "size": 1}}]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), sidecar)
+    world.files.write("file:///c1/t/_delta_log/_sidecars/s.parquet", sidecar.getvalue())
+    assert "lacks d, which its log names" in str(world.copy().failed[""])
+    world.put("file:///c1/t", {"d": "1"})
+    assert world.copy().published == [""]
+    world.check()
 
 
 def test_a_table_of_delta_that_a_writer_changes_while_it_is_listed_is_staged_again() -> None:
