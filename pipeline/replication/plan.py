@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from conf.names import TableRef, parse_partition_name, partition_name
 from metastore.client.types import Partition, Table
-from metastore.placement.open_formats import DELTA, open_format
+from metastore.placement.open_formats import DELTA, open_format, why_files_are_not_enough
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.files import FileListing
 from pipeline.copy.plan import (
@@ -162,8 +162,30 @@ class ReplicationPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceTable:
+    """The table that is replicated. `keys` are the names of its partition keys in the target;
+    `delta`: it is a table of Delta.
+    """
+
+    table: Table
+    keys: tuple[str, ...]
+    location: str
+    delta: bool
+
+
+def check_source(request: ReplicationRequest, table: Table) -> SourceTable:
+    """Raises NotCopyable for a table that cannot be replicated so."""
+    if table.kind.endswith("_VIEW"):
+        raise NotCopyable(f"{request.source} is a view: it has no data of its own.")
+    if (why := why_files_are_not_enough(table)) is not None:
+        raise NotCopyable(why)
+    delta = open_format(table) == DELTA
+    return SourceTable(table, target_keys(request, table), data_location(table), delta)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceObject:
-    """A source partition (or table) and the content of its directory."""
+    """A source partition (or table) and the content of its directory; None if there is none."""
 
     name: str
     location: str
@@ -172,7 +194,7 @@ class SourceObject:
 
 def plan_replication(
     request: ReplicationRequest,
-    source: Table,
+    source: SourceTable,
     sources: Sequence[SourceObject],
     target: Table | None,
     existing: Mapping[str, Partition],
@@ -183,13 +205,12 @@ def plan_replication(
 
     Raises NotCopyable, UnsafeSchemaChange.
     """
-    keys = target_keys(request, source)
-    refuse_renaming(source, keys)
-    change = None if target is None else follow(source, target, keys)
+    refuse_renaming(source.table, source.keys)
+    change = None if target is None else follow(source.table, target, source.keys)
     location = request.location or new_location(database_location, request.target)
     base = location if target is None else base_of(data_location(target))
     items, origins, fresh = [], {}, 0
-    rename, delta = target_names(request, source), open_format(source) == DELTA
+    rename = target_names(request, source.table)
     for each in sources:
         name = rename(each.name)
         origins[name] = each.name
@@ -200,9 +221,9 @@ def plan_replication(
             continue
         why = CopyReason.ABSENT if old is None else CopyReason.STALE
         retires = existing[name].location if name in existing else None
-        if not source.partition_keys and target is not None:
+        if not source.keys and target is not None:
             retires = data_location(target)
-        items.append(PlannedCopy(name, each.location, of, why, retires, delta=delta))
+        items.append(PlannedCopy(name, each.location, of, why, retires, delta=source.delta))
     drops = _drops(existing, origins) if request.propagate_deletes else ()
     return ReplicationPlan(
         request, base, tuple(items), origins, fresh, drops, target is None, change

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conf.errors import CausewayError
+from conf.names import TableRef
 from metastore.client.catalog_client import CatalogClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.placement.open_formats import why_files_are_not_enough
-from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyJob
 from pipeline.copy.copy_record import CopyRoute, recorded
 from pipeline.copy.copy_report import CopyReport
@@ -16,15 +15,15 @@ from pipeline.copy.files import CopyOptions, Files
 from pipeline.copy.job_context import CopyLimits, JobContext
 from pipeline.copy.own_writes import end_left_writes
 from pipeline.copy.runs.staging import new_run
-from pipeline.errors import NotCopyable, PublishFailed
-from pipeline.partition_values import matching_names
+from pipeline.errors import PublishFailed
+from pipeline.partition_values import Spec, matching_names
 from pipeline.replication.plan import (
     WHOLE,
     ReplicationPlan,
     ReplicationRequest,
     SourceObject,
+    check_source,
     plan_replication,
-    target_keys,
 )
 from pipeline.replication.replica_catalog import ReplicaCatalog
 
@@ -39,59 +38,41 @@ def read_replication(
     """Reads both metastores and lists the source. Raises NoSuchObject, NotCopyable,
     UnsafeSchemaChange.
 
-    The target is read first: a partition that appears in the source and is copied by another run
-    meanwhile is then no partition that the source has lost.
+    The target's partitions are read first. Otherwise a partition that appears in the source and is
+    copied by another run in between would look like one that the source has dropped.
     """
-    table = source.get_table(request.source)
-    if table.kind.endswith("_VIEW"):
-        raise NotCopyable(f"{request.source} is a view: it has no data of its own.")
-    if (why := why_files_are_not_enough(table)) is not None:
-        raise NotCopyable(why)
-    target_keys(request, table)
-    known = _table_or_none(target, request)
-    existing = _target_partitions(request, target, known)
-    locations = {WHOLE: data_location(table)}
-    if table.partition_keys:
-        locations = _partition_locations(request, source, table)
+    origin = check_source(request, source.get_table(request.source))
+    known = _table_or_none(target, request.target)
+    existing = _selected(target, request.target, request.target_specs, known)
+    partitions = _selected(source, request.source, request.source_specs, origin.table)
+    locations = {name: each.location for name, each in sorted(partitions.items())}
+    if not origin.keys:
+        locations = {WHOLE: origin.location}
     listings = files.listings(list(locations.values()))
     sources = [
         SourceObject(name, location, listing)
         for (name, location), listing in zip(locations.items(), listings, strict=True)
     ]
     database = target.get_database(request.target.db).location
-    plan = plan_replication(request, table, sources, known, existing, database)
+    plan = plan_replication(request, origin, sources, known, existing, database)
     return replace(plan, sweeps=sweeps)
 
 
-def _partition_locations(
-    request: ReplicationRequest, source: CatalogClient, table: Table
-) -> dict[str, str]:
-    """The location of each partition that the request selects, by name, in order."""
-
-    def names() -> Sequence[str]:
-        return source.get_partition_names(request.source)
-
-    selected = matching_names(request.source_specs, table.partition_keys, names)
-    partitions = source.get_partitions(request.source, selected)
-    return dict(sorted((each.name(table), each.location) for each in partitions))
-
-
-def _target_partitions(
-    request: ReplicationRequest, target: CatalogClient, table: Table | None
+def _selected(
+    client: CatalogClient, ref: TableRef, specs: Sequence[Spec], table: Table | None
 ) -> dict[str, Partition]:
+    """The partitions that have the values of one of `specs`, by name; none of a table that does not
+    exist or is not partitioned.
+    """
     if table is None or not table.partition_keys:
         return {}
-
-    def names() -> Sequence[str]:
-        return target.get_partition_names(request.target)
-
-    selected = matching_names(request.target_specs, table.partition_keys, names)
-    return {each.name(table): each for each in target.get_partitions(request.target, selected)}
+    names = matching_names(specs, table.partition_keys, lambda: client.get_partition_names(ref))
+    return {each.name(table): each for each in client.get_partitions(ref, names)}
 
 
-def _table_or_none(client: CatalogClient, request: ReplicationRequest) -> Table | None:
+def _table_or_none(client: CatalogClient, ref: TableRef) -> Table | None:
     try:
-        return client.get_table(request.target)
+        return client.get_table(ref)
     except NoSuchObject:
         return None
 
@@ -130,8 +111,8 @@ def run_replication(
     except PublishFailed as error:
         try:
             catalog.undo()
-        except CausewayError as left:
-            raise PublishFailed(f"{error} Its files could not be removed: {left}") from error
+        except CausewayError as failure:
+            raise PublishFailed(f"{error} Its files could not be removed: {failure}") from error
         raise
     report.gone += plan.drops
     return report
