@@ -47,7 +47,6 @@ LOOKED_AT = {
     "e2e/operations/lost_clients.py: _socket",
     "e2e/operations/test_faults.py: _socket",
     "metastore/view/server/test_lookup_runner.py: _newer",
-    "pipeline/hudi/test_s3.py: _timeline_folder",
     "pipeline/scheduler/test_alert_sender.py: _database",
     "proxy/administration/test_finish.py: _limiter",
     "proxy/operations/history/test_history_runner.py: _server",

@@ -3,12 +3,12 @@
 Bookmarks are completion times in tables that record them (timeline layout 2), else request times.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.hudi.errors import BadRange
 from pipeline.hudi.table.metadata import CommitMetadata
-from pipeline.hudi.table.table import History, HudiTable
+from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.timeline import Instant, Timeline
 
 EARLIEST = "earliest"
@@ -80,12 +80,17 @@ def read_changes(
     since = _instant(since)
     upto = None if until is None else _instant(until)
     known = _known_commits(table, since, seen)
-    commits, held_back_by = commits_between(table, since, upto, known)
+    blocking = table.blocking_write()
+    commits, held_back_by = commits_between(timeline, blocking, since, upto, known)
     later = _later_commits(table, since)
+    metadata = {commit: table.commit(commit) for commit in (*commits, *later)}
     undoings = [i for i in timeline.undoings if _is_between(timeline.key(i), since, upto)]
-    history = table.read_history([*commits, *later], undoings, since)
-    archived = _archived_part(timeline, history, since, upto, known)
-    undone = _undone_part(table, history, since)
+    undone_by = {instant: table.undone_by(instant) for instant in undoings}
+    # The archive of layout 1 has only commits from before the active timeline.
+    needs_archive = timeline.by_completion or since < timeline.start
+    archive = table.archived if needs_archive else {}
+    archived = _archived_part(timeline, archive, since, upto, known)
+    undone = _undone_part(timeline, undone_by, blocking, since)
     ends = [timeline.key(commit) for commit in commits]
     ends += [part.bookmark for part in (archived, undone) if part]
     bookmark = max(ends, default=since)
@@ -93,17 +98,17 @@ def read_changes(
         since=since,
         bookmark=bookmark,
         commits=commits,
-        metadata=tuple(history.commits[commit] for commit in commits),
+        metadata=tuple(metadata[commit] for commit in commits),
         later_files=frozenset(
             stat.path.rpartition("/")[2]
             for commit in later
             if commit.requested > bookmark
-            for stat in history.commits[commit].writes
+            for stat in metadata[commit].writes
         ),
         archived=archived,
         undone=undone,
         held_back_by=held_back_by,
-        lost=_lost(timeline, history, seen),
+        lost=_lost(timeline, archive, seen),
     )
 
 
@@ -112,24 +117,28 @@ def end_of_first(table: HudiTable, since: str, until: str | None, most: int) -> 
     more. Raises IncrementalError.
     """
     since, upto = _instant(since), None if until is None else _instant(until)
-    commits, _ = commits_between(table, since, upto, _known_commits(table, since, ()))
-    return until if len(commits) <= most else table.timeline.key(commits[most - 1])
+    timeline, known = table.timeline, _known_commits(table, since, ())
+    commits, _ = commits_between(timeline, table.blocking_write(), since, upto, known)
+    return until if len(commits) <= most else timeline.key(commits[most - 1])
 
 
 def commits_between(
-    table: HudiTable, since: str, upto: str | None, known: Collection[str] = ()
+    timeline: Timeline,
+    blocking: Instant | None,
+    since: str,
+    upto: str | None,
+    known: Collection[str] = (),
 ) -> tuple[tuple[Instant, ...], str | None]:
     """The completed commits of the range that are not `known`, and the running commit that ended
-    it early, if any.
+    the range early; None if none did. `blocking` is the table's `blocking_write`.
     """
-    timeline = table.timeline
     between = (i for i in timeline.commits if _is_between(timeline.key(i), since, upto))
     commits = [i for i in between if i.requested not in known]
-    if timeline.by_completion or (running := table.first_running_write()) is None:
+    if blocking is None:
         return tuple(commits), None
     # By request time, a bookmark after a running commit would lose that commit's rows.
-    before = [i for i in commits if i.requested < running.requested]
-    return tuple(before), running.requested if len(before) < len(commits) else None
+    before = [i for i in commits if i.requested < blocking.requested]
+    return tuple(before), blocking.requested if len(before) < len(commits) else None
 
 
 def _instant(text: str) -> str:
@@ -166,40 +175,51 @@ def _later_commits(table: HudiTable, since: str) -> list[Instant]:
     return [i for i in table.timeline.commits if i.requested > since]
 
 
-def _lost(timeline: Timeline, history: History, seen: Iterable[str]) -> tuple[str, ...]:
+def _lost(timeline: Timeline, archive: Mapping[str, str], seen: Iterable[str]) -> tuple[str, ...]:
+    """The commits that the reader has seen and that are undone since."""
     committed = timeline.committed()
     if timeline.by_completion:
-        return tuple(sorted(set(seen) - (committed.done | history.archived.keys())))
+        return tuple(sorted(set(seen) - (committed.done | archive.keys())))
     return tuple(sorted(name for name in seen if name not in committed))
 
 
 def _archived_part(
-    timeline: Timeline, history: History, since: str, upto: str | None, known: Collection[str]
+    timeline: Timeline,
+    archive: Mapping[str, str],
+    since: str,
+    upto: str | None,
+    known: Collection[str],
 ) -> ArchivedPart | None:
+    """The commits of the range that are in the archive alone. `archive` maps the request times of
+    archived commits to their completion times.
+    """
     active = {i.requested for i in timeline.commits}
     found = {
         requested: done
-        for requested, done in history.archived.items()
+        for requested, done in archive.items()
         if _is_between(done, since, upto) and requested not in known and requested not in active
     }
     if not found:
         return None
     reason = f"{len(found)} commits of the range are archived"
-    older = (since, min(history.archived))
+    older = (since, min(archive))
     return ArchivedPart(reason, max(found.values()), frozenset(found), older)
 
 
-def _undone_part(table: HudiTable, history: History, since: str) -> UndonePart | None:
+def _undone_part(
+    timeline: Timeline,
+    undone_by: Mapping[Instant, frozenset[str]],
+    blocking: Instant | None,
+    since: str,
+) -> UndonePart | None:
     """The last rollback or restore of the range that undid a commit requested before it.
 
     A rollback does not record whether its commit had completed, so one that had not costs a full
     scan too. A single writer rolls back before it writes again, which keeps it within the range.
     """
-    timeline = table.timeline
-    for instant, names in reversed(list(history.undone.items())):
+    for instant, names in reversed(list(undone_by.items())):
         if seen := sorted(name for name in names if name <= since):
             reason = f"{seen[0]} was undone after {since}"
-            running = None if timeline.by_completion else table.first_running_write()
-            held_back = running is not None and running.requested < instant.requested
+            held_back = blocking is not None and blocking.requested < instant.requested
             return UndonePart(reason, since if held_back else timeline.key(instant))
     return None

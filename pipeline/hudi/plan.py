@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from pipeline.hudi.changes import TableChanges, commits_between, read_changes
 from pipeline.hudi.errors import IncrementalError, LostFile, StorageFault
 from pipeline.hudi.table.metadata import FileGroup, WriteStat
-from pipeline.hudi.table.slices import (
-    FileSlice,
-    Moment,
-    file_slices,
-    has_base_file,
-    newer_bases,
-    was_compacted,
-)
+from pipeline.hudi.table.slices import FileSlice, MissingFile, Moment, file_slices, select_slices
 from pipeline.hudi.table.storage import FileInfo
 from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.timeline import Instant
@@ -124,8 +117,9 @@ def snapshot(table: HudiTable, listings: Listings | None = None) -> Plan:
     """Every row as of now, with the bookmark from which to continue. `listings` are the files of
     all partitions, if they are known.
     """
-    commits, held_back_by = commits_between(table, "0", None)
-    bookmark = table.timeline.key(commits[-1]) if commits else "0"
+    timeline = table.timeline
+    commits, held_back_by = commits_between(timeline, table.blocking_write(), "0", None)
+    bookmark = timeline.key(commits[-1]) if commits else "0"
     partitions, slices = _all_slices(table, listings) if commits else ((), ())
     return Plan(table, "0", bookmark, commits, partitions, slices, None, held_back_by=held_back_by)
 
@@ -145,7 +139,7 @@ def _changed_slices(
     table: HudiTable, changes: TableChanges
 ) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
     """The partitions with changes and their changed slices as of the bookmark. Raises
-    _FileMissing.
+    _FileMissing, LostFile, StorageFault.
 
     Table services move rows within a partition: their files count in partitions that changed.
     """
@@ -161,48 +155,29 @@ def _changed_slices(
     slices: list[FileSlice] = []
     for partition in partitions:
         files = table.list_partition(partition)
-        wanted = {group: stats for group, stats in writes.items() if group[0] == partition}
-        slices += _wanted_slices(table, files, changes.later_files, wanted, moment)
+        wanted = {
+            group: stats[-1].path.rpartition("/")[2]
+            for group, stats in writes.items()
+            if group[0] == partition
+        }
+        found = select_slices(partition, files, changes.later_files, wanted, moment)
+        if isinstance(found, MissingFile):
+            raise _missing(table, found)
+        slices += found
     return partitions, tuple(slices)
 
 
-def _wanted_slices(
-    table: HudiTable,
-    files: Sequence[FileInfo],
-    later: frozenset[str],
-    wanted: dict[FileGroup, list[WriteStat]],
-    moment: Moment,
-) -> list[FileSlice]:
-    """The slices of some groups of one partition. Raises _FileMissing, LostFile, StorageFault."""
-    (partition,) = {partition for partition, _ in wanted}
-    listed = [file for file in files if file.name not in later]
-    slices = file_slices(partition, listed, moment)
-    found: list[FileSlice] = []
-    for group, stats in sorted(wanted.items()):
-        part = slices.get(group)
-        last = stats[-1].path.rpartition("/")[2]
-        if part is None or (part.base is None and has_base_file(group, listed)):
-            raise _missing(table, files, group, last)
-        is_there = last in {file.name for file in part.files}
-        if not is_there and not was_compacted(last, part, moment):
-            raise _missing(table, files, group, last)
-        found.append(part)
-    return found
-
-
-def _missing(
-    table: HudiTable, files: Sequence[FileInfo], group: FileGroup, name: str
-) -> _FileMissing | IncrementalError:
+def _missing(table: HudiTable, missing: MissingFile) -> _FileMissing | IncrementalError:
     """The cleaner deletes files of replaced groups, and files that have a newer base file."""
-    newer = newer_bases(group, name, files)
-    cleaned = _FileMissing(f"{group[0]}/{name} was cleaned")
-    if any(instant in table.timeline.committed() for instant in newer):
+    partition, name = missing.group[0], missing.name
+    cleaned = _FileMissing(f"{partition}/{name} was cleaned")
+    if any(instant in table.timeline.committed() for instant in missing.newer):
         return cleaned
     commits = table.timeline.commits
-    if group in table.replaced_groups(commits, max(c.requested for c in commits)):
+    if missing.group in table.replaced_groups(commits, max(c.requested for c in commits)):
         return cleaned
-    path = f"{table.partition_path(group[0])}/{name}"
-    if newer:
+    path = f"{table.partition_path(partition)}/{name}"
+    if missing.newer:
         return StorageFault(f"{path} is replaced by a commit that was not complete; pull again.")
     return LostFile(f"{path} is lost; the cleaner keeps it.")
 

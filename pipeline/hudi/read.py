@@ -48,30 +48,30 @@ def open_rows(plan: Plan) -> ChangedRows:
     """Raises UnsupportedTable, StorageFault; the latter also when a file has vanished since the
     plan was made: plan again.
     """
-    check_readable(plan)
+    options = merge_options_of(plan)
     schema = schema_of(plan)
-    return ChangedRows(schema, _batches(plan, schema))
+    return ChangedRows(schema, _batches(plan, options, schema))
 
 
-def _batches(plan: Plan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(plan: Plan, options: Mapping[str, str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     with _storage_faults(plan):
         if not is_local(plan.table.base):
             for each in fetched_slices(plan.table, plan.slices):
-                yield from _slice_rows(plan, each.root, each.part, schema)
+                yield from _slice_rows(plan, each.root, each.part, options, schema)
             return
         yield from plain_rows([p for p in plan.slices if not p.logs], plan.rows, schema)
         for part in plan.slices:
             if part.logs:
-                yield from _slice_rows(plan, plan.table.base, part, schema)
+                yield from merge_slice(plan.table.base, options, part, plan.rows, schema)
 
 
 def _slice_rows(
-    plan: Plan, root: str, part: FileSlice, schema: pa.Schema
+    plan: Plan, root: str, part: FileSlice, options: Mapping[str, str], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one slice whose files are below `root`."""
     if not part.logs:
         return plain_rows([part], plan.rows, schema)
-    return merge_slice(root, merge_options(plan.table), part, plan.rows, schema)
+    return merge_slice(root, options, part, plan.rows, schema)
 
 
 def schema_of(plan: Plan) -> pa.Schema:
@@ -112,8 +112,10 @@ def row_expression(rows: RowFilter | None) -> pc.Expression:
     return selected
 
 
-def check_readable(plan: Plan) -> None:
-    """Raises UnsupportedTable when the files do not show which rows changed, or how rows merge."""
+def merge_options_of(plan: Plan) -> Mapping[str, str]:
+    """The options with which hudi-rs merges the plan's logs. Raises UnsupportedTable when the files
+    do not show which rows changed, or how rows merge.
+    """
     table = plan.table
     if not table.has_commit_times:
         raise UnsupportedTable(
@@ -122,11 +124,11 @@ def check_readable(plan: Plan) -> None:
         )
     if table.drops_partition_columns:
         raise UnsupportedTable(f"{table.base} keeps partition columns out of its files.")
-    if any(part.logs for part in plan.slices):
-        merge_options(table)
-    odd = next((f for f in plan.files if f.name.endswith((".orc", ".hfile", ".lance"))), None)
-    if odd is not None:
-        raise UnsupportedTable(f"{odd.path} is no parquet file.")
+    options = merge_options(table) if any(part.logs for part in plan.slices) else {}
+    other = next((f for f in plan.files if f.name.endswith((".orc", ".hfile", ".lance"))), None)
+    if other is not None:
+        raise UnsupportedTable(f"{other.path} is no parquet file.")
+    return options
 
 
 def plain_rows(

@@ -23,9 +23,8 @@ from pyspark.sql.udf import UserDefinedFunction
 from pipeline.copy.endpoints import ANY
 from pipeline.hudi.errors import IncrementalError, MissingPath, NotAHudiTable, StorageFault
 from pipeline.hudi.plan import Plan, RowFilter, plan
-from pipeline.hudi.read import COMMIT_TIME, check_readable, merge_slice, plain_rows, schema_of
+from pipeline.hudi.read import COMMIT_TIME, merge_options_of, merge_slice, plain_rows, schema_of
 from pipeline.hudi.read import changed_rows as rows_of
-from pipeline.hudi.table.payloads import merge_options
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage, is_local, local_path
 from pipeline.hudi.table.table import open_table
@@ -61,12 +60,12 @@ def read(spark: SparkSession, table: str, since: str, until: str | None = None) 
 
 def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
     """The rows of a plan. Opens only files of the plan, and lists no folder."""
-    check_readable(planned)
+    options = merge_options_of(planned)
     if planned.bytes <= SMALL:
         rows = rows_of(planned)
         if all(_is_plain(kind) for kind in rows.schema.types):
             return _local_rows(spark, rows)
-    return _rows_of_tasks(spark, planned)
+    return _rows_of_tasks(spark, planned, options)
 
 
 def _local_rows(spark: SparkSession, rows: pa.Table) -> DataFrame:
@@ -89,7 +88,7 @@ def _is_plain(kind: pa.DataType) -> bool:
     return kind in _PLAIN or pa.types.is_decimal128(kind)
 
 
-def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
+def _rows_of_tasks(spark: SparkSession, planned: Plan, options: Mapping[str, str]) -> DataFrame:
     schema = _schema_of(spark, planned)
     by_spark: list[FileSlice] = []
     by_arrow: list[FileSlice] = []
@@ -101,7 +100,7 @@ def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
         files = spark.read.schema(_spark_schema(schema)).parquet(*paths)
         frames.append(files.where(_condition(planned.rows)))
     if by_arrow or not frames:
-        frames.append(_rows_of_arrow_tasks(spark, planned, by_arrow, schema))
+        frames.append(_rows_of_arrow_tasks(spark, planned, by_arrow, options, schema))
     return reduce(DataFrame.unionByName, frames)
 
 
@@ -146,12 +145,16 @@ def _condition(rows: RowFilter | None) -> Column:
 
 
 def _rows_of_arrow_tasks(
-    spark: SparkSession, planned: Plan, parts: Sequence[FileSlice], schema: pa.Schema
+    spark: SparkSession,
+    planned: Plan,
+    parts: Sequence[FileSlice],
+    options: Mapping[str, str],
+    schema: pa.Schema,
 ) -> DataFrame:
     """The rows of some slices, those with logs among them. One task reads each slice into Arrow
     batches.
     """
-    base, rows, options = planned.table.base, planned.rows, merge_options(planned.table)
+    base, rows = planned.table.base, planned.rows
 
     def read_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
@@ -121,53 +122,31 @@ def write(
     before: PullMark | None,
     mark: PullMark,
 ) -> int:
-    """Adds the rows in a new file, replaces the data by them, or merges them by key. `before` is
-    the mark of the last pull. Returns how many rows were written.
+    """Adds the rows in a new file, replaces the data by them, or merges them: then each row
+    replaces the one with its key, or is added. `before` is the mark of the last pull. Returns the
+    number of new rows.
 
-    Raises MissingKey, PullRunning, StorageFault.
+    Raises MissingKey, PullRunning, StorageFault, and UnsupportedTable when no type has the old and
+    the new values of a column.
     """
-    match how:
-        case WriteMode.ADD:
-            name = f"{_CONTINUES}{before.bookmark if before else _FIRST}.parquet"
-            return _publish(folder, name, rows.batches, rows.schema, mark)
-        case WriteMode.REPLACE:
-            schema = _mirror_schema(folder, before, rows.schema)
-            return _publish(folder, _DATA, rows.batches, schema, mark)
-        case WriteMode.MERGE:
-            return _merge(folder, rows.table(), key, before, mark)
-
-
-def _merge(
-    folder: TargetFolder,
-    changes: pa.Table,
-    key: tuple[str, ...],
-    before: PullMark | None,
-    mark: PullMark,
-) -> int:
-    """Each changed row replaces the row with its key, or is added. Of several changes of one key
-    the one of the latest commit counts.
-    """
-    missing = [name for name in key if name not in changes.schema.names]
-    if missing:
+    if how is WriteMode.ADD:
+        name = f"{_CONTINUES}{before.bookmark if before else _FIRST}.parquet"
+        return _publish(folder, name, rows.batches, rows.schema, mark)
+    missing = [name for name in key if name not in rows.schema.names]
+    if how is WriteMode.MERGE and missing:
         raise MissingKey(f"the rows have no column {', '.join(missing)}.")
-    latest = _latest(changes, key)
-    kept: Iterable[pa.RecordBatch] = ()
-    if before is not None:
-        kept = _without(folder.batches(_DATA), latest, key)
-    batches = (batch for part in (kept, latest.to_batches()) for batch in part)
-    _publish(folder, _DATA, batches, _mirror_schema(folder, before, changes.schema), mark)
+    # A mirror loses no column and no value.
+    schema = rows.schema if before is None else widened(folder.schema(_DATA), rows.schema)
+    if how is WriteMode.REPLACE:
+        return _publish(folder, _DATA, rows.batches, schema, mark)
+    latest = _latest(rows.table(), key)
+    kept = () if before is None else _without(folder.batches(_DATA), latest, key)
+    _publish(folder, _DATA, chain(kept, latest.to_batches()), schema, mark)
     return int(latest.num_rows)
 
 
-def _mirror_schema(folder: TargetFolder, before: PullMark | None, rows: pa.Schema) -> pa.Schema:
-    """The columns of the mirror and of its new rows: a mirror loses no column and no value.
-
-    Raises UnsupportedTable when no type has the old and the new values of a column.
-    """
-    return rows if before is None else widened(folder.schema(_DATA), rows)
-
-
 def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
+    """Of several changes of one key the one of the latest commit."""
     keys = {f"key{number}": changes[name] for number, name in enumerate(key)}
     place = pa.array(range(changes.num_rows), pa.int64())
     numbered = pa.table({**keys, "time": changes[COMMIT_TIME], "place": place}).sort_by("time")

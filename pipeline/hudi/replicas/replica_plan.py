@@ -17,7 +17,6 @@ from pipeline.hudi.table.table import (
     HudiTable,
     archive_folder,
     open_table,
-    timeline_folder,
 )
 from pipeline.hudi.table.timeline import (
     COMPACTION,
@@ -110,7 +109,7 @@ def _plan_first(source: HudiTable, target: str) -> HudiReplicationPlan:
 def _plan_next(source: HudiTable, replica: HudiTable) -> HudiReplicationPlan:
     if source.timeline.by_completion != replica.timeline.by_completion:
         raise OutOfStep(f"{source.base} was upgraded: its timeline is kept otherwise now.")
-    names = replica.storage.names(timeline_folder(replica.base, replica.properties))
+    names = replica.storage.names(replica.timeline_folder)
     cleans = [clean for clean in source.timeline.cleans if clean.file not in names]
     surplus = surplus_files(source, replica, cleans)
     active = {i.requested for i in source.timeline.instants}
@@ -119,7 +118,7 @@ def _plan_next(source: HudiTable, replica: HudiTable) -> HudiReplicationPlan:
     archive = archive_change(source, replica)
     commits = _missing(source, replica, archive.commits)
     data = _data(source, *_written(source, commits))
-    there = timeline_folder(source.base, source.properties)
+    timeline_folder = _relative(source, source.timeline_folder)
     retired_names = retired(names, active)
     copied = (folder_of(e.path) for e in data if not e.path.startswith(HOODIE))
     compared = {*to_compare(replica), *surplus.postponed, *copied}
@@ -134,7 +133,7 @@ def _plan_next(source: HudiTable, replica: HudiTable) -> HudiReplicationPlan:
         archive_folder=_relative(source, archive_folder(source)),
         version=archive.source.version,
         retired=(
-            *(f"{_relative(source, there)}/{name}" for name in retired_names),
+            *(f"{timeline_folder}/{name}" for name in retired_names),
             *(_relative(replica, file.path) for file in archive.dropped),
         ),
         compared=tuple(sorted(compared)),
@@ -228,8 +227,8 @@ def _prepared(
 
 def _listed(table: HudiTable) -> tuple[HudiTable, dict[str, FileEntry]]:
     """The table as of now, and the files of its timeline by name."""
-    folder = timeline_folder(table.base, table.properties)
-    listed = (f for f in table.storage.list(folder) if not f.is_dir and f.name[0].isdigit())
+    files = table.storage.list(table.timeline_folder)
+    listed = (f for f in files if not f.is_dir and f.name[0].isdigit())
     entries = {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
     layout = 2 if table.timeline.by_completion else 1
     return replace(table, timeline=parse_timeline(entries, layout), _archived=None), entries

@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.hudi.errors import MissingPath, StorageFault
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import FileInfo
-from pipeline.hudi.table.table import HOODIE, PROPERTIES, HudiTable, timeline_folder
+from pipeline.hudi.table.table import HOODIE, PROPERTIES, HudiTable
 from pipeline.hudi.table.work_folder import work_folder
 
 _AHEAD = 4  # slices that are fetched while one is read
@@ -74,26 +74,14 @@ def _fetch_file(table: HudiTable, file: FileInfo, root: str) -> FileInfo:
 
 
 def _lay_out_table(table: HudiTable, root: str) -> None:
-    timeline = Path(timeline_folder(root, table.properties))
+    """Makes the files of the table below `root` that hudi-rs reads beside those of a slice."""
+    timeline = Path(root + table.timeline_folder.removeprefix(table.base))
     timeline.mkdir(parents=True)
     for instant in table.timeline.instants:
         (timeline / instant.file).touch()
-    for name in _newest_with_schema(table):
-        source = f"{timeline_folder(table.base, table.properties)}/{name}"
-        table.storage.fetch(source, str(timeline / name))
+    for name in table.newest_with_schema():
+        table.storage.fetch(f"{table.timeline_folder}/{name}", str(timeline / name))
     for name in PROPERTIES:
         with suppress(MissingPath):
             table.storage.fetch(f"{table.base}/{HOODIE}/{name}", f"{root}/{HOODIE}/{PROPERTIES[0]}")
             return
-
-
-def _newest_with_schema(table: HudiTable) -> set[str]:
-    """The files of the newest commits, by completion and by request, down to one with a schema."""
-    names: set[str] = set()
-    commits = table.timeline.commits
-    for order in (commits, sorted(commits, key=lambda commit: commit.requested)):
-        for commit in reversed(order):
-            names.add(commit.file)
-            if table.commit(commit).extra.get("schema"):
-                break
-    return names

@@ -6,7 +6,7 @@ A file group holds a set of rows. Each commit that rewrites it writes a base fil
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.hudi.table.metadata import FileGroup
@@ -128,22 +128,59 @@ def _belongs(log: LogFile, base_instant: str, moment: Moment) -> bool:
     return completion is not None and completion > base_instant
 
 
-def has_base_file(group: FileGroup, files: Iterable[FileInfo]) -> bool:
+@dataclass(frozen=True, slots=True)
+class MissingFile:
+    """A file of a group that its partition lacks. `newer` are the instants of the group's base
+    files that are newer than it.
+    """
+
+    group: FileGroup
+    name: str
+    newer: tuple[str, ...]
+
+
+def select_slices(
+    partition: str,
+    files: Sequence[FileInfo],
+    later: Container[str],
+    wanted: Mapping[FileGroup, str],
+    moment: Moment,
+) -> list[FileSlice] | MissingFile:
+    """The slices of some groups of one partition at a moment, or the first file that is missing.
+
+    `wanted` has the name of the file that each group's last commit until the moment wrote. `later`
+    are names of files that commits after the moment wrote, which are left out.
+    """
+    present = [file for file in files if file.name not in later]
+    slices = file_slices(partition, present, moment)
+    selected: list[FileSlice] = []
+    for group, name in sorted(wanted.items()):
+        part = slices.get(group)
+        if part is None or (part.base is None and _has_base_file(group, present)):
+            return MissingFile(group, name, _newer_bases(group, name, files))
+        is_there = name in {file.name for file in part.files}
+        if not is_there and not _was_compacted(name, part, moment):
+            return MissingFile(group, name, _newer_bases(group, name, files))
+        selected.append(part)
+    return selected
+
+
+def _has_base_file(group: FileGroup, files: Iterable[FileInfo]) -> bool:
     """Whether a base file of the group is among the files of its partition."""
     bases = (parse_base(group[0], file) for file in files)
     return any(base is not None and base.group == group for base in bases)
 
 
-def newer_bases(group: FileGroup, name: str, files: Iterable[FileInfo]) -> list[str]:
+def _newer_bases(group: FileGroup, name: str, files: Iterable[FileInfo]) -> tuple[str, ...]:
     """The instants of the group's base files that are newer than its file `name`."""
     file = FileInfo(name, 0)
     parsed = parse_base(group[0], file) or parse_log(group[0], file)
     bases = (parse_base(group[0], each) for each in files)
     instants = (base.instant for base in bases if base is not None and base.group == group)
-    return [each for each in instants if parsed is not None and each > parsed.instant]
+    return tuple(each for each in instants if parsed is not None and each > parsed.instant)
 
 
-def was_compacted(name: str, part: FileSlice, moment: Moment) -> bool:
+def _was_compacted(name: str, part: FileSlice, moment: Moment) -> bool:
     """Whether a log that is not in the slice was compacted into the slice's base file."""
     partition = part.group[0]
     log = parse_log(partition, FileInfo(name, 0))

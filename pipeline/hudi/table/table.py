@@ -33,17 +33,6 @@ _BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"
 _ESCAPE = re.compile(r"\\(.)")
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """The content of timeline files: the metadata of commits, and the actions that rollbacks and
-    restores undid (request times). `archived` as in `HudiTable`; empty when it is not needed.
-    """
-
-    commits: Mapping[Instant, CommitMetadata]
-    undone: Mapping[Instant, frozenset[str]]
-    archived: Mapping[str, str]
-
-
 @dataclass(slots=True)
 class HudiTable:
     """A Hudi table at the time of `open_table`. `base` has no slash at its end.
@@ -129,10 +118,27 @@ class HudiTable:
             raise UnsupportedTable(f"{self.base} has no history of its columns.")
         check_evolution(self.storage.read(files[-1].path).decode(), files[-1].name)
 
-    def first_running_write(self) -> Instant | None:
-        """The earliest running commit that can write new rows. Layout 1 has clusterings under the
-        name of replacing writes; their requests are read.
+    def newest_with_schema(self) -> set[str]:
+        """The timeline files of the newest commits, by completion and by request, down to one that
+        records a schema.
         """
+        names: set[str] = set()
+        commits = self.timeline.commits
+        for order in (commits, sorted(commits, key=lambda commit: commit.requested)):
+            for commit in reversed(order):
+                names.add(commit.file)
+                if self.commit(commit).extra.get("schema"):
+                    break
+        return names
+
+    def blocking_write(self) -> Instant | None:
+        """The earliest running commit that can write new rows, for which later commits have to
+        wait; None where bookmarks are completion times.
+
+        Layout 1 has clusterings under the name of replacing writes, so their requests are read.
+        """
+        if self.timeline.by_completion:
+            return None
         running = self.timeline.running_writes
         return next((i for i in running if not self._is_clustering(i)), None)
 
@@ -141,7 +147,7 @@ class HudiTable:
             return False
         name = f"{running.requested}.{REPLACE_COMMIT}.requested"
         try:
-            return is_clustering(self.storage.read(f"{self._timeline_folder}/{name}"), name)
+            return is_clustering(self.storage.read(f"{self.timeline_folder}/{name}"), name)
         except MissingPath:
             return False
 
@@ -175,11 +181,11 @@ class HudiTable:
         )
 
     @property
-    def _timeline_folder(self) -> str:
-        return timeline_folder(self.base, self.properties)
+    def timeline_folder(self) -> str:
+        return _timeline_folder(self.base, self.properties)
 
     def _timeline_file(self, instant: Instant) -> str:
-        return f"{self._timeline_folder}/{instant.file}"
+        return f"{self.timeline_folder}/{instant.file}"
 
     # The archive: commits that have left the active timeline
 
@@ -204,19 +210,6 @@ class HudiTable:
         """Whether one of these commits (request times) is on the timeline or in the archive."""
         known = {i.requested for i in self.timeline.commits}
         return not known.isdisjoint(requests) or not self.archived.keys().isdisjoint(requests)
-
-    def read_history(
-        self, commits: Iterable[Instant], undoings: Iterable[Instant], since: str
-    ) -> History:
-        """Reads the files of these completed actions, and the archive. Reads a layout 1 archive
-        only when `since` is before the active timeline. Raises DamagedTimeline, StorageFault.
-        """
-        needs_archive = self.timeline.by_completion or since < self.timeline.start
-        return History(
-            commits={commit: self.commit(commit) for commit in commits},
-            undone={instant: self.undone_by(instant) for instant in undoings},
-            archived=self.archived if needs_archive else {},
-        )
 
     # Partitions
 
@@ -262,7 +255,7 @@ def open_table(base: str, storage: HudiStorage) -> HudiTable:
     properties = _read_properties(base, storage)
     _check_supported(base, properties)
     try:
-        names = storage.names(timeline_folder(base, properties))
+        names = storage.names(_timeline_folder(base, properties))
     except MissingPath:
         names = []
     return HudiTable(base, storage, properties, parse_timeline(names, _layout(properties)))
@@ -296,7 +289,7 @@ def find_base(path: str, storage: HudiStorage) -> str | None:
     return None
 
 
-def timeline_folder(base: str, properties: Mapping[str, str]) -> str:
+def _timeline_folder(base: str, properties: Mapping[str, str]) -> str:
     if _layout(properties) == 1:
         return f"{base}/{HOODIE}"
     return f"{base}/{HOODIE}/{properties.get('hoodie.timeline.path', 'timeline')}"
@@ -307,8 +300,9 @@ def archive_folder(table: HudiTable) -> str:
     if not table.timeline.by_completion:
         folder = table.properties.get("hoodie.archivelog.folder", "archived")
         return f"{table.base}/{HOODIE}/{folder}"
-    timeline = timeline_folder(table.base, table.properties)
-    return f"{timeline}/{table.properties.get('hoodie.timeline.history.path', 'history')}"
+    return (
+        f"{table.timeline_folder}/{table.properties.get('hoodie.timeline.history.path', 'history')}"
+    )
 
 
 def parse_properties(content: bytes) -> dict[str, str]:

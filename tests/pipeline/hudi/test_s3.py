@@ -79,7 +79,7 @@ def test_real_tables_have_the_rows_that_they_have_on_local_disk(s3, tmp_path, na
     here = open_for_changes(str(base), LocalStorage())
     if last == "running" and here.timeline.commits:
         # Blocks of version 6 logs are then of a commit that is not complete.
-        (base / here._timeline_folder / here.timeline.commits[-1].file).unlink()
+        (base / here.timeline_folder / here.timeline.commits[-1].file).unlink()
         here = open_for_changes(str(base), LocalStorage())
     uri = s3.put_folder(base, f"{name}-{last}")
     assert outcome(open_for_changes(uri, storage(s3)), uri) == outcome(here, str(base))
