@@ -268,7 +268,7 @@ class CopyJob:
         return ready
 
     def _copy_files(self, copies: Sequence[ObjectCopy]) -> dict[str, str]:
-        """Copies the files. Returns the reason for each object whose files could not all be copied."""
+        """Copies the files. Returns the reason for each object with a file that was not copied."""
         names = {copy.target: copy.name for copy in copies}
         wanted = [file for copy in copies for file in copy.files()]
         options, progress = self.options, self.context.progress

@@ -87,8 +87,8 @@ def _checkpoint_actions(files: Files, location: str, segment: LogSegment) -> Ite
             if sidecar := action.get("sidecar"):
                 sidecars.append(sidecar_path(sidecar))
             yield action
-        for sidecar in sidecars:
-            yield from _read_checkpoint(files, location, sidecar)
+        for sidecar_file in sidecars:
+            yield from _read_checkpoint(files, location, sidecar_file)
 
 
 def _read_checkpoint(files: Files, location: str, path: str) -> Iterator[Action]:

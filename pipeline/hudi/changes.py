@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipeline.hudi.errors import BadRange
 from pipeline.hudi.table.metadata import CommitMetadata
 from pipeline.hudi.table.table import HudiTable
-from pipeline.hudi.table.timeline import Instant, Timeline
+from pipeline.hudi.table.timeline import Instant, Timeline, is_between
 
 EARLIEST = "earliest"
 
@@ -80,11 +80,11 @@ def read_changes(
     since = _instant(since)
     upto = None if until is None else _instant(until)
     known = _known_commits(table, since, seen)
-    blocking = table.blocking_write()
-    commits, held_back_by = commits_between(timeline, blocking, since, upto, known)
     later = _later_commits(table, since)
+    blocking = table.blocking_write()
+    commits, held_back_by = timeline.commits_between(since, upto, known, blocking)
     metadata = {commit: table.commit(commit) for commit in (*commits, *later)}
-    undoings = [i for i in timeline.undoings if _is_between(timeline.key(i), since, upto)]
+    undoings = [i for i in timeline.undoings if is_between(timeline.key(i), since, upto)]
     undone_by = {instant: table.undone_by(instant) for instant in undoings}
     # The archive of layout 1 has only commits from before the active timeline.
     needs_archive = timeline.by_completion or since < timeline.start
@@ -118,27 +118,8 @@ def end_of_first(table: HudiTable, since: str, until: str | None, most: int) -> 
     """
     since, upto = _instant(since), None if until is None else _instant(until)
     timeline, known = table.timeline, _known_commits(table, since, ())
-    commits, _ = commits_between(timeline, table.blocking_write(), since, upto, known)
+    commits, _ = timeline.commits_between(since, upto, known, table.blocking_write())
     return until if len(commits) <= most else timeline.key(commits[most - 1])
-
-
-def commits_between(
-    timeline: Timeline,
-    blocking: Instant | None,
-    since: str,
-    upto: str | None,
-    known: Collection[str] = (),
-) -> tuple[tuple[Instant, ...], str | None]:
-    """The completed commits of the range that are not `known`, and the running commit that ended
-    the range early; None if none did. `blocking` is the table's `blocking_write`.
-    """
-    between = (i for i in timeline.commits if _is_between(timeline.key(i), since, upto))
-    commits = [i for i in between if i.requested not in known]
-    if blocking is None:
-        return tuple(commits), None
-    # By request time, a bookmark after a running commit would lose that commit's rows.
-    before = [i for i in commits if i.requested < blocking.requested]
-    return tuple(before), blocking.requested if len(before) < len(commits) else None
 
 
 def _instant(text: str) -> str:
@@ -160,10 +141,6 @@ def _known_commits(table: HudiTable, since: str, seen: Iterable[str]) -> frozens
         return known
     requests = {i.requested for i in table.timeline.commits} | table.archived.keys()
     return known | {r for r in requests if r <= since} if since in requests else known
-
-
-def _is_between(instant: str, since: str, upto: str | None) -> bool:
-    return instant > since and (upto is None or instant <= upto)
 
 
 def _later_commits(table: HudiTable, since: str) -> list[Instant]:
@@ -197,7 +174,7 @@ def _archived_part(
     found = {
         requested: done
         for requested, done in archive.items()
-        if _is_between(done, since, upto) and requested not in known and requested not in active
+        if is_between(done, since, upto) and requested not in known and requested not in active
     }
     if not found:
         return None

@@ -8,7 +8,7 @@ cleaner has deleted a file that is needed, or when a commit from before the rang
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.hudi.changes import TableChanges, commits_between, read_changes
+from pipeline.hudi.changes import TableChanges, read_changes
 from pipeline.hudi.errors import IncrementalError, LostFile, StorageFault
 from pipeline.hudi.table.metadata import FileGroup, WriteStat
 from pipeline.hudi.table.slices import FileSlice, MissingFile, Moment, file_slices, select_slices
@@ -118,7 +118,7 @@ def snapshot(table: HudiTable, listings: Listings | None = None) -> Plan:
     all partitions, if they are known.
     """
     timeline = table.timeline
-    commits, held_back_by = commits_between(timeline, table.blocking_write(), "0", None)
+    commits, held_back_by = timeline.commits_between("0", None, blocking=table.blocking_write())
     bookmark = timeline.key(commits[-1]) if commits else "0"
     partitions, slices = _all_slices(table, listings) if commits else ((), ())
     return Plan(table, "0", bookmark, commits, partitions, slices, None, held_back_by=held_back_by)

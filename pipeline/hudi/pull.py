@@ -92,8 +92,9 @@ def pull(
         step = next_step(table, before, mode, since, until, target.path)
         if step.nothing:
             return step.result(0)
-        rows = folder.write(target, open_rows(step.reads), step.write, key, before, step.mark)
-    return step.result(rows)
+        rows = open_rows(step.reads)
+        count = folder.write(target, rows, step.write, key, before, step.mark)
+    return step.result(count)
 
 
 def continued(

@@ -16,7 +16,7 @@ from hudi import HudiTableBuilder
 
 from pipeline.hudi.errors import StorageFault, UnsupportedTable
 from pipeline.hudi.plan import Plan, RowFilter
-from pipeline.hudi.table.fetched_slices import fetched_slices
+from pipeline.hudi.table.fetched_slices import LocalSlice, fetched_slices
 from pipeline.hudi.table.payloads import merge_options
 from pipeline.hudi.table.schema import conform
 from pipeline.hudi.table.slices import FileSlice
@@ -54,24 +54,19 @@ def open_rows(plan: Plan) -> ChangedRows:
 
 
 def _batches(plan: Plan, options: Mapping[str, str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    base, rows = plan.table.base, plan.rows
+    slices: Iterator[LocalSlice]
     with _storage_faults(plan):
-        if not is_local(plan.table.base):
-            for each in fetched_slices(plan.table, plan.slices):
-                yield from _slice_rows(plan, each.root, each.part, options, schema)
-            return
-        yield from plain_rows([p for p in plan.slices if not p.logs], plan.rows, schema)
-        for part in plan.slices:
-            if part.logs:
-                yield from merge_slice(plan.table.base, options, part, plan.rows, schema)
-
-
-def _slice_rows(
-    plan: Plan, root: str, part: FileSlice, options: Mapping[str, str], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """The rows of one slice whose files are below `root`."""
-    if not part.logs:
-        return plain_rows([part], plan.rows, schema)
-    return merge_slice(root, options, part, plan.rows, schema)
+        if is_local(base):
+            yield from plain_rows([part for part in plan.slices if not part.logs], rows, schema)
+            slices = (LocalSlice(base, part) for part in plan.slices if part.logs)
+        else:
+            slices = fetched_slices(plan.table, plan.slices)
+        for each in slices:
+            if each.part.logs:
+                yield from merge_slice(each.root, options, each.part, rows, schema)
+            else:
+                yield from plain_rows([each.part], rows, schema)
 
 
 def schema_of(plan: Plan) -> pa.Schema:

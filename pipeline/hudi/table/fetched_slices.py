@@ -23,14 +23,14 @@ _AHEAD = 4  # slices that are fetched while one is read
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedSlice:
+class LocalSlice:
     """A slice whose files are on this machine, below `root`."""
 
     root: str
     part: FileSlice
 
 
-def fetched_slices(table: HudiTable, parts: Sequence[FileSlice]) -> Iterator[FetchedSlice]:
+def fetched_slices(table: HudiTable, parts: Sequence[FileSlice]) -> Iterator[LocalSlice]:
     """Each of the table's slices. Its files are deleted when the next one is asked for.
 
     Raises StorageFault, also when a file has vanished since the slices were planned.
@@ -47,7 +47,7 @@ def fetched_slices(table: HudiTable, parts: Sequence[FileSlice]) -> Iterator[Fet
                 if not waiting:
                     return
                 fetched = waiting.popleft().result()
-                yield FetchedSlice(root, fetched)
+                yield LocalSlice(root, fetched)
                 for file in fetched.files:
                     Path(file.path).unlink()
         finally:

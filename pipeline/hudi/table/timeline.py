@@ -5,7 +5,7 @@ Layout 1 (table version 6 and older) keeps `.hoodie/<requested>.<action>[.<state
 One action has up to three files; the most advanced one has its state.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -83,6 +83,25 @@ class Timeline:
         done = [i for i in self.instants if i.state is finished and i.action in COMMIT_ACTIONS]
         return tuple(sorted(done, key=attrgetter("completion")) if self.by_completion else done)
 
+    def commits_between(
+        self,
+        since: str,
+        upto: str | None,
+        known: Collection[str] = (),
+        blocking: Instant | None = None,
+    ) -> tuple[tuple[Instant, ...], str | None]:
+        """The completed commits of a range that are not `known` (request times). Those after the
+        running commit `blocking`, if any, are left out; its request time is returned if there are
+        some, else None.
+        """
+        between = (i for i in self.commits if is_between(self.key(i), since, upto))
+        commits = [i for i in between if i.requested not in known]
+        if blocking is None:
+            return tuple(commits), None
+        # By request time, a bookmark after a running commit would lose that commit's rows.
+        before = [i for i in commits if i.requested < blocking.requested]
+        return tuple(before), blocking.requested if len(before) < len(commits) else None
+
     @property
     def undoings(self) -> tuple[Instant, ...]:
         """Completed rollbacks and restores in the order of `key`."""
@@ -132,6 +151,11 @@ class Committed:
         if requested in self.done:
             return True
         return requested not in self.active and str(requested) < self.start
+
+
+def is_between(instant: str, since: str, upto: str | None) -> bool:
+    """Whether an instant is in the range (since, upto]; `upto` None is no end."""
+    return instant > since and (upto is None or instant <= upto)
 
 
 def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
