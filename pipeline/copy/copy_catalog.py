@@ -46,9 +46,9 @@ class DataObject:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTable:
-    """The facts of a table that a copy needs. `created` is in epoch seconds and survives a rename;
-    `placed`: its parameters have facts of Causeway. `not_copied` says why the table can have no
-    copies; None if it can. `delta`: it is a table of Delta.
+    """A table as it was read. `created` is in epoch seconds and survives a rename; `placed`: its
+    parameters have cluster facts. `not_copied` is the reason why the table can have no copies; None
+    if it can. `delta`: it is a table of Delta.
     """
 
     ref: TableRef
@@ -67,10 +67,11 @@ class CatalogTable:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The copy of object `name` is at `location`: version `of` of the data at `source`. `files`
-    and `bytes` are what it holds; None: unknown. `keep` is how many seconds it is wanted; None:
-    until somebody takes it away. `continues`: only if the object's copy is there already.
-    `metadata` is the copy's own metadata file, of a table of Iceberg."""
+    """A copy to record: object `name` has a copy at `location` of the version `of` of its data at
+    `source`. `files` and `bytes` are the copy's size; None: unknown. `keep` is its time to live in
+    seconds; None: no end. `continues`: record it only if the object's copy is at `location`
+    already. `metadata` is the copy's own metadata file, of a table of Iceberg.
+    """
 
     name: str
     source: str
@@ -83,7 +84,7 @@ class Publication:
     metadata: str = ""
 
     def copy(self, cluster: ClusterName) -> Copy:
-        """The copy as it is published now."""
+        """The copy as the metastore records it, published now."""
         now = time.time()
         notes: dict[str, object] = {"at": round(now, 3)}
         if self.files is not None and self.bytes is not None:
@@ -119,9 +120,9 @@ class ObjectCatalog:
         return self._state(table)
 
     def tables_created(self, ref: TableRef, created: int) -> list[CatalogTable]:
-        """The table that was named `ref`, by its time of creation (epoch seconds), since it may
-        have been renamed: the tables of its database with that time, or else those of all
-        databases.
+        """The candidates for the table that was named `ref` and may have been renamed: the tables
+        of its database that were created at `created` (epoch seconds); if there are none, those of
+        all databases.
         """
         databases = self._metastore.get_all_databases()
         others = [name for name in databases if name != ref.db]
@@ -205,7 +206,9 @@ class ObjectCatalog:
         self._facts.change_partitions(ref, names, lambda _, old: old.without_copy(cluster))
 
     def announce(self, state: CatalogTable) -> None:
-        """Tells caches that partitions were dropped. A table without facts gets none."""
+        """Gives the table a new facts id, so that caches read it again after partitions were
+        dropped. A table without facts gets none.
+        """
         if state.placed:
             fresh = new_id()
             self._facts.change_table(state.ref, lambda old: old.with_partition_facts(fresh))
@@ -222,7 +225,7 @@ class ObjectCatalog:
             # A table whose partitions have facts of their own keeps the id through their writes.
             counts = old.uniform or not in_parts
             if new.continues and not is_copy_at(old, cluster, new.location):
-                return old  # it was withdrawn, and a sweep may delete it
+                return old  # The copy was withdrawn, and a sweep may delete it.
             placed = old.with_copy(copy)
             return placed if counts and placed.is_fresh(copy) else old
 
@@ -311,6 +314,7 @@ def data_location(table: Table) -> str:
 
 
 def is_copy_at(placement: Placement, cluster: ClusterName, location: str | None) -> bool:
+    """Whether the object's copy in the cluster is at this location."""
     copy = placement.copy_in(cluster)
     return copy is not None and copy.location == location
 

@@ -1,7 +1,7 @@
 """Executes the steps of a plan: the part of a run that copies and replications share.
 
-A `CopyCatalog` has what differs between them: the current state of the sources, and how a finished
-directory becomes visible to readers.
+A `CopyCatalog` does what differs between them: it reads the current state of the sources, and makes
+a finished directory visible to readers.
 
     Stage -> CopyFiles -> Verify -> Publish      a round; an object leaves it when it is published
       ^                               |          or has failed
@@ -56,8 +56,8 @@ from pipeline.falcon.paths import is_object_store
 
 @dataclass(slots=True)
 class CopyJob:
-    """One run. `table` is the name of the table in events and errors; `marker` identifies the run,
-    whose directory is below `staging`.
+    """One run. `table` is the name of the table in events and errors, `marker` identifies the run,
+    and the run's directory is in `staging`.
     """
 
     table: str

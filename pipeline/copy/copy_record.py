@@ -1,7 +1,7 @@
 """Records of the runs that copied something or failed, for the history and for telemetry.
 
-A record has a row for each cluster that data came from: partitions of a table may have different
-primaries. A run that finds every copy fresh has none.
+A run has a record for each cluster that data came from, because partitions of a table may have
+different primaries. A run that finds every copy fresh has none.
 """
 
 import secrets
@@ -35,8 +35,10 @@ class CopyRoute:
 
 @dataclass(slots=True)
 class Share:
-    """What a run copied from one cluster: `objects` are names and versions, an empty name is the
-    table itself. `files` and `bytes` are None where the size of the copy is not known."""
+    """What a run copied from one cluster. `objects` are names and versions; an empty name is the
+    table itself. `files` and `bytes` are the size of the copies, None where it is not known; `sent`
+    are the bytes that went over the network.
+    """
 
     objects: list[tuple[str, str]] = field(default_factory=list)
     files: int | None = 0
@@ -46,16 +48,17 @@ class Share:
 
 
 Shares = Callable[[], Mapping[str, Share]]
-"""What was copied so far, by the cluster that it came from."""
+"""Returns what was copied so far, by the cluster of the source."""
 
 
 @contextmanager
 def recorded(
     record: RecordCopy, clock: Callable[[], float], route: CopyRoute, shares: Shares
 ) -> Iterator[None]:
-    """Records the run inside of the block, also if it raises. Its log lines and the description of
-    its Spark jobs have the copy's id, unless it is made for a statement or an instance. A run that
-    copied nothing because another one is at work has no record."""
+    """Records the run inside of the block, also if it raises. Log lines and descriptions of Spark
+    jobs in the block have the record's id, unless the copy is made for a statement or an instance.
+    A run that copied nothing because another run copies the same has no record.
+    """
     id, started = secrets.token_hex(16), clock()
     failure: BaseException | None = None
     with with_log_fields(copy=id):
@@ -65,13 +68,13 @@ def recorded(
             failure = error
             raise
         finally:
-            found = {name: each for name, each in shares().items() if each.objects or each.errors}
-            if failure is not None and not found and not isinstance(failure, AnotherCopyRuns):
-                found = {route.source: Share(files=None, bytes=None)}
+            parts = {name: part for name, part in shares().items() if part.objects or part.errors}
+            if failure is not None and not parts and not isinstance(failure, AnotherCopyRuns):
+                parts = {route.source: Share(files=None, bytes=None)}
             text = "" if failure is None else str(failure) or type(failure).__name__
-            for number, (source, share) in enumerate(found.items()):
-                own = sha256(f"{id} {source}".encode()).hexdigest()[:32] if number else id
-                record(_record_of(own, route, source, share, (started, clock()), text))
+            for number, (source, share) in enumerate(parts.items()):
+                record_id = sha256(f"{id} {source}".encode()).hexdigest()[:32] if number else id
+                record(_record_of(record_id, route, source, share, (started, clock()), text))
 
 
 def _record_of(

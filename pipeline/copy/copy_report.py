@@ -23,9 +23,10 @@ class CopiedObject:
 
 @dataclass(slots=True)
 class CopyReport:
-    """What a run did. `gone` are objects that were dropped; `bytes_sent` went over the network;
-    `failed` has the error of each object that could not be copied; `copied` has each object that is
-    published; `sent` has the bytes that went over the network for each object.
+    """What a run did. `published` are the names of the objects whose copies are visible now,
+    `fresh` the number of those that needed no copy, `gone` those that were dropped, `failed` the
+    error of each object that could not be copied. `bytes_sent` are the bytes that went over the
+    network, `sent` the same for each object. `copied` has the size of each published copy.
     """
 
     run: str = ""
@@ -49,7 +50,7 @@ class CopyReport:
         self.sent[name] += size
 
     def shares(self, items: Sequence[PlannedCopy], source: str) -> dict[str, Share]:
-        """What was copied from each cluster; `source` is that of objects whose plan names none."""
+        """What was copied from each cluster; `source` is the cluster of items without a primary."""
         shares: dict[str, Share] = {}
         for item in items:
             share = shares.setdefault(item.primary or source, Share())

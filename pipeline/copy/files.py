@@ -1,4 +1,4 @@
-"""Files as data: listings, files to copy and their results; and the protocol of a file system."""
+"""Listings of directories, files to copy and their results, and the protocol of a file system."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,9 @@ from conf.progress import Progress, no_progress
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileEntry:
-    """A file: path relative to its directory, length in bytes, time in epoch milliseconds."""
+    """A file: its path relative to the listed directory, its length in bytes, and its time of
+    modification in epoch milliseconds.
+    """
 
     path: str
     length: int
@@ -48,7 +50,9 @@ class FileStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of one file. `checksum` is CRC-32C in hexadecimal, or empty."""
+    """The result of copying or comparing one file. `sent` are bytes. `checksum` is CRC-32C in
+    hexadecimal, or empty.
+    """
 
     file: FileCopy
     status: FileStatus
@@ -82,35 +86,37 @@ class Files(Protocol):
     def copy_files(
         self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        """Copies all of them, in parallel. The failure of a file is a result, not an exception."""
+        """Copies the files in parallel. The failure of a file is a result, not an exception."""
         ...
 
     def compare(
         self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        """Reads both sides of each, in parallel: KEPT, DIFFERS, CHANGED or FAILED."""
+        """Compares sources and targets in parallel. Results are KEPT, DIFFERS, CHANGED or FAILED."""
         ...
 
     def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
-        """Makes each directory, with the permission and owner of its model."""
+        """Makes the directories that are the keys, each with the permissions of the directory that
+        is its value, and its owner if `keep_owner`.
+        """
         ...
 
     def move(self, moves: Mapping[str, str]) -> frozenset[str]:
-        """Renames directories. Returns the sources that existed and were moved."""
+        """Renames directories from key to value. Returns the keys that existed and were moved."""
         ...
 
     def move_files(self, moves: Mapping[str, str]) -> frozenset[str]:
-        """Renames files, in an object store by a copy within it and a deletion. Returns the sources
-        that existed and were moved.
+        """Renames files from key to value, in an object store by a copy within it and a deletion.
+        Returns the keys that existed and were moved.
         """
         ...
 
     def delete(self, locations: Sequence[str]) -> None:
-        """Deletes each with all below it; no error when it does not exist."""
+        """Deletes files, and directories with all below them. A location may not exist."""
         ...
 
     def children(self, location: str) -> tuple[str, ...]:
-        """Names of the directories directly below; empty when the directory does not exist."""
+        """The names of the directories in a directory; none if it does not exist."""
         ...
 
     def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
@@ -118,7 +124,7 @@ class Files(Protocol):
         ...
 
     def read_file(self, location: str) -> bytes | None:
-        """The content of a file of at most 512 MiB, None when it does not exist."""
+        """The content of a file of at most 512 MiB; None when it does not exist."""
         ...
 
     def write_file(self, location: str, data: bytes) -> None:
@@ -126,7 +132,7 @@ class Files(Protocol):
         ...
 
     def read_marker(self, location: str) -> str | None:
-        """The text of a small file, None when it does not exist."""
+        """The text of a small file; None when it does not exist."""
         ...
 
     def read_markers(self, locations: Sequence[str]) -> list[str | None]:
@@ -140,7 +146,7 @@ class Files(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a directory differs from its source; false when it does not."""
+    """How a directory differs from its source, by paths. False if it does not."""
 
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
@@ -179,7 +185,7 @@ class Batches:
     loads: tuple[int, ...] = field(default=())
 
 
-FILE_COST = 1 << 20  # opening and renaming a file costs as much as copying a MiB
+FILE_COST = 1 << 20  # opening and renaming a file take as long as copying so many bytes
 
 
 def distribute(copies: Sequence[FileCopy], tasks: int) -> Batches:

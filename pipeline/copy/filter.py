@@ -2,9 +2,9 @@
 
 The operators are comparisons, `in`, `not in`, `between`, `like` (with % and _), `and`, `or`, `not`
 and brackets. A key of a numeric type is compared as a number, any other as text; dates in ISO form
-sort as text. Hive's default partition name is NULL, for which every comparison is unknown, except
-that `=`, `<>` and `in` with that very name select its partition, as in Hive. A list of partitions'
-names is a filter, too.
+sort as text. The value in Hive's default partition is NULL. Comparisons with it are unknown, except
+that `=`, `<>` and `in` with the name `__HIVE_DEFAULT_PARTITION__` select the partition, as in Hive.
+A list of partitions' names is a filter, too.
 
 A filter may have many thousands of parts, so the parts of an `or`, of an `and` and of a list are
 evaluated in a loop: nested calls would reach Python's limit of recursion.
@@ -28,12 +28,12 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z_]\w*|`[^`]+`)|(?P<sign><=|>=|<>|!=|==|[=<>(),]))"
 )
 _MOST_DEPTH = 100
-_MOST_NAMED = 10_000  # partitions that a filter names; of more, absent ones are not reported
+_MOST_NAMED = 10_000  # If a filter names more partitions, absent ones are not reported.
 
-Row = Mapping[str, str]  # values of one partition by key, in lower case
-Condition = Callable[[Row], bool | None]  # None is unknown, as in SQL
+Row = Mapping[str, str]  # the values of one partition, by the names of the keys in lower case
+Condition = Callable[[Row], bool | None]  # returns None if the truth is unknown, as in SQL
 Keys = tuple[PartitionKey, ...]
-Named = tuple[Mapping[str, str], ...]  # alternatives: the values that `=` or `in` demand of keys
+Named = tuple[Mapping[str, str], ...]  # each: values of keys that `=` or `in` select together
 _NO_NAMES: Named = ({},)
 
 _EQUAL, _DIFFERENT = ("=", "=="), ("!=", "<>")
@@ -47,8 +47,8 @@ _ORDERS: dict[str, Callable[[int], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class PartitionFilter:
-    """A parsed filter. `text` is the user's own, `named` the values of partitions that it names by
-    `=` and `in`.
+    """A parsed filter. `text` is the user's own; `named` are the partitions, by their values of
+    keys, that it selects by `=` and `in`.
     """
 
     text: str
@@ -57,12 +57,12 @@ class PartitionFilter:
     keys: Sequence[PartitionKey]
 
     def accepts(self, spec: Sequence[tuple[str, str]]) -> bool:
-        """Whether a partition's (key, value) pairs satisfy it."""
+        """Whether a partition with these (key, value) pairs satisfies the filter."""
         return self.condition(dict(spec)) is True
 
     def absent(self, accepted: Iterable[Sequence[tuple[str, str]]]) -> tuple[str, ...]:
         """The names of the partitions that the filter names and that are not among the `accepted`
-        ones; with the keys that it names, in the table's order.
+        ones. A name has the keys that the filter names, in the table's order.
         """
         rows = [dict(spec) for spec in accepted]
         present: dict[Keys, set[tuple[object, ...]]] = {}
@@ -77,7 +77,7 @@ class PartitionFilter:
 
 
 def parse_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
-    """Raises BadFilter, which names the error. Every name must be one of `keys`."""
+    """The filter of a condition. Raises BadFilter, also for a name that is none of `keys`."""
     parser = _Parser(text, {key.name: key.type for key in keys})
     parsed = parser.either(0)
     parser.end()
@@ -128,13 +128,14 @@ def _check_key(name: str, text: str, known: Iterable[str]) -> None:
 
 
 def _keys_of(values: Mapping[str, str], keys: Sequence[PartitionKey]) -> Keys:
-    """Those of the table's keys that have a value, in its order."""
+    """The table's keys that have a value, in the table's order."""
     return tuple(key for key in keys if key.name in values)
 
 
 def _comparable(keys: Keys, row: Row) -> tuple[object, ...]:
-    """The values of the keys, equal exactly if they name the same partitions: 09 and 9 of a number
-    do."""
+    """The values of the keys in a form in which values of the same partition are equal: 09 and 9
+    are one number.
+    """
     return tuple(_as_number_or_text(row[key.name], key.type) for key in keys)
 
 
@@ -363,7 +364,7 @@ def _or(parts: Sequence[Condition]) -> Condition:
 
 
 def _joined(parts: Sequence[Condition], *, decisive: bool) -> Condition:
-    """`decisive` if any part is, else unknown if any part is."""
+    """The condition that is `decisive` if a part is, else unknown if a part is unknown."""
 
     def joined(row: Row) -> bool | None:
         unknown = False

@@ -1,8 +1,8 @@
-"""Bounds the bytes a second that copies send between two clusters.
+"""Limits the bytes a second that copies send between two clusters.
 
-All copies of a process between the same two clusters share the bound: they send in turns, each with
-the whole of it. A turn ends after `TURN_SECONDS` worth of bytes, so that a large copy does not hold
-up a small one.
+All copies of a process between the same two clusters share the limit: they send in turns, each at
+the full limit. A turn is so many bytes as can be sent in `TURN_SECONDS`, so a large copy does not
+delay a small one for long.
 """
 
 import threading
@@ -22,7 +22,7 @@ Link = tuple[str, str]
 
 
 class Links:
-    """`limits` are bytes a second by link; other links have no bound of their own."""
+    """The limits of all links. `limits` are bytes a second; other links have no limit."""
 
     def __init__(self, limits: Mapping[Link, int] | None = None) -> None:
         self._limits = dict(limits or {})
@@ -37,7 +37,7 @@ class Links:
 
 
 class _LinkFiles:
-    """`Files` that sends no more than `limit` bytes a second, while it has the `turn`."""
+    """`Files` that sends at most `limit` bytes a second, and only while it holds the lock `turn`."""
 
     def __init__(self, files: Files, limit: int, turn: threading.Lock) -> None:
         self._files = files
@@ -65,7 +65,7 @@ class _LinkFiles:
         return results
 
     def _wait(self, report: Progress) -> None:
-        """Returns when it has the turn. Reports progress meanwhile, which renews leases."""
+        """Waits for the turn. Reports progress meanwhile, which renews leases."""
         while not self._turn.acquire(timeout=_POLL):
             report(0, 0)
 
@@ -75,7 +75,7 @@ def _report(progress: Progress, before: int, total: int, done: int, _: int) -> N
 
 
 def _parts(copies: Sequence[FileCopy], most: int) -> Iterator[list[FileCopy]]:
-    """The files in their order, in parts of at most so many bytes, or of one file."""
+    """The files in their order, in parts of at most `most` bytes or of one file."""
     part: list[FileCopy] = []
     size = 0
     for copy in copies:

@@ -23,8 +23,8 @@ _BY = "lifecycle: "  # before the writer's name
 def partition_write(
     client: CatalogClient, ref: TableRef, names: Sequence[str], changes: bool, by: str
 ) -> Iterator[None]:
-    """Marks a write of partitions of a table while they are added, or with `changes` replaced too
-    (D10). A partition that is new has no copies, unless they are of the whole table.
+    """Marks a write of partitions of a table while the block adds them, or, with `changes`, also
+    replaces some (D10). New partitions need a mark only where copies are of the whole table.
 
     A process that dies leaves the mark, and no copy of the partitions is read until the next run
     for them calls `end_left_writes`.
@@ -44,8 +44,8 @@ def partition_write(
 
 
 def end_left_writes(client: CatalogClient, ref: TableRef, names: Collection[str]) -> None:
-    """Ends the marks that are left of runs which died as they wrote some of these partitions. No
-    other run may write them now; one that still does, unknown to the caller, ends its write later.
+    """Ends the marks of runs that died while they wrote some of these partitions. The caller makes
+    sure that no other run writes them now.
     """
     with suppress(NoSuchObject):
         parameters, chosen = client.get_table(ref).parameters, frozenset(names)
@@ -55,8 +55,8 @@ def end_left_writes(client: CatalogClient, ref: TableRef, names: Collection[str]
 
 
 def begin_table_write(client: CatalogClient, ref: TableRef, by: str) -> None:
-    """Marks a write of a table, if it exists, until `end_table_write`. One run at a time writes it
-    so, and the next one ends what a run that died has left.
+    """Marks a write of a table, if it exists, until `end_table_write`. Only one run at a time may
+    do so. The next run ends the mark of a run that died.
     """
     with suppress(NoSuchObject):
         if _has_facts(client.get_table(ref).parameters):
@@ -65,15 +65,18 @@ def begin_table_write(client: CatalogClient, ref: TableRef, by: str) -> None:
 
 
 def end_table_write(client: CatalogClient, ref: TableRef, changed: bool) -> None:
-    """Ends such a write. The table may have been `changed` without a mark."""
+    """Ends the write that `begin_table_write` marked. With `changed` the table gets a new version
+    also if it has no mark.
+    """
     parameters = client.get_table(ref).parameters
     if (changed and _has_facts(parameters)) or OPEN_PREFIX + _TABLE_WRITE in parameters:
         PlacementStore(client, _NO_CLUSTER).close_write(ref, _TABLE_WRITE, None)
 
 
 def after_write(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of a table or partition whose data the same change of the metastore replaces.
-    Only that makes its copies stale also when the change takes place after its caller gave up.
+    """The parameters with a new version, for a table or partition whose location the same alter
+    changes. One alter for both makes copies stale even if it takes effect after its caller has
+    given up.
     """
     return rewritten_parameters(parameters, new_id()) if _has_facts(parameters) else {**parameters}
 

@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class FolderPath:
-    """A directory. A path without a file system may lie in any of them, and all ports of a host
+    """A directory. A path without a file system may be in any file system, and all ports of a host
     may be one file system.
 
     `plain` is false for a root and for a path with `.` or `..` in it.
@@ -31,14 +31,17 @@ class FolderPath:
     def parts(self) -> tuple[str, ...]:
         return self.location.parts
 
-    def same_system(self, other: "FolderPath") -> bool:
+    def may_share_system(self, other: "FolderPath") -> bool:
+        """Whether both may be in one file system."""
         if BARE in (self.location.kind, other.location.kind):
             return True
         return self.location.may_share(other.location)
 
 
 class PathUsage(Generic[K]):
-    """Some directories, and the users found of each. Users may be added in any order."""
+    """Some directories, and for each the first user that was added. Users may be tables, databases
+    or clusters.
+    """
 
     def __init__(self, folders: Mapping[K, FolderPath]) -> None:
         self._folders = folders
@@ -51,8 +54,8 @@ class PathUsage(Generic[K]):
                 self._below[folder.parts[:count]].append(key)
 
     def add(self, user: str, locations: Iterable[str], *, tree: bool = False) -> None:
-        """`user` uses each location and so every directory around it; with `tree` every
-        directory below it too.
+        """Records that `user` uses each location, and so every directory around it; with `tree`
+        also every directory below it.
         """
         uses = (FolderPath(each, True) for text in locations if text for each in readings(text))
         for use in uses:
@@ -60,9 +63,9 @@ class PathUsage(Generic[K]):
             if tree:
                 keys += self._below.get(use.parts, ())
             for key in keys:
-                if self._folders[key].same_system(use):
+                if self._folders[key].may_share_system(use):
                     self._reasons.setdefault(key, f"{user} uses it")
 
     def reasons(self) -> Mapping[K, str]:
-        """The reason to keep each directory that is in use."""
+        """The directories that are in use or not plain, each with the reason to keep it."""
         return self._reasons

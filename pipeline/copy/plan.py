@@ -17,6 +17,8 @@ ROUND_SIZE = 200  # objects that are copied, verified and published together
 
 
 class CopyReason(Enum):
+    """Why an object is copied."""
+
     ABSENT = "no copy yet"
     STALE = "its copy is stale"
     ASKED = "asked for again"
@@ -24,12 +26,12 @@ class CopyReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCopy:
-    """One object to copy. `of` is the version of it that the copy will hold, `retires` the
-    location of the copy that the new one replaces, `primary` the cluster of the source, empty where
-    the plan does not know it. `delta`: it is a table of Delta, whose log names its files.
+    """One object to copy. `source` is its location, `of` the version that the copy will have,
+    `retires` the location of the copy that the new one replaces, `primary` the cluster of the
+    source; empty in replications. `delta`: it is a table of Delta, whose log names its files.
     `metadata` is the location of the metadata file of a table of Iceberg. `continues` is the
-    location of a copy to which the files that it lacks may be added, `continued_metadata` that of
-    its metadata file.
+    location of a copy that may be continued by adding the files that it lacks, `continued_metadata`
+    the location of its metadata file.
     """
 
     name: str
@@ -46,9 +48,8 @@ class PlannedCopy:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Wait for open writes, list the sources, make a directory for each object in `staging`.
-
-    What an interrupted run had copied of an object is moved into its directory.
+    """Wait for open writes, list the sources, make a directory for each object in `staging`, and
+    move the files into it that an interrupted run had copied.
     """
 
     staging: str
@@ -71,7 +72,7 @@ class CopyFiles:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """List both sides again: the target is complete, the source unchanged."""
+    """List both sides again, to see that the target is complete and the source unchanged."""
 
     items: tuple[PlannedCopy, ...]
     checksum: bool
@@ -96,7 +97,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Condemn directories that nothing refers to; delete those condemned long enough ago."""
+    """Condemn directories that no table refers to; delete those condemned long enough ago."""
 
     staging: str
 
@@ -139,7 +140,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
     """A copy of `items` of one table to `cluster`. `fresh` counts the objects that need no copy,
-    `busy` names the ones that are being written now. With `sweeps` it ends with a sweep.
+    `busy` names the items that are being written now. With `sweeps` the plan ends with a sweep.
     """
 
     table: CatalogTable
@@ -157,7 +158,7 @@ class CopyPlan:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """In the order of execution; empty when every copy is fresh."""
+        """The steps in the order of execution; none when every copy is fresh."""
         rounds = tuple(
             Round(
                 items,
@@ -174,7 +175,7 @@ class CopyPlan:
         return (*rounds, *sweep)
 
     def lines(self) -> tuple[str, ...]:
-        """The plan for people."""
+        """The plan as lines of text for people."""
         head = (
             f"{self.ref} to {self.cluster}: {len(self.items)} to copy, {self.fresh} fresh,"
             f" {len(self.busy)} being written"
@@ -192,8 +193,8 @@ def plan_copy(
     checksum: bool = True,
     again: bool = False,
 ) -> CopyPlan:
-    """Which of `objects` have to be copied; `again` includes those with a fresh copy, and sends
-    all files.
+    """The plan that copies the objects without a fresh copy; with `again` all objects, and all of
+    their files.
 
     Raises NotCopyable when the cluster is the primary of one of them, or the table can have no
     copies (D16).

@@ -1,4 +1,4 @@
-"""Copies within one metastore: what `CopyJob` needs to know of them."""
+"""Runs copies within one metastore: the `CopyCatalog` of secondary copies."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,17 +64,20 @@ class SecondaryCopies:
         if state.created != self.table.created:
             raise NotCopyable(f"{state.ref} is another table than the plan was made for.")
         found = self.objects.objects(state, list(items))
-        current = [self._now(items[each.name], each) for each in found]
+        current = [self._updated(items[each.name], each) for each in found]
         return current, [each.name for each in found if each.placement.writing]
 
-    def _now(self, item: PlannedCopy, now: DataObject) -> PlannedCopy:
+    def _updated(self, item: PlannedCopy, current: DataObject) -> PlannedCopy:
+        """The item with the current source and version. A copy that was withdrawn since the plan
+        was made is not continued.
+        """
         item = replace(
             item,
-            source=now.location,
-            of=now.placement.version,
-            metadata=now.placement.metadata,
+            source=current.location,
+            of=current.placement.version,
+            metadata=current.placement.metadata,
         )
-        if is_copy_at(now.placement, self.cluster, item.continues):
+        if is_copy_at(current.placement, self.cluster, item.continues):
             return item
         return replace(item, continues=None)
 
@@ -106,8 +109,10 @@ class SecondaryCopies:
 
 
 def used_by(objects: ObjectCatalog, cluster: ClusterName, marker: RunMarker) -> frozenset[str]:
-    """The copies in a cluster of the table of a run, under the name that the table has now."""
-    found: frozenset[str] = frozenset()
+    """The locations of the copies that the table of a run has in a cluster. The table may have been
+    renamed since the run.
+    """
+    used: frozenset[str] = frozenset()
     for candidate in objects.tables_created(TableRef.parse(marker.table), marker.created):
-        found |= objects.copy_locations(candidate, cluster)
-    return found
+        used |= objects.copy_locations(candidate, cluster)
+    return used

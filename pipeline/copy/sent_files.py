@@ -1,8 +1,8 @@
-"""Which files a target in an object store has, and of which version of their sources.
+"""Records which files were sent to an object store, and in which version.
 
 An object store keeps no time that could be compared with the source's. So a transfer records after
-every few files which ones it has sent, by their lengths and times at the source: after a kill only
-what is missing is sent, and the files of one such batch.
+each batch which files it has sent, with their lengths and times at the source. After a kill only
+files without a record are sent: those that are missing, and at most one batch again.
 """
 
 import json
@@ -15,7 +15,7 @@ from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileResult, Fi
 Sent = Mapping[str, tuple[int, int]]
 """Length and time at the source of each file that the target has."""
 
-NO_VERSION = (-1, -1)  # of a file that is being replaced
+NO_VERSION = (-1, -1)  # recorded for a file that is being replaced
 _LEAST_FILES, _MOST_FILES, _BATCH_BYTES = 64, 1000, 1 << 30
 
 
@@ -36,8 +36,9 @@ def batches(copies: Sequence[FileCopy]) -> Iterator[list[FileCopy]]:
 def send(
     files: Files, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress
 ) -> Iterator[list[FileResult]]:
-    """Sends the files in batches, and yields the results of each, which are recorded before the
-    next one is sent."""
+    """Sends the files in batches and yields the results of each batch, so that the caller records
+    them before the next batch is sent.
+    """
     total, done = sum(each.entry.length for each in copies), 0
     for batch in batches(copies):
         yield files.copy_files(batch, options, partial(_report, progress, done, total))
@@ -49,13 +50,16 @@ def _report(progress: Progress, before: int, total: int, done: int, _: int) -> N
 
 
 def version_of(entry: FileEntry) -> tuple[int, int]:
+    """The length and the time of a file of the source."""
     return entry.length, entry.modified
 
 
 def still_sent(
     wanted: Mapping[str, FileEntry], present: Mapping[str, int], sent: Sent
 ) -> dict[str, tuple[int, int]]:
-    """The files of the target that are those of the source. `present` are their lengths there."""
+    """The files of the target that are equal to those of the source, with their versions. `present`
+    are the lengths of the target's files.
+    """
     return {
         path: version_of(entry)
         for path, entry in wanted.items()
@@ -64,7 +68,7 @@ def still_sent(
 
 
 def sent_of(document: object) -> Sent:
-    """The files of a record; none of one that is damaged."""
+    """The files of a parsed record; none if it is damaged."""
     if not isinstance(document, dict):
         return {}
     try:
@@ -74,7 +78,7 @@ def sent_of(document: object) -> Sent:
 
 
 def read_sent(text: str | None) -> object:
-    """The document of a record; an empty one of a text that is none."""
+    """Parses the text of a record. Returns an empty document if it is missing or damaged."""
     try:
         return json.loads(text or "{}")
     except ValueError:

@@ -14,7 +14,7 @@ from pipeline.errors import FilesNotEnough
 
 @dataclass(frozen=True, slots=True)
 class CopyDifference:
-    """The difference between an object and its copy in a cluster."""
+    """How an object and its copy in a cluster differ, in words."""
 
     name: str
     cluster: ClusterName
@@ -23,8 +23,8 @@ class CopyDifference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`compared`, `stale` and `missing` are numbers of objects. Stale copies are never read, so
-    only fresh ones are compared; `missing` are objects without a copy.
+    """The differences found, and numbers of objects: `compared` have a fresh copy, `stale` a stale
+    one, which no statement reads, and `missing` have none.
     """
 
     findings: tuple[CopyDifference, ...]
@@ -43,9 +43,7 @@ def verify_copies(
     progress: Progress = no_progress,
 ) -> Verification:
     """Compares every fresh copy in the cluster by paths and lengths, and by checksums with the
-    option `checksum`.
-
-    An object whose facts changed during the comparison is not among the findings.
+    option `checksum`. Differences of objects whose facts changed meanwhile are left out.
     """
     copies = {each.name: each.placement.copy_in(cluster) for each in chosen}
     fresh = [
@@ -89,9 +87,9 @@ def verify_copies(
 
 
 def _difference(source: FileListing, target: FileListing, delta: bool) -> str:
-    """Empty if there is none."""
+    """The difference in words; empty if there is none."""
     difference = compare(source, target)
-    if delta:  # a copy keeps for its readers what the source has deleted
+    if delta:  # A copy keeps files for its readers that the source has deleted.
         difference = replace(difference, extra=())
     return str(difference) if difference else ""
 
@@ -99,8 +97,8 @@ def _difference(source: FileListing, target: FileListing, delta: bool) -> str:
 def _compare_iceberg(
     files: Files, each: DataObject, copy: Copy, source: FileListing, target: FileListing
 ) -> tuple[str, FileListing]:
-    """The difference, and the files of the source that the copy has unchanged. The copy's metadata
-    names the same files with the lengths that they have there.
+    """The difference in words, and the files of the source that the copy has unchanged. The copies
+    are equal if the metadata of both names the same files and each has all that it names.
     """
     try:
         ours = read_state(files, each.location, each.placement.metadata)

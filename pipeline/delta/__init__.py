@@ -1,1 +1,1 @@
-"""Delta tables: what their logs name, and whether a copy of their files is a copy of the table."""
+"""Delta tables: which files their logs name, and whether a copy of the files is the table."""

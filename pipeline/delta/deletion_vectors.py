@@ -14,8 +14,8 @@ class BadVector(ValueError):
 
 
 def vector_file(vector: Mapping[str, object]) -> tuple[str, int] | None:
-    """The path of the vector's file, relative to the table, and the length that it has at least;
-    None for a vector inside the log. Raises BadVector.
+    """The path of the vector's file, relative to the table, and the least length of that file; None
+    for a vector within the log. Raises BadVector.
     """
     kind, text = vector.get("storageType"), str(vector.get("pathOrInlineDv"))
     if kind == "i":
@@ -32,7 +32,7 @@ def vector_file(vector: Mapping[str, object]) -> tuple[str, int] | None:
 
 
 def decode_z85(text: str) -> bytes:
-    """Raises BadVector for anything but groups of five digits, each of four bytes."""
+    """The bytes of a text in Z85: four bytes for each five digits. Raises BadVector."""
     groups = [text[start : start + 5] for start in range(0, len(text), 5)]
     try:
         numbers = [_number(group) for group in groups]

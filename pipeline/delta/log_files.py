@@ -1,6 +1,6 @@
 """The files of a table's log: commits and checkpoints, by the versions in their names.
 
-All files of a table but `REPLACED` are written once, under a name that no other file ever has.
+All files of a table except `REPLACED` are written once, under a name that no other file ever has.
 """
 
 import re
@@ -21,8 +21,8 @@ _CHECKPOINT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LogSegment:
-    """What has to be read for the state at `version`: the files of a checkpoint, which may be
-    none, and the commits after it, in order. All paths are relative to the table's directory.
+    """The files to read for the state at `version`: those of a checkpoint, if there is one, and the
+    commits after it, in order. All paths are relative to the table's directory.
     """
 
     version: int
@@ -35,15 +35,16 @@ def commit_path(version: int) -> str:
 
 
 def is_unique(commit: str) -> bool:
-    """Whether a commit has an id, a time, or the name of a data file, unlike those that only set a
-    version of the protocol."""
+    """Whether a commit has an id, a time or the name of a data file. A commit without these may
+    have the same bytes in another table.
+    """
     return any(f'"{kind}"' in commit for kind in ("commitInfo", "metaData", "add", "remove"))
 
 
 def in_order(paths: Iterable[str]) -> Iterator[list[str]]:
-    """The paths in groups. Files that appear in a directory group by group show a whole version
-    after each of them, if they have every commit since the directory's newest version: first all
-    that the log names, then each commit, then checkpoints and checksums, then `REPLACED`.
+    """The paths in groups. A directory to which the files are added group by group has a whole
+    version after each group, if the files have every commit since its newest version. The order is:
+    all files that the log names, each commit by itself, checkpoints and checksums, `REPLACED`.
     """
     groups: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for path in paths:
@@ -61,8 +62,8 @@ def in_order(paths: Iterable[str]) -> Iterator[list[str]]:
 
 
 def segment_of(paths: Iterable[str]) -> LogSegment | str:
-    """The segment of the newest version, from the paths of all files of a table; or why there is
-    none, as a sentence's end.
+    """The segment of the newest version, from the paths of all files of a table; or the reason why
+    there is none, as the end of a sentence.
     """
     commits: dict[int, str] = {}
     checkpoints: defaultdict[tuple[int, str, int], list[str]] = defaultdict(list)

@@ -1,1 +1,1 @@
-"""Metadata of Iceberg tables, read and rewritten for another folder. Pure functions of bytes."""
+"""Reads metadata of Iceberg tables and rewrites it for another folder. Pure functions of bytes."""

@@ -1,8 +1,8 @@
-"""Avro files whose records are changed, while everything else stays byte for byte.
+"""Changes records of Avro files and keeps everything else byte for byte.
 
-The header with its schema and the sync marker is kept as it is, so also what a newer version of
-Iceberg writes there. Records are decoded without logical types, so that encoding them again gives
-the same bytes; this is checked for every record before it is changed.
+The header with its schema and sync marker is kept, so entries that a newer version of Iceberg
+writes there are kept, too. Records are decoded without logical types, so that encoding them again
+gives the same bytes; this is checked for every record before it is changed.
 """
 
 import io
@@ -25,7 +25,9 @@ _RAW = -15  # zlib's window of a stream without header
 
 @dataclass(frozen=True, slots=True)
 class AvroFile:
-    """`header` ends with the sync marker. `blocks` have the number of records and their bytes."""
+    """An Avro file. `header` ends with the sync marker. Each block is the number of its records and
+    their uncompressed bytes.
+    """
 
     header: bytes
     codec: str
@@ -74,7 +76,7 @@ class AvroFile:
 
 
 def read_avro(data: bytes) -> AvroFile:
-    """Raises FilesNotEnough."""
+    """The file in `data`. Raises FilesNotEnough for one that cannot be read."""
     try:
         import fastavro
     except ImportError:
@@ -108,7 +110,7 @@ def _blocks(data: bytes, at: int, codec: str, sync: bytes) -> Iterator[tuple[int
 
 
 def _map(data: bytes, at: int) -> tuple[dict[str, bytes], int]:
-    """A map of bytes, as headers have it."""
+    """The map at an offset, as headers have it, and the offset after it."""
     found: dict[str, bytes] = {}
     while True:
         count, at = _long(data, at)

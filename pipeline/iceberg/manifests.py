@@ -1,7 +1,7 @@
 """Lists of manifests, and manifests, which name the files of data and of deletes.
 
-A reader trusts the lengths that they have: of each manifest, and of each file. So what is rewritten
-has the lengths of the rewritten files.
+A list has the length of each manifest, a manifest the length of each file, and readers rely on
+them. So a rewritten file has the lengths of the rewritten files that it names.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ _BOUNDS = ("lower_bounds", "upper_bounds")
 
 @dataclass(frozen=True, slots=True)
 class ManifestFiles:
-    """The files that a manifest's readers open, and their sizes: `kept` are copied as they are,
-    `deletes` name rows by the paths of their data files. Paths are relative to the table's folder.
+    """The files that readers of a manifest open, and their sizes. `kept` are copied unchanged,
+    `deletes` are files of position deletes. Paths are relative to the table's folder.
     """
 
     kept: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def manifests_of(manifest_list: AvroFile, folder: str) -> dict[str, int]:
 
 
 def files_of(manifest: AvroFile, folder: str) -> ManifestFiles:
-    """Raises FilesNotEnough."""
+    """The files of a manifest of the table in `folder`. Raises FilesNotEnough."""
     found = ManifestFiles()
     for entry in manifest.records():
         if entry["status"] == _DELETED:
@@ -60,7 +60,7 @@ def files_of(manifest: AvroFile, folder: str) -> ManifestFiles:
 def moved_list(
     manifest_list: AvroFile, folder: str, target: str, lengths: Mapping[str, int]
 ) -> bytes:
-    """The list for a copy in `target`, whose manifests have these lengths."""
+    """The list for a copy in the folder `target` whose manifests have these lengths."""
 
     def change(record: Record) -> None:
         path = below(record["manifest_path"], folder)
@@ -74,7 +74,7 @@ def moved_manifest(manifest: AvroFile, folder: str, target: str, sizes: Mapping[
     """The manifest for a copy in `target`; `sizes` are those of its rewritten deletes. Raises
     FilesNotEnough.
 
-    An entry of a deleted file stays as it is if the file was elsewhere: no reader opens it.
+    An entry of a deleted file outside of the folder stays unchanged, because no reader opens it.
     """
 
     def change(entry: Record) -> None:
@@ -97,7 +97,9 @@ def moved_manifest(manifest: AvroFile, folder: str, target: str, sizes: Mapping[
 
 
 def _move_bounds(bounds: list[Record] | tuple[()], folder: str, target: str) -> None:
-    """A reader skips deletes whose bounds do not have a data file's path."""
+    """Changes the paths in bounds. A reader skips a file of deletes if the path of its data file is
+    not within the bounds.
+    """
     for each in bounds:
         if each["key"] == _DELETED_PATH:
             each["value"] = moved(each["value"].decode(), folder, target).encode()

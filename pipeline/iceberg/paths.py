@@ -1,6 +1,6 @@
 """Paths of files below a table's folder.
 
-Hadoop writes `file:/w/t` for `file:///w/t`, so that one table may have both: they are one folder.
+Hadoop writes `file:/w/t` for `file:///w/t`. A table may have both spellings of one folder.
 """
 
 from pipeline.errors import FilesNotEnough
@@ -24,7 +24,7 @@ def moved(path: object, source: str, target: str) -> str:
 
 
 def spellings(folder: str) -> tuple[str, ...]:
-    """All ways to write a folder."""
+    """The possible spellings of a folder."""
     plain = _plain(folder)
     scheme, colon, rest = plain.partition(":/")
     return (plain,) if not colon or rest.startswith("/") else (plain, f"{scheme}:///{rest}")

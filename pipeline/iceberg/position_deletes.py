@@ -1,17 +1,17 @@
-"""Files of position deletes: rows of a data file's path and a row's number in it."""
+"""Files of position deletes. Each row has the path of a data file and the number of a row in it."""
 
 from pipeline.errors import FilesNotEnough
 from pipeline.iceberg.paths import spellings
 
 _PATH = "file_path"
 _ROWS = 1 << 16
-_OF_ARROW = b"ARROW:schema"  # Arrow's own note of types, which Iceberg does not read
+_ARROW_SCHEMA = b"ARROW:schema"  # Arrow's own record of types, which Iceberg does not read
 
 
 def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
-    """The Parquet file for a copy in `target`. Raises FilesNotEnough.
+    """The Parquet file for a copy in the folder `target`. Raises FilesNotEnough.
 
-    Ids of columns and the facts of the footer stay, by which Iceberg reads the file.
+    The ids of columns and the metadata in the footer are kept, because Iceberg needs them.
     """
     try:
         import pyarrow
@@ -30,7 +30,7 @@ def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
             out, schema, compression=_compression(file), store_schema=False
         ) as writer:
             facts = file.metadata.metadata or {}
-            writer.add_key_value_metadata({k: v for k, v in facts.items() if k != _OF_ARROW})
+            writer.add_key_value_metadata({k: v for k, v in facts.items() if k != _ARROW_SCHEMA})
             for batch in file.iter_batches(_ROWS):
                 paths = batch.column(at)
                 if before is None and len(paths):
@@ -49,8 +49,8 @@ def moved_deletes(data: bytes, folder: str, target: str) -> bytes:
 
 
 def _spelling(path: str, folder: str) -> str | None:
-    """How the folder is written. All rows have one spelling: then the order of the paths, and with
-    it the bounds that a manifest has of them, stays as it is.
+    """The spelling of the folder in a path. Where all rows have the same one, the order of paths is
+    kept, and so are the bounds that a manifest has of them.
     """
     return next((each for each in spellings(folder) if path.startswith(f"{each}/")), None)
 

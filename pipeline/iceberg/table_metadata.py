@@ -1,8 +1,8 @@
-"""A table's metadata file: the JSON document with which every reader begins.
+"""A table's metadata file: the JSON document that every reader reads first.
 
-All paths in it are absolute. A copy's document has its own folder in their place. Its log of
-earlier metadata files is empty, because the copy has none of them; its snapshots are all there, so
-`VERSION AS OF` and `TIMESTAMP AS OF` answer as in the primary.
+All paths in it are absolute. The document of a copy has paths in the folder of the copy. Its log of
+earlier metadata files is empty, because the copy has none of them. It has all snapshots, so
+`VERSION AS OF` and `TIMESTAMP AS OF` return the same rows as in the primary.
 """
 
 import gzip
@@ -22,7 +22,7 @@ _KEYS = frozenset({
     "current-snapshot-id", "snapshots", "snapshot-log", "metadata-log", "sort-orders",
     "default-sort-order-id", "refs", "statistics", "partition-statistics",
 })  # fmt: skip
-"""All that a document of these formats has. A key that is not known could name files."""
+"""All keys of a document of these formats. An unknown key could name files."""
 _STATISTICS = ("statistics", "partition-statistics")
 _PATH_PROPERTIES = (
     "write.data.path", "write.metadata.path", "write.object-storage.path",
@@ -33,8 +33,9 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class TableMetadata:
-    """`path` is that of the document relative to `folder`, the table's; so are those of `lists`,
-    the lists of manifests of all snapshots. `statistics` are files and their sizes.
+    """The document of the table in `folder`. Paths are relative to it: `path` is that of the
+    document, `lists` those of the lists of manifests of all snapshots, `statistics` those of other
+    files, with their sizes. `packed`: the file is compressed by gzip.
     """
 
     document: dict[str, Any]

@@ -1,4 +1,4 @@
-"""All files that the snapshots of a table need, by the metadata file that names them."""
+"""All files that the snapshots of a table need, and which of them name which."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

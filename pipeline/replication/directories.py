@@ -1,8 +1,8 @@
-"""Feeds of directories instead of tables: replication without a metastore (FA-G2).
+"""Replicates directories of feeds that have no table in a metastore (FA-G2).
 
-A copy is made in a staging directory of the target's file system, and moved to its place when it is
-complete. After a kill the next attempt continues in the staging directory. Of an instance with
-parts (partition_paths.py) each directory of the part is such a copy by itself.
+A copy is made in a staging directory of the target's file system, and renamed when it is complete.
+After a kill the next attempt continues in the staging directory. If the instance is a part of its
+directory (falcon/partition_paths.py), each directory of the part is copied by itself.
 """
 
 import time
@@ -23,9 +23,9 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class PathCopy:
-    """Copy the directory `source` to `target`, by way of `staging` (URIs): all of it, or the
-    directories of `part`. With a part, `flag` is the file that is written last. `between` are the
-    names of the clusters.
+    """Copy the directory `source` to `target` by way of `staging` (URIs): all of it, or the
+    directories of `part`. `flag` is the file that is written last. `between` are the names of the
+    clusters of source and target.
     """
 
     source: str
@@ -43,8 +43,8 @@ def replicate_path(
     lease: WorkLease,
     record: RecordCopy = no_records,
 ) -> PathResult:
-    """Copies an instance, without the files that the target has. Raises ActionFailed, before it
-    sends anything when the target cannot appear whole.
+    """Copies the files of an instance that the target lacks. Raises ActionFailed; before it sends
+    anything if readers of the target could see a part of the copy.
     """
     if reason := unpublishable(copy.target, copy.flag, copy.part):
         raise ActionFailed(f"{copy.target}: {reason}", final=True)
@@ -88,27 +88,28 @@ def _replicate(files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLe
 
 def _directories(files: Files, root: str, part: Part) -> list[str]:
     """The existing directories of a part, relative to `root`."""
-    found = [""]
+    paths = [""]
     for level in part:
         if is_pattern(level):
-            folders = files.folders([root + path for path in found])
-            pairs = zip(found, folders, strict=True)
-            found = [f"{path}/{name}" for path, names in pairs for name in names_like(level, names)]
+            folders = files.folders([root + path for path in paths])
+            pairs = zip(paths, folders, strict=True)
+            paths = [f"{path}/{name}" for path, names in pairs for name in names_like(level, names)]
         else:
-            found = [f"{path}/{level}" for path in found]
-    listings = files.listings([root + path for path in found]) if found else []
-    return [path[1:] for path, each in zip(found, listings, strict=True) if each is not None]
+            paths = [f"{path}/{level}" for path in paths]
+    listings = files.listings([root + path for path in paths]) if paths else []
+    return [path[1:] for path, each in zip(paths, listings, strict=True) if each is not None]
 
 
 def _replicate_directory(
     files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease
 ) -> PathResult:
+    """Copies the whole directory, again while its source changes. Raises ActionFailed."""
     staged_copy = f"{copy.staging}/new"
     for _ in range(_ATTEMPTS):
-        before, there = files.listings([copy.source, copy.target])
+        before, target = files.listings([copy.source, copy.target])
         if before is None:
             raise InputsGone(f"{copy.source} is not there any more")
-        if there is not None and fingerprint(there) == fingerprint(before):
+        if target is not None and fingerprint(target) == fingerprint(before):
             return PathResult(f"{copy.target} was up to date")
         files.make_folders({staged_copy: copy.source}, options.keep_owner)
         sent = _copy_files(files, copy, staged_copy, before, options, lease)
@@ -118,8 +119,8 @@ def _replicate_directory(
         if now == before and sent is not None:
             difference = compare(before, staged or FileListing(()))
             if difference.missing or difference.unlike:
-                words = f"{staged_copy} does not have what was copied to it: "
-                raise ActionFailed(words + str(replace(difference, extra=())))
+                reason = f"{staged_copy} does not have what was copied to it: "
+                raise ActionFailed(reason + str(replace(difference, extra=())))
             lease.check()
             replace_target(files, copy, staged_copy)
             text = f"{copy.target}: {len(before.files)} files, {sent} bytes"
@@ -135,7 +136,9 @@ def _copy_files(
     options: CopyOptions,
     lease: WorkLease,
 ) -> int | None:
-    """The number of bytes sent; None if the source changed. Raises ActionFailed."""
+    """Copies the files of `before`. Returns the number of bytes sent; None if the source changed.
+    Raises ActionFailed.
+    """
     copies = [FileCopy(copy.source, staged_copy, entry) for entry in before.files]
     results = files.copy_files(copies, options, lambda done, total: lease.check())
     for each in results:
@@ -147,8 +150,8 @@ def _copy_files(
 
 
 def replace_target(files: Files, copy: PathCopy, staged_copy: str) -> None:
-    """Renames the directories: a reader may miss the directory for a moment, but sees no part of
-    it.
+    """Replaces the target by the staged copy, by renames. For a moment readers find no directory;
+    they never find a part of it.
     """
     parent, _, _ = copy.target.rpartition("/")
     files.make_folders({parent: copy.source.rpartition("/")[0]}, False)

@@ -1,8 +1,8 @@
-"""Directories on object stores, where no rename makes a directory appear: the flag is written last.
+"""Replicates directories to object stores. The flag is deleted first and written last.
 
-Objects get their final names at once. Readers of the feed wait for its `availabilityFlag`, which is
-deleted before anything else changes and written when everything is there. `.causeway-sent` in the
-directory records which files it has (pipeline/copy/sent_files.py).
+An object store cannot rename a directory, so objects have their final names at once. Readers of the
+feed wait for its `availabilityFlag`, which exists only while the directory is complete.
+`.causeway-sent` in the directory records the files that were sent (pipeline/copy/sent_files.py).
 """
 
 import json
@@ -14,22 +14,22 @@ from pipeline.errors import ActionFailed, InputsGone
 from pipeline.lease import WorkLease
 from pipeline.replication.path_result import PathResult
 
-SENT = ".causeway-sent"  # readers of directories skip names with a dot
+SENT = ".causeway-sent"  # Readers of directories skip names that begin with a dot.
 _ATTEMPTS = 3
 
 
 def replicate_flagged(
     files: Files, source: str, target: str, flag: str, options: CopyOptions, lease: WorkLease
 ) -> PathResult:
-    """Copies the directory `source` to `target`, `flag` last, without the files that the target
-    has. Raises ActionFailed, InputsGone.
+    """Copies the files of `source` that `target` lacks, the file `flag` last. Raises ActionFailed,
+    InputsGone.
     """
     total = 0
     for _ in range(_ATTEMPTS):
-        before, there = files.listings([source, target])
+        before, copied = files.listings([source, target])
         if before is None or flag not in {entry.path for entry in before.files}:
             raise InputsGone(f"{source} is not there any more, or has no {flag}")
-        present = {e.path: e.length for e in there.files} if there else {}
+        present = {e.path: e.length for e in copied.files} if copied else {}
         wanted = {e.path: e for e in before.files if e.path not in (flag, SENT)}
         sent = still_sent(wanted, present, _read_sent(files, target) if present else {})
         extra = sorted(present.keys() - wanted.keys() - {flag, SENT})
@@ -37,7 +37,7 @@ def replicate_flagged(
             return PathResult(f"{target} was up to date")
         lease.check()
         files.delete([f"{target}/{flag}"])
-        # What is replaced is taken out first, because the transfer may be killed at any file.
+        # Records of files that are replaced are taken back first: the transfer may be killed.
         _write_sent(files, target, sent)
         files.delete([f"{target}/{path}" for path in extra])
         missing = [
@@ -49,8 +49,8 @@ def replicate_flagged(
             text = files.read_marker(f"{source}/{flag}")
             lease.check()
             files.write_marker(f"{target}/{flag}", text or "")
-            words = f"{target}: {len(wanted) + 1} files, {total} bytes"
-            return PathResult(words, len(wanted) + 1, before.bytes, total)
+            summary = f"{target}: {len(wanted) + 1} files, {total} bytes"
+            return PathResult(summary, len(wanted) + 1, before.bytes, total)
     raise ActionFailed(f"{source} changed during each of {_ATTEMPTS} copies")
 
 
@@ -83,9 +83,11 @@ def _send(
 def _is_complete(
     files: Files, source: str, target: str, before: FileListing, wanted: Mapping[str, FileEntry]
 ) -> bool:
-    """Whether the source is as it was, and the target has all of its files."""
-    now, there = files.listings([source, target])
-    lengths = {e.path: e.length for e in there.files if e.path != SENT} if there else {}
+    """Whether the source is as it was listed in `before`, and the target has its files but the
+    flag.
+    """
+    now, copied = files.listings([source, target])
+    lengths = {e.path: e.length for e in copied.files if e.path != SENT} if copied else {}
     return now == before and lengths == {path: entry.length for path, entry in wanted.items()}
 
 

@@ -1,4 +1,4 @@
-"""The metadata of a replica, made from the metadata of its source (FA-R1, FA-R3)."""
+"""Makes the metadata of a replica from that of its source (FA-R1, FA-R3)."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -49,7 +49,7 @@ def replica_partition(
 
 
 def export_of(table: Table, partitions: Sequence[Partition]) -> dict[str, object]:
-    """Format, schema, sort order, origin and partition values, for JSON (FA-R1)."""
+    """The metadata of a table and of some partitions as a document for JSON (FA-R1)."""
     storage = table.storage
     sorting = storage.struct.get(9) or ()
     return {
@@ -84,12 +84,12 @@ def set_location(table: Table, location: str) -> None:
 
 
 def portable_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of a source that are true in another metastore too."""
+    """The parameters of a source that hold in another metastore, too."""
     users = users_parameters(parameters)
     return {key: value for key, value in users.items() if key not in (*_VOLATILE, OF, FROM)}
 
 
 def placement_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Causeway's own parameters."""
+    """The parameters that are cluster facts."""
     users = users_parameters(parameters)
     return {key: value for key, value in parameters.items() if key not in users}

@@ -1,12 +1,13 @@
-"""What a copy of directories did."""
+"""The result of a replication of directories."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class PathResult:
-    """`text` says it in words. `files` and `bytes` are those of the directories that were replaced,
-    `sent` the bytes that went over the network."""
+    """`text` is a summary for people. `files` and `bytes` are the size of the directories that were
+    replaced, `sent` are the bytes that went over the network.
+    """
 
     text: str
     files: int = 0

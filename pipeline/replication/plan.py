@@ -37,12 +37,12 @@ WHOLE = ""  # the name of an unpartitioned table
 class ReplicationRequest:
     """Replicate the partitions of `source` that have the values of one of `specs` into `target`.
 
-    Of each pair of specs, of the source and of the target, the n-th key and value of the first
-    become the n-th of the second (FA-R7); other keys stay as they are. All pairs have the same
-    keys. Empty specs select every partition, or the unpartitioned table.
+    `specs` are pairs of specs of the source and of the target, all with the same keys. The n-th key
+    and value of the first become the n-th of the second (FA-R7); other keys do not change. Empty
+    specs select every partition, or the unpartitioned table.
 
-    `location` is for a table that is created (default: below its database). `between` are the
-    names of the clusters of the source and of the target.
+    A table that is created is at `location` (default: below its database). `between` are the names
+    of the clusters of source and target.
     """
 
     source: TableRef
@@ -97,9 +97,11 @@ class Drop(MetadataStep):
 
 @dataclass(frozen=True, slots=True)
 class ReplicationPlan:
-    """`items` have the names of the objects in the target; `origins` maps these to their names in
-    the source. `base` is the directory of the target's table, `fresh` the number of objects that
-    are up to date. With `sweeps` it ends with a sweep.
+    """The objects to copy, `items`, are named as in the target; `origins` maps the names of all
+    selected objects in the target to those in the source. `base` is the directory of the target's
+    table, `fresh` the number of objects that are up to date, `drops` are partitions to drop.
+    `create`: the target's table does not exist; `change` are the columns that it needs otherwise.
+    With `sweeps` the plan ends with a sweep.
     """
 
     request: ReplicationRequest
@@ -118,7 +120,7 @@ class ReplicationPlan:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """In the order of execution; empty when nothing has to be done."""
+        """The steps in the order of execution; none when nothing has to be done."""
         rounds = tuple(
             self._round(items, self._table_steps if number == 0 else ())
             for number, items in enumerate(rounds_of(self.items))
@@ -153,7 +155,7 @@ class ReplicationPlan:
         return Round(items, steps)
 
     def lines(self) -> tuple[str, ...]:
-        """The plan for people."""
+        """The plan as lines of text for people."""
         head = (
             f"{self.request.source} to {self.request.target}: {len(self.items)} to copy,"
             f" {self.fresh} up to date, {len(self.drops)} to drop"
@@ -200,10 +202,9 @@ def plan_replication(
     existing: Mapping[str, Partition],
     database_location: str,
 ) -> ReplicationPlan:
-    """`sources` are the source's partitions that the request selects, `existing` the target's, by
-    name.
-
-    Raises NotCopyable, UnsafeSchemaChange.
+    """The plan for the partitions `sources` of the source, or for its unpartitioned table.
+    `existing` are the target's partitions that the request selects, by name. Raises NotCopyable,
+    UnsafeSchemaChange.
     """
     refuse_renaming(source.table, source.keys)
     change = None if target is None else follow(source.table, target, source.keys)
@@ -231,21 +232,21 @@ def plan_replication(
 
 
 def new_location(database_location: str, table: TableRef) -> str:
-    """Where a table that a replication creates lies, unless the request has a location."""
+    """The location of a table that a replication creates, unless the request has another."""
     return f"{database_location.rstrip('/')}/{table.name}"
 
 
 def _parameters(
     name: str, target: Table | None, existing: Mapping[str, Partition]
 ) -> dict[str, str] | None:
-    """The parameters of an object of the target, None when it does not exist."""
+    """The parameters of an object of the target; None when it does not exist."""
     if name == WHOLE:
         return None if target is None else target.parameters
     return existing[name].parameters if name in existing else None
 
 
 def _drops(existing: Mapping[str, Partition], origins: Mapping[str, str]) -> tuple[str, ...]:
-    """A replication drops only partitions that a replication made."""
+    """The partitions of the target that the source does not have and that a replication made."""
     return tuple(
         sorted(n for n, p in existing.items() if n not in origins and FROM in p.parameters)
     )
@@ -289,7 +290,7 @@ def base_of(location: str) -> str:
 
 
 def fingerprint(listing: FileListing) -> str:
-    """Equal only for the same paths, lengths and times."""
+    """A hash of the paths, lengths and times of a directory's files."""
     digest = blake2b(digest_size=16)
     for entry in listing.files:
         digest.update(f"{entry.path}\0{entry.length}\0{entry.modified}\n".encode())

@@ -1,7 +1,7 @@
 """The `CopyCatalog` of a replication: reads one metastore and publishes in another.
 
-A partition's new data lies in a fresh directory and becomes visible by one change of the
-partition's location. So no reader sees a gap, and a repeated run replaces the data (FA-R4, FA-R8).
+A partition's new data is in a new directory and becomes visible by one change of the partition's
+location. So readers see no gap, and a repeated run replaces the data (FA-R4, FA-R8).
 """
 
 import json
@@ -48,7 +48,7 @@ _NO_CLUSTER = ClusterName("")  # only the write marks of the source are read, no
 
 @dataclass(slots=True)
 class ReplicaCatalog:
-    """Both metastores of one replication. `run` is its id; `created`: it made the target table."""
+    """Both metastores of one replication. `run` is its id; `created`: it made the target's table."""
 
     plan: ReplicationPlan
     source: CatalogClient
@@ -101,7 +101,9 @@ class ReplicaCatalog:
         return frozenset(ready)
 
     def withdraw(self, names: Collection[str]) -> None:
-        """Nothing: a replica has what its source had, and the next attempt brings it up to date."""
+        """Does nothing: a replica of the source as it was is valid, and the next attempt updates
+        it.
+        """
 
     def used(self, marker: RunMarker) -> frozenset[str]:
         return used_locations(self.target, self.plan.request.target)
@@ -121,9 +123,9 @@ class ReplicaCatalog:
         self._applied.append(step)
 
     def undo(self) -> None:
-        """Deletes the run's unused directories and the table that it made (FA-R6)."""
+        """Deletes the run's unused directories, and the table if the run made it (FA-R6)."""
         if self.created:
-            with suppress(AnotherCopyRuns):  # another run copies into the table: it stays
+            with suppress(AnotherCopyRuns):  # The table stays if another run copies into it.
                 self._drop_empty_table()
         used = self.used(new_run(self.plan.request.target, 0, self.context.clock()))
         run = f"{self.plan.staging}/{self.run}"
@@ -133,7 +135,9 @@ class ReplicaCatalog:
         self.context.files.delete(whole if len(unused) == len(paths) else unused)
 
     def _drop_empty_table(self) -> None:
-        """Drops the table if it has no partitions. No run begins to copy into it meanwhile."""
+        """Drops the table if it has no partitions. The lease prevents that a run begins to copy
+        into it meanwhile.
+        """
         ref, files, staging = self.plan.request.target, self.context.files, self.plan.staging
         marker = new_run(ref, 0, self.context.clock())
         with Lease(files, staging, marker, self.context.clock) as lease:
@@ -178,7 +182,7 @@ class ReplicaCatalog:
             table.parameters = {**table.parameters, **self.plan.change.parameters}
 
     def _drop(self, names: Sequence[str]) -> None:
-        """A later sweep deletes the files of the partitions, when their readers have ended."""
+        """Drops partitions. A later sweep deletes their files, when their readers have ended."""
         for name in names:
             try:
                 self.target.drop_partition(self.plan.request.target, name, delete_data=False)
@@ -187,7 +191,7 @@ class ReplicaCatalog:
             self.context.emit({"event": "dropped", "run": self.run, "object": name})
 
     def _publish_table(self, source: Table, copy: ObjectCopy) -> None:
-        """An unpartitioned table appears with its data, or changes its location and columns in one
+        """Creates an unpartitioned table with its data, or changes its location and columns in one
         step.
         """
         request = self.plan.request
@@ -203,14 +207,14 @@ class ReplicaCatalog:
             self.target.alter_table(request.target, table)
 
     def _publish_partitions(self, partitions: Sequence[Partition], all_new: bool) -> None:
-        """Adds the partitions that the target does not have, and changes the others. `all_new`:
-        it had none of them when the plan was made. May be repeated.
+        """Adds the partitions that the target does not have, and changes the others. `all_new`: the
+        target had none of them when the plan was made. May be repeated.
         """
         ref = self.plan.request.target
         table = self.target.get_table(ref)
         wanted = {each.name(table): each for each in partitions}
         if all_new:
-            with suppress(AlreadyExists):  # added since, or by a call whose reply was lost
+            with suppress(AlreadyExists):  # added meanwhile, or by a call whose reply was lost
                 with self._write([*wanted], changes=False):
                     self.target.add_partitions(ref, partitions)
                 return
@@ -236,7 +240,7 @@ class ReplicaCatalog:
                     self.target.alter_partitions(ref, changed)
 
     def _with_facts(self, table: Table, changed: Sequence[Partition]) -> None:
-        """Gives partitions the facts that they have now, with new write ids."""
+        """Gives partitions the cluster facts that they have now, with new write ids."""
         names = [each.name(table) for each in changed]
         current = {p.name(table): p for p in self.target.get_partitions(table.ref, names)}
         for each in changed:

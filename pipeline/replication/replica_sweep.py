@@ -1,4 +1,4 @@
-"""Sweeps what replications left in the directories of the tables that they write."""
+"""Sweeps the directories of runs of replications, which are in the directories of their tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from pipeline.replication.plan import STAGING, base_of
 
 @dataclass(slots=True)
 class ReplicaSweep:
-    """The sum of the sweeps, and the reason for each directory that could not be read."""
+    """The sum of all sweeps, and the error for each directory that could not be read."""
 
     swept: SweepResult = field(default_factory=SweepResult)
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -26,8 +26,8 @@ class ReplicaSweep:
 def sweep_replicas(
     files: Files, objects: ObjectCatalog, states: Iterable[CatalogTable], clock: Clock, grace: float
 ) -> ReplicaSweep:
-    """Sweeps the tables' own directories, in two passes as every sweep. A directory is in use by
-    any of the tables that share it.
+    """Sweeps the staging directory of each table. Several tables may share one; then a directory in
+    it is in use if any of them refers to it.
     """
     result = ReplicaSweep()
     tables: dict[str, list[TableRef]] = {}

@@ -85,8 +85,8 @@ def run_replication(
     options: CopyOptions,
     limits: CopyLimits,
 ) -> CopyReport:
-    """Executes the plan. Raises PublishFailed when the target's metastore refuses every attempt:
-    then the copied files are deleted and its metadata is as before (FA-R6), or the error has what
+    """Executes the plan. Raises PublishFailed when the target's metastore refuses every attempt.
+    Then the copied files are deleted and its metadata is as before (FA-R6), or the error says what
     prevented that.
     """
     report = CopyReport(fresh=plan.fresh)

@@ -1,4 +1,4 @@
-"""Schema changes of a source that its replica can follow (FA-R3, FA-R9)."""
+"""Changes of a source's schema that its replica can follow (FA-R3, FA-R9)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from conf.names import TableRef
 from metastore.client.types import Columns, Table
 from pipeline.errors import UnsafeSchemaChange
 
-# Hive writes one name and reads back the other (HIVE-5550).
+# Hive stores one of the two names and returns the other (HIVE-5550).
 _SAME_FORMATS = {
     "org.apache.hadoop.hive.ql.io.IgnoreKeyTextOutputFormat": (
         "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat"
@@ -17,7 +17,7 @@ _SAME_FORMATS = {
         "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
     ),
 }
-# The formats whose readers convert. A Parquet file of the narrower type cannot be read.
+# Formats whose readers convert to wider types. A Parquet file with the narrower type cannot be read.
 _WIDENS_IN = ("text", "orc")
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
@@ -31,23 +31,23 @@ SPARK_SCHEMA = "spark.sql.sources.schema"
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """The target's new columns, and Spark's description of them where it has one."""
+    """The target's new columns, and the parameters with Spark's schema of a table of Spark."""
 
     columns: tuple[tuple[str, str], ...]
     parameters: Mapping[str, str]
 
 
 def follow(source: Table, target: Table, keys: Sequence[str]) -> SchemaChange | None:
-    """The change that the target needs; None without one. `keys` are the names of the source's
+    """The change that the target needs; None if it needs none. `keys` are the names of the source's
     partition keys in the target. Raises UnsafeSchemaChange.
     """
     ref = target.ref
-    _same_storage(source, target)
+    _check_storage(source, target)
     wanted_keys = [(new, kind) for new, (_, kind) in zip(keys, source.partition_keys, strict=True)]
     if [(name.lower(), kind) for name, kind in target.partition_keys] != wanted_keys:
         raise UnsafeSchemaChange(f"{ref} is partitioned by {_shown(target.partition_keys)}.")
     old, new = target.storage.columns, source.storage.columns
-    _prefix(ref, old, new, target.storage.input_format)
+    _check_columns(ref, old, new, target.storage.input_format)
     spark = {k: v for k, v in source.parameters.items() if k.startswith(SPARK_SCHEMA)}
     known = {k: v for k, v in target.parameters.items() if k.startswith(SPARK_SCHEMA)}
     if _lower(old) == _lower(new) and (spark == known or renamed(source, keys)):
@@ -61,24 +61,29 @@ def renamed(source: Table, keys: Sequence[str]) -> bool:
 
 
 def refuse_renaming(source: Table, keys: Sequence[str]) -> None:
-    """A table of Spark has its keys' names in its schema too, so they cannot change."""
+    """Raises UnsafeSchemaChange if the keys of a table of Spark have other names in the target:
+    Spark's schema in the table's parameters names them, too.
+    """
     if renamed(source, keys) and "spark.sql.sources.provider" in source.parameters:
         raise UnsafeSchemaChange(f"{source.ref} is a table of Spark: its keys keep their names.")
 
 
-def _same_storage(source: Table, target: Table) -> None:
+def _check_storage(source: Table, target: Table) -> None:
+    """Raises UnsafeSchemaChange if the two tables have different formats."""
     pairs = (
         ("input format", source.storage.input_format, target.storage.input_format),
         ("output format", source.storage.output_format, target.storage.output_format),
         ("serde", source.storage.serde.library, target.storage.serde.library),
     )
-    for what, wanted, found in pairs:
+    for name, wanted, found in pairs:
         if _SAME_FORMATS.get(wanted, wanted) != _SAME_FORMATS.get(found, found):
-            raise UnsafeSchemaChange(f"{target.ref} has the {what} {found}, its source {wanted}.")
+            raise UnsafeSchemaChange(f"{target.ref} has the {name} {found}, its source {wanted}.")
 
 
-def _prefix(ref: TableRef, old: Columns, new: Columns, input_format: str) -> None:
-    """Columns may be added at the end and types widened; anything else misreads old files."""
+def _check_columns(ref: TableRef, old: Columns, new: Columns, input_format: str) -> None:
+    """Raises UnsafeSchemaChange unless columns were only added at the end or widened: with any
+    other change old files would be misread.
+    """
     if len(new) < len(old):
         gone = ", ".join(name for name, _ in old[len(new) :])
         raise UnsafeSchemaChange(f"{ref} has columns that its source lacks: {gone}.")

@@ -1,1 +1,1 @@
-"""The only place that knows Spark: a session, and the Java that carries files inside its tasks."""
+"""Spark: the session of this process, its file systems, and the Java in which tasks copy files."""

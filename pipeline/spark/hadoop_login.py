@@ -1,4 +1,4 @@
-"""The log-in to file systems of Hadoop that ask for Kerberos.
+"""The log-in to file systems of Hadoop that require Kerberos.
 
 Hadoop has one log-in for a JVM, so one principal reaches all file systems. The session's settings
 `spark.kerberos.principal` and `spark.kerberos.keytab` name it. A local session logs in here. With
@@ -22,10 +22,12 @@ _FILESYSTEMS = "spark.kerberos.access.hadoopFileSystems"
 _RENEWAL = "spark.hadoop.hadoop.kerberos.keytab.login.autorenewal.enabled"
 _AUTHENTICATION = "hadoop.security.authentication"
 # Hadoop reads these once for a JVM, and not from the settings of a file system.
-_OF_JVM = (_AUTHENTICATION, "hadoop.security.auth_to_local", "hadoop.security.token.service.use_ip")
-_OF_JVM_PREFIXES = ("hadoop.security.auth_to_local.", "hadoop.kerberos.")
-# Java asks for a password when a keytab is of no use.
-_ASKS, _NO_KEYS = "Unable to obtain password", "the keytab has no keys of this principal"
+_JVM_KEYS = (
+    _AUTHENTICATION, "hadoop.security.auth_to_local", "hadoop.security.token.service.use_ip",
+)  # fmt: skip
+_JVM_PREFIXES = ("hadoop.security.auth_to_local.", "hadoop.kerberos.")
+# Java reports a missing password when a keytab has no keys of the principal.
+_NO_PASSWORD, _NO_KEYS = "Unable to obtain password", "the keytab has no keys of this principal"
 _LAUNCH_OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
@@ -35,8 +37,8 @@ def session_settings(
     endpoints: Mapping[str, Mapping[str, str]],
     given: Iterable[str],
 ) -> dict[str, str]:
-    """Spark settings of a session that copies between these file systems. `given`, each as
-    `NAME=VALUE`, take precedence over those of the log-in.
+    """Spark settings of a session that copies between these file systems. The settings `given`,
+    each as `NAME=VALUE`, take precedence over those of the log-in.
     """
     settings = login_settings(login, filesystems) | jvm_settings(endpoints)
     return settings | dict(each.partition("=")[::2] for each in given)
@@ -45,7 +47,7 @@ def session_settings(
 def login_settings(login: MetastoreLogin, filesystems: Iterable[str] = ()) -> dict[str, str]:
     """Spark settings of a session that logs in with this keytab; none without one.
 
-    `filesystems` are URIs for which Spark gets delegation tokens where executors need them.
+    `filesystems` are URIs. Spark gets delegation tokens for them where executors need them.
     """
     if login.keytab is None:
         return {}
@@ -55,9 +57,9 @@ def login_settings(login: MetastoreLogin, filesystems: Iterable[str] = ()) -> di
 
 
 def jvm_settings(endpoints: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Spark settings with which a session's JVM uses Kerberos if an endpoint asks for it.
+    """Spark settings with which a session's JVM uses Kerberos if an endpoint requires it.
 
-    If several do, the rules for names are those of the first. `endpoints` are settings by
+    If several endpoints do, the rules for names are those of the first. `endpoints` are settings by
     authority, as `read_endpoints` returns them.
     """
     for settings in endpoints.values():
@@ -65,7 +67,7 @@ def jvm_settings(endpoints: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
             return {
                 f"spark.hadoop.{key}": value
                 for key, value in settings.items()
-                if key in _OF_JVM or key.startswith(_OF_JVM_PREFIXES)
+                if key in _JVM_KEYS or key.startswith(_JVM_PREFIXES)
             }
     return {}
 
@@ -88,7 +90,9 @@ def log_in(jvm: Any, principal: str, keytab: str) -> None:
 
 @contextmanager
 def realms_of_libkrb5() -> Iterator[None]:
-    """A JVM that starts meanwhile reads the krb5.conf that KRB5_CONFIG names, as libkrb5 does."""
+    """Makes a JVM that is started in the block read the krb5.conf that KRB5_CONFIG names, as
+    libkrb5 does.
+    """
     file, options = os.environ.get("KRB5_CONFIG", ""), os.environ.get(_LAUNCH_OPTIONS)
     if not file or os.pathsep in file or "java.security.krb5.conf" in (options or ""):
         yield
@@ -111,4 +115,4 @@ def _reason(error: Py4JError) -> str:
     while cause.getCause() is not None:
         cause = cause.getCause()
     message = str(cause.getMessage())
-    return _NO_KEYS if _ASKS in message else message.splitlines()[0]
+    return _NO_KEYS if _NO_PASSWORD in message else message.splitlines()[0]

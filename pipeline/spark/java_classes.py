@@ -1,6 +1,5 @@
-"""The classes of causeway-guard.jar in a Spark session: in its driver and in every executor.
-
-The jar is loaded into a session that already runs, so that any session will do.
+"""Loads the classes of causeway-guard.jar into a running Spark session: into its driver and all of
+its executors. So the session needs no special settings.
 """
 
 from dataclasses import dataclass
@@ -17,10 +16,10 @@ class _Loaded:
 
     gateway: Any
     loader: Any
-    application: str = ""  # the last one whose executors received the jar
+    application: str = ""  # the last application whose executors received the jar
 
 
-_loaded: list[_Loaded] = []  # at most one: a process has one JVM at a time
+_loaded: list[_Loaded] = []  # at most one, because a process has one JVM at a time
 
 
 def java_class(context: SparkContext, name: str) -> Any:
@@ -45,7 +44,9 @@ def new(context: SparkContext, name: str, *arguments: Any) -> Any:
 
 
 def _load(gateway: Any) -> Any:
-    """A class loader of the jar. Its parent is Spark's, where a guarded session has the jar too."""
+    """A class loader for the jar. Its parent is Spark's, which has the jar too in a guarded
+    session.
+    """
     jvm = gateway.jvm
     urls = gateway.new_array(jvm.java.net.URL, 1)
     urls[0] = jvm.java.io.File(str(guard_jar())).toURI().toURL()

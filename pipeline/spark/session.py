@@ -18,26 +18,26 @@ _QUIET = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "WARN",
 }
-_HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def open_session(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, name: str = "causeway"
 ) -> SparkSession:
-    """The session of this process, started when there is none or its JVM has ended. Raises
-    SparkFailed. Not for several threads at once.
+    """The session of this process. Starts one when there is none or its JVM has ended. Raises
+    SparkFailed. Must not be called by several threads at once.
 
     With `spark.kerberos.principal` and `spark.kerberos.keytab` it logs in where Hadoop uses
-    Kerberos; raises KerberosFailed.
+    Kerberos, and raises KerberosFailed if that fails.
     """
     if _ended(0.0):
         _forget()
     builder = SparkSession.builder.master(master).appName(name)
     local = master.startswith("local")
-    settings = {**_QUIET, **(_HERE if local else {}), **(conf or {})}
+    settings = {**_QUIET, **(_LOOPBACK if local else {}), **(conf or {})}
     principal, keytab = settings.get(PRINCIPAL), settings.get(KEYTAB)
     if local:
-        # spark-submit would log in itself, and a failure would end the JVM without a reason.
+        # spark-submit would log in itself, and a failure would end the JVM without a message.
         settings = {key: text for key, text in settings.items() if key not in (PRINCIPAL, KEYTAB)}
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -53,8 +53,8 @@ def open_session(
 
 
 def count_ends(patience: float = 0.0) -> int:
-    """How many JVMs of this process's Spark have ended. Waits `patience` seconds for the present
-    one, because its connections may break before it is seen to have ended.
+    """The number of JVMs of this process's Spark that have ended. Waits up to `patience` seconds
+    for the end of the present one, because its connections may break before its process ends.
     """
     if _ended(patience):
         _forget()
@@ -75,7 +75,7 @@ def _ended(patience: float) -> bool:
 
 
 def _forget() -> None:
-    """PySpark would use the connections to the JVM that has ended."""
+    """Makes PySpark forget the JVM that has ended. Otherwise it would use its connections."""
     global _ends
     _ends += 1
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None

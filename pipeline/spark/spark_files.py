@@ -1,4 +1,4 @@
-"""`Files` on Spark: executors' JVMs copy whole files; the driver's JVM lists and deletes."""
+"""`Files` on Spark: executors' JVMs copy whole files, and the driver's JVM does all the rest."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _BATCH_BYTES = 128 << 20
 _BATCHES_A_CORE = 4
 _MOST_BATCHES = 10_000
 _POLL = 0.05
-_PROGRESS_SECONDS = 0.5  # each progress report costs a dozen calls of the driver
+_PROGRESS_SECONDS = 0.5  # A report of progress makes a dozen calls into the driver's JVM.
 _DRIVER_THREADS = 16
 _REFUSED = "causeway.copy.KerberosRefused"
 _NO_S3A = (
@@ -35,10 +35,8 @@ _NO_S3A = (
 
 
 class SparkFiles:
-    """All file systems of Spark's Hadoop. `endpoints` are settings, as `read_endpoints` returns
-    them.
-
-    Raises JarMissing.
+    """All file systems of Spark's Hadoop. `endpoints` are settings by authority, as
+    `read_endpoints` returns them. Raises JarMissing.
     """
 
     def __init__(
@@ -57,9 +55,9 @@ class SparkFiles:
     def listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         if not locations:
             return []
-        answer: str = self._call("list", _lines(locations))
+        reply: str = self._call("list", _lines(locations))
         found: list[list[FileEntry] | None] = [[] for _ in locations]
-        for line in answer.splitlines():
+        for line in reply.splitlines():
             number, *rest = line.split("\t")
             entries = found[int(number)]
             if not rest:
@@ -206,7 +204,7 @@ class SparkFiles:
             return getattr(self._driver_files, method)(*arguments)
         except Py4JError as error:
             line = _first_line(error)
-            if _is_of_kerberos(error):
+            if _is_kerberos_failure(error):
                 raise KerberosFailed(line) from error
             raise CopyError(f"{method}: {line}") from error
 
@@ -250,14 +248,14 @@ def _result(line: str, copies: Sequence[FileCopy]) -> FileResult:
 
 
 def _cause(error: Py4JError) -> Any:
-    """The first Java exception of the chain; None without one."""
+    """The Java exception at the end of the chain of causes; None without one."""
     cause = getattr(error, "java_exception", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
     return cause
 
 
-def _is_of_kerberos(error: Py4JError) -> bool:
+def _is_kerberos_failure(error: Py4JError) -> bool:
     cause = _cause(error)
     return cause is not None and cause.getClass().getName() == _REFUSED
 

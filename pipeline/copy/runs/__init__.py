@@ -1,1 +1,1 @@
-"""The runs of copies: their directories, leases, take-over and clean-up."""
+"""The runs of copies: their directories and leases, what a run takes over, and sweeps."""

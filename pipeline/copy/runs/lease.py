@@ -22,12 +22,16 @@ Clock = Callable[[], float]
 
 
 def run_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
-    """The marker of every run in a staging directory, newest run first; None where it has none."""
+    """The marker of every run in a staging directory, the newest run first; None for a run without
+    a readable marker.
+    """
     return _markers(files, staging, files.children(staging))
 
 
 def open_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
-    """`run_markers` of the runs that work, or have left files that they did not publish."""
+    """The markers, as `run_markers` returns them, of the open runs: those that work, or have left
+    files that they did not publish.
+    """
     return _markers(files, staging, files.children(f"{staging}/{OPEN}"))
 
 
@@ -43,9 +47,10 @@ def _markers(files: Files, staging: str, children: Iterable[str]) -> dict[str, R
 class Lease:
     """A context that a run holds while it works in a staging directory.
 
-    Entering raises AnotherCopyRuns when another run copies one of its objects. Each run looks twice
-    for others: before and after it marks itself as working. So of two runs that start at the same
-    moment at least one sees the other. With `finished` the run leaves nothing to take over.
+    Entering raises AnotherCopyRuns when another run copies one of its objects. Each run reads the
+    markers of the others twice: before and after it marks itself as working. So of two runs that
+    start at the same moment at least one finds the other. A run that leaves no files for another
+    run to take over sets `finished`.
     """
 
     def __init__(self, files: Files, staging: str, marker: RunMarker, clock: Clock) -> None:
@@ -93,7 +98,7 @@ class Lease:
                 self._files.delete([open_path(self._staging, self._marker.run)])
 
     def check(self) -> None:
-        """Raises AnotherCopyRuns when another run may have taken this one for interrupted."""
+        """Raises AnotherCopyRuns when another run may have considered this one interrupted."""
         text = self._files.read_marker(marker_path(self._staging, self._marker.run))
         marker = None if text is None else RunMarker.from_text(text)
         late = self._clock() - self._last_heartbeat > LEASE_SECONDS / 2
@@ -113,4 +118,4 @@ class Lease:
                     return
                 self._write(current.with_heartbeat(self._clock()))
             except CopyError:
-                continue  # `check` notices that the last heartbeat is old
+                continue  # `check` raises when the last heartbeat is old.

@@ -1,8 +1,9 @@
-"""Copies of a run into an object store, which continue those of interrupted runs.
+"""Copies files of a run into an object store, and takes over those of interrupted runs.
 
-There a directory cannot be moved in one step. So each run records in `.causeway/sent` which files
-it has sent, and the next run moves these one by one into its own directories: by a copy within the
-store and a deletion. A process that only seemed interrupted does not know the new places.
+An object store cannot move a directory in one step. So each run records in `.causeway/sent` which
+files it has sent, and the next run moves these one by one into its own directories: by a copy
+within the store and a deletion. A process that only seemed interrupted still writes to its old
+directories.
 """
 
 import json
@@ -31,12 +32,14 @@ Earlier = Mapping[str, Sequence[str]]
 
 @dataclass(slots=True)
 class ObjectFiles:
-    """Copies files of a run, whose folder is `run`, into an object store."""
+    """Copies files of a run, whose folder is `run`, into an object store. `records` is the number
+    of records that it has written, `recorded` are the files in them, by directory and path.
+    """
 
     files: Files
     run: str
     records: int = 0
-    claimed: set[tuple[str, str]] = field(default_factory=set)  # of the objects of a round
+    recorded: set[tuple[str, str]] = field(default_factory=set)
 
     def copy(
         self,
@@ -45,25 +48,25 @@ class ObjectFiles:
         options: CopyOptions,
         progress: Progress,
     ) -> list[FileResult]:
-        """Sends the files that no interrupted run has sent, and takes the others from there."""
-        targets = {each.target for each in copies}
-        self.claimed = {each for each in self.claimed if each[0] in targets}
-        taken = self._take(copies, earlier)
-        results = [FileResult(each, FileStatus.KEPT, 0) for each in taken]
-        there = {_place(each) for each in taken}
-        missing = [each for each in copies if _place(each) not in there]
-        # What is replaced is taken out first, because the run may be killed at any file.
-        self._record((each for each in missing if _place(each) in self.claimed), is_there=False)
-        for found in send(self.files, missing, options, progress):
-            self._record(each.file for each in found if each.status is FileStatus.SENT)
-            results += found
+        """Takes over the files that interrupted runs have sent, and sends the others."""
+        targets = {copy.target for copy in copies}
+        self.recorded = {place for place in self.recorded if place[0] in targets}
+        taken = self._take_over(copies, earlier)
+        results = [FileResult(copy, FileStatus.KEPT, 0) for copy in taken]
+        places = {_place(copy) for copy in taken}
+        missing = [copy for copy in copies if _place(copy) not in places]
+        # Records of files that are replaced are taken back first: the run may be killed any time.
+        self._record((copy for copy in missing if _place(copy) in self.recorded), is_there=False)
+        for batch in send(self.files, missing, options, progress):
+            self._record(result.file for result in batch if result.status is FileStatus.SENT)
+            results += batch
         return results
 
-    def _take(self, copies: Sequence[FileCopy], earlier: Earlier) -> list[FileCopy]:
-        """Moves what interrupted runs have of these files. Returns what the run has now.
+    def _take_over(self, copies: Sequence[FileCopy], earlier: Earlier) -> list[FileCopy]:
+        """Moves the files that interrupted runs have into this run. Returns the copies that are
+        complete by that; none where the store cannot copy.
 
-        The record is written first. It is no proof: a file counts if it is there, too. Where the
-        store cannot copy, the files are sent.
+        The record is written before the move. A file counts as sent only if it is also present.
         """
         sources = _sources(self.files, copies, earlier)
         if not sources:
@@ -77,20 +80,21 @@ class ObjectFiles:
         return [copy for copy, source in sources if source in moved]
 
     def _record(self, copies: Iterable[FileCopy], is_there: bool = True) -> None:
-        found: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-        for each in copies:
-            version = version_of(each.entry) if is_there else NO_VERSION
-            found[each.target.rpartition("/")[2]][each.entry.path] = version
-            self.claimed.add(_place(each))
-        if found:
-            self.files.write_marker(f"{self.run}/{SENT}/{self.records}", json.dumps(found))
+        """Writes a record of the files: their versions, or with `is_there` false none."""
+        record: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        for copy in copies:
+            version = version_of(copy.entry) if is_there else NO_VERSION
+            record[copy.target.rpartition("/")[2]][copy.entry.path] = version
+            self.recorded.add(_place(copy))
+        if record:
+            self.files.write_marker(f"{self.run}/{SENT}/{self.records}", json.dumps(record))
             self.records += 1
 
 
 def _sources(
     files: Files, copies: Sequence[FileCopy], earlier: Earlier
 ) -> list[tuple[FileCopy, str]]:
-    """Each file that an interrupted run has, and where."""
+    """The files that interrupted runs have, each with its location."""
     wanted: defaultdict[str, dict[str, FileCopy]] = defaultdict(dict)
     for each in copies:
         wanted[each.target][each.entry.path] = each
@@ -107,7 +111,7 @@ def _sources(
 
 
 def _read_records(files: Files, runs: Iterable[str]) -> dict[str, dict[str, Sent]]:
-    """What each run has sent, by the name of the object's directory."""
+    """The files that each run has sent, by the name of the object's directory."""
     folders = sorted(runs)
     found: dict[str, dict[str, Sent]] = {run: {} for run in folders}
     listings = files.listings([f"{run}/{SENT}" for run in folders])

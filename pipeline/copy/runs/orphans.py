@@ -1,7 +1,7 @@
-"""Deletes directories that drops left behind, as the metastore view recorded them.
+"""Deletes the directories of copies that drops left behind, as the metastore view recorded them.
 
-The record (docs/guide/metastore-view.md) has the directories that a drop would leave. Whether
-one is in use now is read from the metastore: from every database, table, partition and copy.
+The view records a directory before the drop (docs/guide/metastore-view.md). Whether it is in use
+now is decided by the locations of all databases, tables, partitions and copies in the metastore.
 """
 
 import json
@@ -22,8 +22,8 @@ _ALL = ".*"  # ends the name of a dropped database
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A directory in `cluster` that the drop of `name` was going to leave. `at` is the epoch second
-    of the call; `dropped`: the call is known to have succeeded.
+    """A directory in `cluster` that the drop of `name` leaves. `at` is the epoch second of the
+    drop; `dropped`: the drop is known to have succeeded.
     """
 
     drop_id: str
@@ -43,8 +43,8 @@ class CleanupResult:
 
 
 def read_orphans(text: str) -> list[Orphan]:
-    """The directories that are still to be deleted, oldest first. An incomplete line is ignored:
-    the outcome of its drop counts as unknown.
+    """The directories that are still to be deleted, oldest first. Incomplete lines are ignored, so
+    the outcome of their drops is unknown.
     """
     found: list[Orphan] = []
     dropped: set[str] = set()
@@ -76,7 +76,8 @@ def delete_orphans(
     log: OrphanLog,
     before: float,
 ) -> CleanupResult:
-    """Deletes the unused ones among the directories left before the epoch second `before`.
+    """Deletes those of the directories that no object uses and that were left before the epoch
+    second `before`.
 
     Raises UnreadableFacts, before anything is deleted, when the facts of an object cannot be read.
     """
@@ -114,14 +115,15 @@ def _full_location(orphan: Orphan, topology: Topology) -> str | None:
 
 
 def _reason_to_keep(orphan: Orphan, existing: frozenset[str], listing: FileListing | None) -> str:
-    """Why an unused directory is kept; empty when it may be deleted."""
+    """The reason to keep an unused directory; empty when it may be deleted."""
     if not orphan.dropped and orphan.name in existing:
         return f"{orphan.name} is still there"
     if listing is None or not listing.files:
         return ""
     if orphan.name.endswith(_ALL):
         return "there are files in it that are not of a table"
-    if max(entry.modified for entry in listing.files) > (orphan.at + 1) * 1000:  # `at` is cut off
+    # `at` has no fractions of a second.
+    if max(entry.modified for entry in listing.files) > (orphan.at + 1) * 1000:
         return "it was written to after the drop"
     return ""
 
@@ -129,7 +131,9 @@ def _reason_to_keep(orphan: Orphan, existing: frozenset[str], listing: FileListi
 def _add_users(
     usage: PathUsage[Orphan], objects: ObjectCatalog, topology: Topology, names: set[str]
 ) -> frozenset[str]:
-    """Adds every location in use to `usage`. Returns those of the names that exist."""
+    """Adds every location in use to `usage`. Returns the names of all databases (`db.*`) and
+    tables, and those of the partitions among `names`.
+    """
     for cluster_name, cluster in topology.clusters.items():
         usage.add(f"cluster {cluster_name}", [cluster.filesystem, default_root(cluster.filesystem)])
     existing: set[str] = set()

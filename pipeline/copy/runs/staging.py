@@ -7,10 +7,9 @@
 A run looks at the markers of open runs only, so that its cost does not grow with the number of
 earlier runs. A sweep looks at every run.
 
-Each run writes into its own directory only. What an interrupted run had finished is *moved* into
-the directory of the next run, so that a run that only seemed interrupted cannot write there any
-more. Only the metastore says which directories are in use: one that no copy refers to may be
-deleted.
+Each run writes into its own directory only. Files that an interrupted run had finished are *moved*
+into the directory of the next run, so a run that only seemed interrupted cannot write to them any
+more. A directory is in use if a copy in the metastore refers to it; any other may be deleted.
 """
 
 import json
@@ -27,27 +26,27 @@ from pathlib import Path
 from conf.names import TableRef
 
 FOLDER = "causeway-copies"
-LEASE_SECONDS = 300.0  # a run without a heartbeat for so long counts as interrupted
+LEASE_SECONDS = 300.0  # A run without a heartbeat for so long counts as interrupted.
 HEARTBEAT_SECONDS = 20.0
 WHOLE_TABLE = "table"
 MARKER, CONDEMNED, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
 GONE = ".causeway/gone"
 OPEN = ".causeway/open"
 _LONGEST_NAME = 150
-_MOST_OBJECTS = 1000  # names in a marker; a run of more objects has the whole table to itself
-_LEVEL = "^"  # Hive escapes it in values, so that two partitions never share a directory
+_MOST_OBJECTS = 1000  # names in a marker; the marker of a run of more objects is for all of them
+_LEVEL = "^"  # Hive escapes it in values, so that two partitions never share a directory.
 _RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
-# Field of RunMarker to key in the file, where they differ.
+# The fields of RunMarker that have another key in the file.
 _KEYS = {"heartbeat": "beat", "machine": "where"}
 _FIELDS = {key: field for field, key in _KEYS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class RunMarker:
-    """The state of one run. Times are epoch seconds; `created` is the table's.
+    """The state of one run. Times are epoch seconds; `created` is the table's time of creation.
 
-    `objects` are the names of the objects that it copies; empty: the whole table. `working` is set
-    once the run knows that no other run copies them; `taken_by` names the run that took over its
+    `objects` are the names of the objects that it copies; empty: all of the table. `working` is set
+    when the run has found no other run that copies them; `taken_by` is the run that took over its
     directories.
     """
 
@@ -63,13 +62,15 @@ class RunMarker:
     objects: tuple[str, ...] = ()
 
     def shares_objects(self, other: "RunMarker") -> bool:
-        """Whether both copy an object, so that only one of them may work."""
+        """Whether both runs copy one object, so that only one of them may work."""
         if not self.objects or not other.objects:
             return True
         return not set(self.objects).isdisjoint(other.objects)
 
     def is_alive(self, now: float, machine: str) -> bool:
-        """False when it has ended, when its process is gone, or without recent heartbeats."""
+        """Whether the run works: it has not ended, it sends heartbeats, and its process exists if
+        it is one of `machine`.
+        """
         if self.done or self.taken_by or now - self.heartbeat > LEASE_SECONDS:
             return False
         return self.machine != machine or Path(f"/proc/{self.pid}").exists()
@@ -91,7 +92,7 @@ class RunMarker:
 
     @classmethod
     def from_text(cls, text: str) -> "RunMarker | None":
-        """None for the text of no marker."""
+        """The marker in a file; None if the text is no marker."""
         try:
             values = {_FIELDS.get(key, key): v for key, v in json.loads(text).items()}
             return cls(**values | {"objects": tuple(values.get("objects", ()))})
@@ -108,8 +109,8 @@ def new_run(ref: TableRef, created: int, now: float, objects: Collection[str] = 
 
 
 def this_machine() -> str:
-    """Identifies a boot of a machine and its process numbers: equal only where a process number
-    means the same process.
+    """Identifies a boot of a machine and a namespace of its process ids. Within one identity a
+    process id means one process.
     """
     parts = [socket.gethostname()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
@@ -145,8 +146,8 @@ def is_run(name: str) -> bool:
 
 
 def object_path(staging: str, run: str, name: str) -> str:
-    """The directory of an object in a run. It has a single level, so that a sweep knows where it
-    ends.
+    """The directory of an object in a run: always one level below the run, because a sweep deletes
+    by this level.
     """
     flat = name.replace("/", _LEVEL) or WHOLE_TABLE
     if len(flat) > _LONGEST_NAME or flat.startswith("."):
@@ -180,6 +181,7 @@ def read_condemned(text: str | None) -> dict[str, float]:
 
 
 def condemned_text(condemned: Mapping[str, float]) -> str:
+    """The text that `read_condemned` reads."""
     return json.dumps(dict(condemned))
 
 

@@ -1,11 +1,11 @@
 """Deletes directories that no copy refers to: those of interrupted runs, and replaced copies.
 
-A reader may still use a copy that was just replaced, so a sweep works in two passes. The first one
-condemns an unused directory, in a marker of its run. A sweep at least `grace` seconds later deletes
-it. Both ask the metastore whether the directory is in use. The same holds for files of a copy of
-Delta in use that its source no longer has, which the copy's last continuation has condemned.
+A reader may still use a copy that was just replaced, so it takes two sweeps. The first one condemns
+an unused directory, in a file of its run. A sweep at least `grace` seconds later deletes it. Both
+read from the metastore whether the directory is in use. Files that were condemned when a copy was
+continued (`continue_copy`) are deleted after the same time.
 
-Before that, copies whose time to live has ended are withdrawn, so that nothing uses them.
+`withdraw_expired` withdraws copies whose time to live has ended, so that sweeps delete them.
 """
 
 from collections import defaultdict
@@ -42,7 +42,8 @@ class SweepResult:
         )
 
 
-Used = Callable[[RunMarker], frozenset[str]]  # the directories in use by the table of a run
+Used = Callable[[RunMarker], frozenset[str]]
+"""Returns the directories to which the table of a run's marker refers now."""
 
 
 def sweep_staging(
@@ -54,8 +55,8 @@ def sweep_staging(
     own: str = "",
     read: Callable[[Files, str], Mapping[str, RunMarker | None]] = run_markers,
 ) -> SweepResult:
-    """Sweeps the staging directory of one table, without the runs that are alive. `own` is the run
-    that sweeps, if any; `read` returns the markers of the runs to look at.
+    """Sweeps the staging directory of one table; runs that are alive are left out. `own` is the run
+    that sweeps, if any; `read` returns the markers of the runs to sweep.
     """
     machine, now, swept = this_machine(), clock(), SweepResult()
     in_use: dict[tuple[str, int], frozenset[str]] = {}
@@ -75,10 +76,10 @@ def sweep_staging(
         if WHOLE_TABLE in names and WHOLE_TABLE not in unused:
             continued.append(f"{staging}/{run}/{WHOLE_TABLE}")
         is_empty = not names and run != own
-        if not unused and run != own:  # it has nothing that another run could take over
+        if not unused and run != own:  # It has nothing that another run could take over.
             closed.append(open_path(staging, run))
         if unused or is_empty:
-            count = len(names) if run != own else len(names) + 1  # its own marker stays
+            count = len(names) if run != own else len(names) + 1  # The own run is never deleted.
             swept += _sweep_run(files, (staging, run), unused, count, now, grace)
         else:
             swept += SweepResult(kept=len(names))
@@ -88,7 +89,7 @@ def sweep_staging(
 
 
 def _delete_gone(files: Files, locations: Sequence[str], now: float, grace: float) -> None:
-    """Deletes the files of copies that their sources have not had for `grace` seconds."""
+    """Deletes the files of these copies that were condemned at least `grace` seconds ago."""
     texts = files.read_markers([gone_path(location) for location in locations])
     for location, text in zip(locations, texts, strict=True):
         known = read_condemned(text)
@@ -107,8 +108,8 @@ def _sweep_run(
     now: float,
     grace: float,
 ) -> SweepResult:
-    """`unused` are some of the `count` directories of a run. The run is deleted with its last.
-    `place` is the staging directory and the run.
+    """Condemns or deletes the `unused` ones of the `count` directories of a run, and the run with
+    its last directory. `place` is the staging directory and the name of the run.
     """
     run = "/".join(place)
     known = read_condemned(files.read_marker(f"{run}/{CONDEMNED}"))
@@ -132,7 +133,8 @@ def withdraw_expired(
     now: float,
 ) -> int:
     """Withdraws the copies in these clusters whose time to live ended before `now` (epoch seconds).
-    Returns how many. Their files stay for the sweep."""
+    Returns their number. A later sweep deletes their files.
+    """
     withdrawn = 0
     for table in tables:
         if not table.placed:
@@ -149,7 +151,7 @@ def withdraw_expired(
 
 
 def _objects_with_copies(objects: ObjectCatalog, table: CatalogTable) -> Iterator[DataObject]:
-    """All objects of the table that may have copies of their own."""
+    """The table itself, and the partitions that may have copies of their own."""
     yield DataObject(TABLE_ITSELF, table.location, table.placement)
     if table.partitioned:
         exceptions = table.placement.exceptions

@@ -1,4 +1,4 @@
-"""What a run leaves to the next one: finished files of an interrupted run, and replaced copies."""
+"""Takes over the finished files of interrupted runs, except those of copies that were replaced."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,9 @@ from pipeline.copy.runs.sweep import Used
 
 @dataclass(frozen=True, slots=True)
 class _Interrupted:
-    """Runs that were interrupted: their markers, and their directories by the new directory of
-    their object, the newest first."""
+    """The markers of interrupted runs, and their directories by the object's directory in this run,
+    the newest first.
+    """
 
     markers: Mapping[str, RunMarker]
     directories: Mapping[str, Sequence[str]]
@@ -28,8 +29,8 @@ class _Interrupted:
 def take_over(
     files: Files, staging: str, own: RunMarker, targets: Mapping[str, str], used: Used, clock: Clock
 ) -> int:
-    """Moves the directories that interrupted runs have of these objects (name to new directory)
-    into the own run. Returns how many were moved.
+    """Moves the directories that interrupted runs have of some objects into this run. `targets` are
+    the objects' directories in this run, by name. Returns the number of moved directories.
 
     The marker of an interrupted run is changed first, so that a run that only seemed interrupted
     publishes nothing. Directories that are in use, or that a reader may still use, stay.
@@ -43,8 +44,9 @@ def take_over(
 def take_over_objects(
     files: Files, staging: str, own: RunMarker, targets: Mapping[str, str], used: Used, clock: Clock
 ) -> Mapping[str, Sequence[str]]:
-    """`take_over` in an object store, where a directory cannot be moved in one step: returns the
-    directories, the newest first, by the new directory of their object."""
+    """`take_over` in an object store, where a directory cannot be moved in one step. Returns the
+    directories of interrupted runs by the object's directory in this run, the newest first.
+    """
     found = _interrupted(files, staging, own, targets, used, clock)
     taken = [source for sources in found.directories.values() for source in sources]
     _mark(files, staging, own, found.markers, taken)
@@ -83,14 +85,14 @@ def _mark(
     markers: Mapping[str, RunMarker],
     taken: Iterable[str],
 ) -> None:
-    """Records in the markers of the runs that their directories `taken` belong to this run."""
+    """Records in the markers of the interrupted runs that this run has taken their directories."""
     for name in {source.removeprefix(f"{staging}/").split("/")[0] for source in taken}:
         files.write_marker(marker_path(staging, name), markers[name].as_taken(own.run).to_text())
 
 
 def retire(files: Files, staging: str, locations: Iterable[str | None]) -> None:
     """Records that these directories are being replaced, so that no run takes them over: readers
-    may still use them, and they wait for a sweep. Only open runs are ever taken over.
+    may still use them. Directories of runs that are not open need no record.
     """
     below = [each for each in locations if each and each.startswith(f"{staging}/")]
     open_runs = set(files.children(f"{staging}/{OPEN}")) if below else set()
