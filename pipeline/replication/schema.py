@@ -17,7 +17,7 @@ _SAME_FORMATS = {
         "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
     ),
 }
-# Formats whose readers convert to wider types. A Parquet file with the narrower type cannot be read.
+# Formats whose readers convert to wider types. Parquet files of a narrower type cannot be read.
 _WIDENS_IN = ("text", "orc")
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
