@@ -48,7 +48,8 @@ _NO_CLUSTER = ClusterName("")  # only the write marks of the source are read, no
 
 @dataclass(slots=True)
 class ReplicaCatalog:
-    """Both metastores of one replication. `run` is its id; `created`: it made the target's table."""
+    """Both metastores of one replication. `run` is its id; `created`: it made the target's table.
+    """
 
     plan: ReplicationPlan
     source: CatalogClient
