@@ -1,1 +1,1 @@
-"""Commands about statements of the past: assess and advise."""
+"""Commands that analyse statements of the past: assess and advise."""

@@ -1,5 +1,5 @@
-"""`causeway advise`: says which copies to make and to drop, or which primaries to change, and does
-so.
+"""`causeway advise`: recommends copies to make and to drop, or primaries to change, and applies the
+recommendations.
 
     causeway advise --history --conf causeway.toml --share 0.9 --budget west=20TB
     causeway advise --history --conf causeway.toml --apply
@@ -51,83 +51,84 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--drop-unread",
         action="store_true",
-        help="also copies that no statement could read, of all tables of the metastore",
+        help="drop also the copies that no statement could read, of all tables of the metastore",
     )
     add(
         "--schedule",
         action="store_true",
-        help="with --apply: a feed for each table with a partition a day",
+        help="with --apply: submit a feed for each table with a partition a day",
     )
     add(
         "--copy-options",
         default="",
         metavar="OPTIONS",
-        help="of causeway copy, such as '--master yarn'",
+        help="options for causeway copy, such as '--master yarn'",
     )
     add(
         "--record",
         type=Path,
         default=PATH,
         metavar="FILE",
-        help="what was applied, for --undo (%(default)s)",
+        help="record of what was applied, for --undo (%(default)s)",
     )
     add_store_options(parser)
 
 
 def _add_aims(parser: argparse.ArgumentParser) -> None:
-    """How many statements are to run, and when the plan is made again."""
+    """Adds the options for the share of statements that must run, and for repeated planning."""
     add = parser.add_argument
     add(
         "--share",
         type=float,
         default=0.9,
         metavar="SHARE",
-        help="of the statements that are to run (%(default)s)",
+        help="share of the statements that must run (%(default)s)",
     )
     add(
         "--hysteresis",
         type=float,
         metavar="SHARE",
-        help="change nothing while so much less than the share runs (0; with --every 0.02)",
+        help="change nothing while no more than this is missing from the share (0; with --every"
+        " 0.02)",
     )
     add(
         "--every",
         type=interval,
         metavar="TIME",
-        help="with --apply: plan and apply again after so long, such as 24h, until stopped",
+        help="with --apply: plan and apply again after this time, such as 24h, until stopped",
     )
 
 
 def _add_budgets(parser: argparse.ArgumentParser) -> None:
-    """What may be kept and sent."""
+    """Adds the options that limit the bytes of copies and the bytes sent between clusters."""
     add = parser.add_argument
     add(
         "--budget",
         action="append",
         default=[],
         metavar="CLUSTER=BYTES",
-        help="of copies, such as 20TB",
+        help="most bytes of copies in the cluster, such as 20TB",
     )
     add(
         "--link",
         action="append",
         default=[],
         metavar="FROM:TO=BYTES",
-        help="bytes that may be sent a day",
+        help="most bytes that may be sent a day",
     )
     add(
         "--link-cost",
         action="append",
         default=[],
         metavar="FROM:TO=FACTOR",
-        help="of a byte that is sent, against 1 of other links",
+        help="cost of a sent byte; other links have 1",
     )
     add(
         "--refresh-days",
         type=float,
         default=REFRESH_DAYS,
         metavar="N",
-        help="a byte sent each day counts as so many bytes kept (%(default)s)",
+        help="a byte sent each day counts as this many bytes kept (%(default)s)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Carries advice out by the commands that it names, and takes it back."""
+"""Applies advice by running the commands that it names, and undoes it."""
 
 import argparse
 import shlex
@@ -18,7 +18,7 @@ from conf.names import ClusterName, TableRef
 
 
 class Applier:
-    """Makes and drops copies, notes each thing that was done, and goes on after a failure."""
+    """Makes and drops copies, records each action, and continues after a failure."""
 
     def __init__(self, args: argparse.Namespace, stock: Stock) -> None:
         self._args = args
@@ -28,14 +28,15 @@ class Applier:
         self._runs.append(self._done)
 
     def apply(self, plan: Sequence[Advice]) -> int:
-        """Copies are made before others are dropped. 1 if something failed."""
+        """Makes copies, then drops others. Returns 1 if an action failed, else 0."""
         failed = 0
         for each in sorted(plan, key=lambda each: each.action == "drop"):
             failed |= self._apply(each)
         return failed
 
     def assign(self, table: TableRef, source: ClusterName, target: ClusterName) -> int:
-        """Makes the target the primary of a table, which has no copy there then. 1 if it failed."""
+        """Drops the table's copy in `target` and makes `target` the primary. Returns 1 if that
+        failed, else 0."""
         steps = [Done("assign", str(table), target, source=source)]
         if has_copy(self._stock, table, target):
             steps.insert(0, Done("drop", str(table), target))
@@ -47,12 +48,12 @@ class Applier:
 
     def _apply(self, each: Advice) -> int:
         table = self._stock.stock_of(each.table)
-        assert table is not None  # advice is about tables that are there
+        assert table is not None  # advice names only tables of the stock
         chosen, names = partition_filter(each, table), partition_names(each, table)
         done = Done(each.action, str(each.table), each.cluster, chosen, names)
         if each.action == "drop":
             failed = _command(self._args, *_drop(done))
-        else:  # what is kept may be stale; a copy that is fresh is not made again
+        else:  # refreshes a kept copy that is stale; `causeway copy` skips fresh ones
             failed = _command(self._args, *_make(done))
         if failed:
             return 1
@@ -65,7 +66,7 @@ class Applier:
         assert table is not None  # as above
         feed = feed_document(each, table, self._args.user)
         if feed is None:
-            print(f"{each.table}: no partition a day, so no feed; refresh it by --apply from cron")
+            print(f"{each.table}: no partition a day, so no feed; run --apply from cron instead")
             return 0
         if any(done.feed == feed.name for run in self._runs for done in run):
             return 0
@@ -85,13 +86,13 @@ class Applier:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """Takes back what the last `--apply` did, in the opposite order. What cannot be taken back
-    stays in the record. 1 if there is such."""
+    """Undoes the actions of the last `--apply`, the last one first. Actions that cannot be undone
+    stay in the record. Returns 1 if there are any, else 0."""
     runs = read_record(args.record)
     while runs and not runs[-1]:
         runs.pop()
     if not runs:
-        print("nothing was applied that is not undone")
+        print("nothing to undo")
         return 0
     left = [each for each in reversed(runs.pop()) if _undo(args, each)]
     write_record(args.record, [*runs, left[::-1]] if left else runs)
@@ -132,7 +133,7 @@ def _words(done: Done) -> Sequence[str]:
 def has_copy(stock: Stock, table: TableRef, cluster: ClusterName) -> bool:
     """Whether the cluster has a copy of the table or of some of its partitions."""
     found = stock.stock_of(table)
-    assert found is not None  # advice is about tables that are there
+    assert found is not None  # as in Applier
     return any(cluster in each.fresh | each.stale for each in found.all_replicas)
 
 
@@ -142,7 +143,7 @@ def _command(args: argparse.Namespace, *words: str) -> int:
 
 
 def _run(*words: str) -> int:
-    """The exit status of a command of Causeway's; its error is printed."""
+    """Runs a subcommand of `causeway` and returns its exit status. Prints its error."""
     args = build_parser([words[0]]).parse_args(words)
     try:
         return int(command_module(words[0]).run(args))

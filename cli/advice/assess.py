@@ -1,4 +1,5 @@
-"""`causeway assess`: replays statements of the past: what runs, why not the rest, what would help.
+"""`causeway assess`: replays statements of the past. Reports which run, why the others do not, and
+which copies would help.
 
 causeway assess queries.sql --tables tables.json
 causeway assess eventlogs/ --conf causeway.toml --html assessment.html
@@ -16,8 +17,8 @@ from advice.replay import ReplayVerdict
 from cli.advice.sources import add_source_arguments, read_source
 from conf.formats import size_text
 
-_SHOWN = 20  # copies of one point; --json has all
-_TEXT = 100  # characters of a reason or an example
+_SHOWN = 20  # copies that are printed for one point; --json has all
+_TEXT = 100  # characters that are printed of a reason or an example
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

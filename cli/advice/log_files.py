@@ -1,7 +1,8 @@
-"""Statements from files, directories of Spark's event logs, and the history."""
+"""Reads statements from files, directories of Spark's event logs, and the history."""
 
 import gzip
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
@@ -34,7 +35,7 @@ def _of_file(path: Path, form: Format | None, unread: Unread) -> Iterator[Logged
             first = file.readline()
             while first and not first.strip():
                 first = file.readline()
-            lines = _and_rest(first, file)
+            lines = chain((first,), file)
             yield from read_log(lines, form or format_of(first), str(path), unread)
     except OSError as error:
         raise BadLog(f"{path} cannot be read: {error.strerror or error}") from None
@@ -45,10 +46,6 @@ def _opened(path: Path) -> TextIO:
         return gzip.open(path, "rt", encoding="utf-8", errors="replace")
     return path.open(encoding="utf-8", errors="replace")
 
-
-def _and_rest(first: str, file: TextIO) -> Iterator[str]:
-    yield first
-    yield from file
 
 
 def history(settings: Settings, unread: Unread) -> Iterator[Logged]:

@@ -1,4 +1,4 @@
-"""The tables of a metastore as a stock: looked up when a statement needs them."""
+"""A stock of the tables of a metastore, loaded when a statement needs them."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -12,10 +12,10 @@ from metastore.client.metastore_client import HmsClient, batches
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 
-_MANY = 20_000  # partitions, above which their sizes are not read
-_FOREVER = 1e9  # seconds that facts of a replay are kept
-_TABLES = 10_000_000
-_AT_ONCE = 500  # tables; more calls than may wait for the metastore would be refused
+_MAX_PARTITIONS = 20_000  # the sizes of a table's partitions are not read if it has more
+_FACTS_TTL = 1e9  # seconds: the facts never expire during a replay
+_MAX_TABLES = 10_000_000
+_BATCH = 500  # tables loaded together; the client refuses more waiting calls
 
 
 class MetastoreStock:
@@ -38,19 +38,19 @@ class MetastoreStock:
         )
 
     def load_all(self) -> None:
-        """Looks all tables of the metastore up. Raises MetastoreDown, UnreadableFacts."""
+        """Loads all tables of the metastore. Raises MetastoreDown, UnreadableFacts."""
         with self._client() as client:
             for database in client.get_all_databases():
                 self.load(TableRef(database, name) for name in client.get_all_tables(database))
 
     def load(self, tables: Iterable[TableRef]) -> None:
-        """Looks tables up. Raises MetastoreDown, UnreadableFacts."""
+        """Loads the tables that are not loaded yet. Raises MetastoreDown, UnreadableFacts."""
         wanted = [ref for ref in tables if ref not in self._tables]
-        for some in batches(wanted, _AT_ONCE):
-            self._load_some(some)
+        for batch in batches(wanted, _BATCH):
+            self._load_batch(batch)
 
-    def _load_some(self, wanted: Sequence[TableRef]) -> None:
-        snapshot = Snapshot(_FOREVER, _TABLES)
+    def _load_batch(self, wanted: Sequence[TableRef]) -> None:
+        snapshot = Snapshot(_FACTS_TTL, _MAX_TABLES)
         asyncio.run(self._load_facts(snapshot, wanted))
         with self._client() as client:
             for ref in wanted:
@@ -74,7 +74,7 @@ def _stock(client: HmsClient, snapshot: Snapshot, ref: TableRef) -> TableStock |
         return None
     sizes: list[float | None] = []
     placed = facts.partitions
-    if placed is not None and info.partition_keys and len(placed.partitions) <= _MANY:
+    if placed is not None and info.partition_keys and len(placed.partitions) <= _MAX_PARTITIONS:
         rows = range(len(placed.partitions))
         names = [partition_name(placed.partitions.spec(row)) for row in rows]
         found = client.get_partitions(ref, names)

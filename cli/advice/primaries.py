@@ -1,4 +1,5 @@
-"""`causeway advise --primaries`: advice about primaries, applied where no file has to be moved."""
+"""`causeway advise --primaries`: recommends changes of primaries. It applies those that need no
+files to be moved."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,8 @@ from router.needed_copies import quoted_name
 
 
 class PrimaryAdvice:
-    """The plan for a source. Where files are is known only with a metastore."""
+    """The plan for the tables of a source. Without a metastore the locations of files are unknown,
+    and every move counts as one of files."""
 
     def __init__(self, source: Source, budgets: Budgets) -> None:
         self._stock = source.stock
@@ -28,7 +30,7 @@ class PrimaryAdvice:
         self._stays = {} if settings is None else _files_stay(settings, self.plan.moves)
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The plan as a JSON object."""
         plan = self.plan
         return {
             "statements_a_day": round(plan.total, 3),
@@ -50,7 +52,7 @@ class PrimaryAdvice:
         }
 
     def lines(self) -> Iterator[str]:
-        """The same for people."""
+        """The plan as lines for a terminal."""
         plan, total = self.plan, self.plan.total or 1.0
         yield (
             f"{plan.before / total:.1%} of {plan.total:,.1f} statements a day run today,"
@@ -65,7 +67,7 @@ class PrimaryAdvice:
             yield from (f"    {command}" for command in self._commands(move))
 
     def apply(self, args: argparse.Namespace) -> int:
-        """Assigns the primaries of tables whose files stay. 1 if something failed."""
+        """Assigns the primaries of tables whose files stay. Returns 1 if one failed, else 0."""
         applier, failed = Applier(args, self._stock), 0
         for move in self.plan.moves:
             if self._stays.get(move.table):
@@ -87,14 +89,14 @@ class PrimaryAdvice:
             yield f"causeway table assign {move.table} --primary {move.target}"
             return
         table = self._stock.stock_of(move.table)
-        assert table is not None  # advice is about tables that are there
+        assert table is not None  # advice names only tables of the stock
         yield f"causeway copy {move.table} --to {move.target}"
         yield from _replacing(move, table)
 
 
 def _replacing(move: Move, table: TableStock) -> Iterator[str]:
-    """The statements that replace a table by one in the other cluster. What was there before keeps
-    another name."""
+    """The statements that replace a table by one in the other cluster. The old table is renamed and
+    kept."""
     source, target = quoted_name(move.source), quoted_name(move.target)
     database = quoted_name(move.table.db)
     named = f"{database}.{quoted_name(move.table.name)}"
@@ -114,8 +116,8 @@ def _replacing(move: Move, table: TableStock) -> Iterator[str]:
 
 
 def _files_stay(settings: Settings, moves: Iterable[Move]) -> Mapping[TableRef, bool]:
-    """For each table whether its files may stay where they are: none of its folders belongs to
-    another cluster than the one that it is moved to."""
+    """Maps each table to whether its files may stay where they are: no folder of the table belongs
+    to a cluster other than the new primary."""
     filesystems = settings.topology.filesystems()
     with HmsClient.of(settings) as client:
         return {
@@ -128,7 +130,7 @@ def _files_stay(settings: Settings, moves: Iterable[Move]) -> Mapping[TableRef, 
 
 
 def _folders(client: HmsClient, table: Table) -> Iterator[str]:
-    """Where the files of a table and of its partitions are."""
+    """The folders of a table and of its partitions."""
     yield from table.folders
     if table.partition_keys:
         names = client.get_partition_names(table.ref)

@@ -1,4 +1,4 @@
-"""What `causeway advise --apply` did, so that `--undo` can take it back."""
+"""The record of what `causeway advise --apply` did, which `--undo` reads."""
 
 import fcntl
 import json
@@ -13,10 +13,10 @@ PATH = Path(".causeway/advice.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """One thing that was done: `make` or `drop` a copy, `feed`, or `assign` a primary. `filter` and
-    `partitions` are empty where all of the table was meant; `feed` is the name of a feed, `source`
-    the primary before."""
+class AppliedAction:
+    """An action that was applied: `make` or `drop` a copy, submit a `feed`, or `assign` a primary.
+    `filter` and `partitions` are empty for the whole table. `feed` is the name of the feed,
+    `source` the primary before."""
 
     action: str
     table: str
@@ -28,8 +28,8 @@ class Done:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Only one process at a time applies advice or takes it back. Raises BadPlan."""
+def record_lock(path: Path) -> Iterator[None]:
+    """Locks the record at `path`. Raises BadPlan if another process holds the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
         try:
@@ -40,7 +40,7 @@ def held(path: Path) -> Iterator[None]:
 
 
 def read_record(path: Path) -> list[list[Done]]:
-    """What was done and not undone, the newest last. Raises BadPlan."""
+    """The actions of each run that are not undone, the newest run last. Raises BadPlan."""
     if not path.exists():
         return []
     try:
@@ -53,7 +53,7 @@ def read_record(path: Path) -> list[list[Done]]:
 
 
 def write_record(path: Path, runs: Sequence[Sequence[Done]]) -> None:
-    """Replaces the file at once."""
+    """Replaces the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps([[asdict(each) for each in run] for run in runs], indent=1))

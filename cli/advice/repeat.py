@@ -1,4 +1,4 @@
-"""The standing policy: a plan is made and applied again and again."""
+"""Repeats planning and applying for `causeway advise --apply --every`."""
 
 import argparse
 import sys
@@ -9,14 +9,14 @@ from typing import NoReturn
 from conf.errors import CausewayError
 from conf.kinds import seconds
 
-_RETRY = 900.0  # seconds until a plan is made again that could not be made or applied
-_LEAST = 60.0  # seconds between plans
+_RETRY = 900.0  # seconds after which a failed plan is tried again
+_MIN_INTERVAL = 60.0  # seconds between plans
 
 
 def repeat(plan: Callable[[], int], every: float, pause: Callable[[float], object]) -> NoReturn:
-    """Calls `plan`, and again `every` seconds after each call that went well. A call has failed
-    where it raises CausewayError or returns another status than 0. A signal ends it at any time:
-    what was done is in the record."""
+    """Calls `plan` again `every` seconds after each success, and at most 15 minutes after a
+    failure. A call fails if it raises CausewayError or returns a status other than 0. A signal may
+    end the process at any time: completed actions are in the record."""
     while True:
         print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), flush=True)
         try:
@@ -28,11 +28,11 @@ def repeat(plan: Callable[[], int], every: float, pause: Callable[[float], objec
 
 
 def interval(text: str) -> float:
-    """Seconds of `24h`. Raises ArgumentTypeError."""
+    """The seconds of a text like `24h`. Raises ArgumentTypeError."""
     try:
-        found = seconds(text)
+        value = seconds(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    if found < _LEAST:
+    if value < _MIN_INTERVAL:
         raise argparse.ArgumentTypeError(f"{text} is less than a minute")
-    return found
+    return value

@@ -12,8 +12,8 @@ from dialect.parsing.fingerprint import fingerprint
 from dialect.statement import Namespace, Needs
 
 _CHUNK = 500  # texts that a process replays at a time
-_FEW = 2 * _CHUNK  # texts that are not worth processes
-_ROUNDS = 64  # of loading tables that views name
+_FEW = 2 * _CHUNK  # texts; fewer are replayed without processes
+_ROUNDS = 64  # rounds of loading tables: views may name further tables
 
 Load = Callable[[Iterable[TableRef]], None]
 
@@ -30,14 +30,14 @@ class _Task:
         ]
 
 
-_task: _Task | None = None  # of a process that was forked for it
+_task: _Task | None = None  # set before the processes are forked, which inherit it
 
 
 def replayed(
     tally: TextCounts, stock: Stock, load: Load | None, processes: int
 ) -> Iterator[tuple[DistinctText, ReplayOutcome]]:
-    """The outcome of each text. `load` looks up tables that the stock lacks; None: it is
-    complete."""
+    """Yields the outcome of each text. `load` adds missing tables to the stock; None if the stock
+    is complete."""
     task = _Task(stock, tally.namespaces)
     works = sorted(tally.counts, key=lambda work: (work.text, work.namespace, work.day or 0))
     if load is not None:
@@ -58,7 +58,7 @@ def replayed(
 
 
 def _load_tables(works: Sequence[DistinctText], task: _Task, load: Load) -> None:
-    """Loads the tables of one text of each template, which are those of nearly all texts."""
+    """Loads the tables that one text of each template needs; other texts rarely need more."""
     pending = list({(fingerprint(work.text), work.namespace): work for work in works}.values())
     for _ in range(_ROUNDS):
         found = task.run(pending)
@@ -77,7 +77,7 @@ def _outcomes(
         yield from zip(works, task.run(works), strict=True)
         return
     global _task
-    _task = task  # the processes have it by being forked
+    _task = task  # inherited by the forked processes
     chunks = [works[at : at + _CHUNK] for at in range(0, len(works), _CHUNK)]
     try:
         with multiprocessing.get_context("fork").Pool(processes) as pool:

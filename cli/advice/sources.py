@@ -1,4 +1,4 @@
-"""The arguments that name a log and tables, and what they name, replayed."""
+"""The arguments that name a log and its tables, and the replay of both."""
 
 import argparse
 import os
@@ -23,12 +23,13 @@ from dialect.analyze import analyze
 from dialect.statement import Analysis, Namespace, Needs
 
 _ROUNDS = 64
-_SEED = 20  # of samples, so that equal logs have equal results
+_SEED = 20  # fixed, so that equal logs give equal samples
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`settings` are None where a document describes the tables."""
+    """A stock of tables and the replayed statements. `settings` is None if a document describes the
+    tables; `unread` counts statements that could not be read."""
 
     stock: Stock
     settings: Settings | None
@@ -37,7 +38,7 @@ class Source:
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
-    """Logs, tables, and how statements of different times count."""
+    """Adds the arguments for logs, tables and the weight of old statements."""
     add = parser.add_argument
     add(
         "logs",
@@ -53,35 +54,35 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--format",
         choices=[each.value for each in Format],
-        help="of the files (by their first line)",
+        help="format of the files (default: detected from their first line)",
     )
     add(
         "--days",
         type=float,
         default=1.0,
         metavar="N",
-        help="days of statements without a time (%(default)s)",
+        help="days over which statements without a time are spread (%(default)s)",
     )
     add(
         "--half-life",
         type=float,
         default=HALF_LIFE,
         metavar="DAYS",
-        help="age at which a statement counts half (%(default)s)",
+        help="age at which a statement has half the weight (%(default)s)",
     )
     add(
         "--processes",
         type=int,
         default=0,
         metavar="N",
-        help="processes that replay (0: one a processor)",
+        help="processes that replay (0: one for each processor)",
     )
     add(
         "--sample",
         type=_share,
         default=1.0,
         metavar="SHARE",
-        help="replay only this share of the statements, chosen by chance (%(default)s)",
+        help="replay only a random sample of this share of the statements (%(default)s)",
     )
     add("--json", action="store_true", help="print one JSON object")
 
@@ -94,8 +95,8 @@ def _share(text: str) -> float:
 
 
 def read_source(args: argparse.Namespace, *, all_tables: bool = False) -> Source:
-    """Reads and replays what the arguments name. The stock has the tables that the statements
-    name, or all tables. Raises CausewayError."""
+    """Reads the log and replays its statements. The stock has the tables that the statements name,
+    or with `all_tables` every table. Raises CausewayError."""
     unread = Unread()
     settings = None if args.target is None else load_settings(args.target)
     load: Load | None = None

@@ -1,5 +1,6 @@
-"""`causeway check`: what is wrong with a configuration, and what it can reach.
+"""`causeway check`: finds errors in a configuration, and tests the services that it names.
 
-`checks` makes the list of checks of the settings and `report` prints their results, both without
-I/O. `runner` runs them side by side by the probes in `services`, `files` and `stores`.
+`checks` lists the checks for the settings and `report` formats their results, both without I/O.
+`runner` runs the checks concurrently, with the functions of `services`, `ports`, `files` and
+`stores`.
 """

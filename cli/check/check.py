@@ -1,4 +1,4 @@
-"""`causeway check`: says what is wrong with a configuration, and what it can reach."""
+"""`causeway check`: finds errors in a configuration, and tests the services that it names."""
 
 import argparse
 import os
@@ -21,26 +21,26 @@ from conf.kinds import seconds
 from conf.logs.printable import json_text
 from conf.settings.load import Examined, examine
 
-_TIMEOUT = 20.0  # seconds: a Thrift Server that has just started takes its time for a session
+_TIMEOUT = 20.0  # seconds: the first session of a Thrift Server takes long
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
     parser.add_argument(
-        "--offline", action="store_true", help="look at the settings and at files only"
+        "--offline", action="store_true", help="check only the settings and files"
     )
     parser.add_argument(
         "--timeout",
         type=_seconds,
         default=_TIMEOUT,
         metavar="SECONDS",
-        help=f"how long each check may take; all run side by side ({_TIMEOUT:g})",
+        help=f"how long each check may take; all run concurrently ({_TIMEOUT:g})",
     )
     parser.add_argument(
         "--store",
         default=os.environ.get("CAUSEWAY_STORE"),
         metavar="URL",
-        help="the lifecycle's store, checked too: SQLite file or postgresql://.. (CAUSEWAY_STORE)",
+        help="check the lifecycle's store, too: SQLite file or postgresql://.. (CAUSEWAY_STORE)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _results(args: argparse.Namespace, path: Path, examined: Examined) -> list[Result]:
-    """What the settings show by themselves, then what was looked at."""
-    from cli.check.runner import run_checks  # imports the clients of every service
+    """The problems of the settings themselves, then the results of the checks."""
+    from cli.check.runner import run_checks  # late: imports the clients of every service
 
     wrong = {each.name for each in examined.problems}
     found = [of_problem(each, Level.ERROR) for each in examined.problems]

@@ -1,4 +1,4 @@
-"""The checks of a configuration, made of its settings."""
+"""Lists the checks for a configuration."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
@@ -30,24 +30,24 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`name` is a setting or a service with its address."""
+    """A check of `target`. `name` is a setting, or a service with its address."""
 
     name: str
     target: targets.Local | targets.Remote
 
     @property
     def is_local(self) -> bool:
-        """Whether it only looks at files."""
+        """Whether the check calls no other machine or process."""
         return isinstance(self.target, targets.Local)
 
 
 def checks_of(
     settings: Settings, path: Path, wrong: Collection[str] = (), store: str | None = None
 ) -> list[Check]:
-    """What is to be looked at, in the order of the report.
+    """The checks for the settings, in the order of the report.
 
-    `path` is the settings file, `wrong` are the names of settings that are known to be wrong, and
-    `store` is the lifecycle's database, None for none.
+    `path` is the settings file, `wrong` are the names of invalid settings, whose checks are left
+    out, and `store` is the URL of the lifecycle's database, if any.
     """
     found = [
         *_files(settings, path),
@@ -60,7 +60,7 @@ def checks_of(
         found.append(Check("history.store", targets.History(settings.operating.history_store)))
     if store is not None:
         found.append(Check("lifecycle store", targets.LifecycleStore(store)))
-    return [each for each in found if not _words(each.name) & set(wrong)]
+    return [each for each in found if not _settings_in(each.name) & set(wrong)]
 
 
 def listeners(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
@@ -76,16 +76,16 @@ def listeners(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
 
 
 def other_listeners(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
-    """The addresses of the lifecycle's server and of the console, if there are settings of them."""
+    """The addresses of the lifecycle's server and of the console, if the settings have them."""
     if settings.lifecycle.port is not None:
         yield _LIFECYCLE_PORT, settings.lifecycle.port
     if settings.console != ConsoleSettings():
         yield _CONSOLE_PORT, settings.console.listen
 
 
-def _words(name: str) -> set[str]:
-    """The name of a check has that of its setting, but the clusters' names one which is left out
-    by itself where it is wrong."""
+def _settings_in(name: str) -> set[str]:
+    """The names of settings in a check's name, without hive.cluster.properties: an invalid cluster
+    is not in the settings, so it has no check."""
     return set(name.split()) - {CLUSTERS.name}
 
 
@@ -153,7 +153,7 @@ def passwords_in(settings: Settings, store: str | None = None) -> set[str]:
 
 
 def _secret_files(settings: Settings) -> Iterator[tuple[str, SecretFile]]:
-    """The files with secrets, with the settings that name them."""
+    """Yields each file with a secret, after the name of its setting."""
     for row, value in _values(settings):
         if isinstance(value, KerberosService):
             value = value.keytab if row.kind is SECRET_FILE else None
@@ -166,7 +166,7 @@ def _secret_files(settings: Settings) -> Iterator[tuple[str, SecretFile]]:
 
 
 def _values(group: object) -> Iterator[tuple[Setting[Any], object]]:
-    """Each setting of a dataclass and of those in it, with the value of its field."""
+    """Yields the row and value of each setting in a dataclass and in the dataclasses inside."""
     for each in fields(group):  # type: ignore[arg-type]
         value = getattr(group, each.name)
         if group_of(each) and value is not None:
@@ -176,7 +176,7 @@ def _values(group: object) -> Iterator[tuple[Setting[Any], object]]:
 
 
 def _authorities(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """The files with certificate authorities, with the settings that name them."""
+    """Yields each file of certificate authorities, after the name of its setting."""
     for name, group in (
         ("proxy.ldap.ca.file", settings.identity.ldap),
         ("proxy.jwt.ca.file", settings.identity.jwt),
@@ -203,7 +203,7 @@ def _logins(settings: Settings) -> Iterator[tuple[str, Login]]:
 
 
 def _authentication(identity: Identity, wrong: Collection[str]) -> Iterator[Check]:
-    """What proves who users are."""
+    """Checks of authentication and of its back ends."""
     is_whole = not any(name.startswith(_IDENTITY) for name in wrong)
     if is_whole and not identity.methods <= {Auth.NONE, Auth.NOSASL}:
         yield Check(METHODS.name, targets.Authentication(identity))

@@ -1,4 +1,4 @@
-"""What settings that are right one by one show together."""
+"""Finds settings that are valid one by one and contradict each other."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -16,7 +16,8 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 def contradictions(settings: Settings, wrong: Collection[str] = ()) -> list[Result]:
-    """Errors and warnings. Settings whose names are in `wrong` have defaults, and are left out."""
+    """Errors and warnings. Leaves out the settings named in `wrong`: they are invalid and have
+    their defaults here."""
     found = (
         *_clusters(settings),
         *_ports(settings),
@@ -40,7 +41,7 @@ def _clusters(settings: Settings) -> Iterator[Result]:
         yield Result(CLUSTERS.name, warning(f"JobTracker {endpoint} is named more than once"))
     views = Counter(each for views in settings.views.values() for each in views)
     for endpoint in (each for each, count in views.items() if count > 1):
-        yield Result(CLUSTERS.name, error(f"MetastoreView {endpoint} is that of two clusters"))
+        yield Result(CLUSTERS.name, error(f"MetastoreView {endpoint} is used for two clusters"))
 
 
 def _ports(settings: Settings) -> Iterator[Result]:
@@ -59,14 +60,14 @@ def _console(settings: Settings) -> Iterator[Result]:
     """Settings with which `causeway console` does not start."""
     host = settings.console.listen.host
     if settings.identity.methods <= {Auth.NONE, Auth.NOSASL} and host not in _LOOPBACK:
-        text = f"no log-in is checked, and others than this machine reach {host}: no console starts"
+        text = f"no log-in is checked, and other machines reach {host}: no console starts"
         yield Result("console.host", error(text))
 
 
 def _authentication(settings: Settings) -> Iterator[Result]:
     identity, host = settings.identity, settings.listen.host
     if identity.methods <= {Auth.NONE, Auth.NOSASL} and host not in _LOOPBACK:
-        text = f"any client can claim any user name, and others than this machine reach {host}"
+        text = f"any client can claim any user name, and other machines reach {host}"
         yield Result(METHODS.name, warning(text))
     ldap = identity.ldap
     for url in ldap.urls if ldap is not None and not ldap.start_tls else ():
@@ -76,19 +77,19 @@ def _authentication(settings: Settings) -> Iterator[Result]:
 
 
 def _operators(settings: Settings) -> Iterator[Result]:
-    """The ports for operators."""
+    """Settings of the ports for operators."""
     access = settings.operating.access
     if access.use_tls and access.tls is None:
         text = "missing; the ports for operators are not opened without it (clients need none)"
         yield Result(_ADMIN_KEYSTORE, warning(text))
     for endpoint in (settings.operating.admin, settings.lifecycle.port):
         if endpoint is not None and endpoint.host not in _LOOPBACK and not access.use_tls:
-            text = f"tokens go to {endpoint} in plain text, and others than this machine reach it"
+            text = f"tokens go to {endpoint} in plain text, and other machines reach it"
             yield Result(_ADMIN_TLS, warning(text))
 
 
 def _plain_passwords(settings: Settings) -> Iterator[Result]:
-    """Passwords in the settings themselves, where a file of their own can hold them."""
+    """Passwords in the settings that a separate file could hold."""
     tls = settings.transports.tls
     if tls is not None and tls.password:
         text = "a password in plain text: put it into proxy.keystore.password.file"

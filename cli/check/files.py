@@ -15,11 +15,11 @@ from conf.server_certificate import served_certificate
 from pipeline.scheduler.actions.catalog_service import load_catalog_service
 from proxy.auth.build_authenticator import build_authenticator
 
-_SOON = timedelta(days=30)  # a certificate should be replaced by then
+_SOON = timedelta(days=30)  # warn if a certificate expires earlier
 
 
 def secret(target: targets.Secret) -> Finding:
-    """Whether the file can be read, by no other user, and has something in it. Raises OSError."""
+    """Whether the file is readable by this user alone, and not empty. Raises OSError."""
     file = target.file
     if not file.read_bytes().strip():
         return error(f"{file} is empty")
@@ -28,7 +28,7 @@ def secret(target: targets.Secret) -> Finding:
 
 
 def settings_file(target: targets.SettingsFile) -> Finding:
-    """Whether other users can read the passwords in it. Raises OSError."""
+    """Whether other users can read the passwords in the settings file. Raises OSError."""
     status = target.file.path.stat()
     reason = exposure(status.st_uid, stat.S_IMODE(status.st_mode), os.geteuid())
     if not reason:
@@ -37,7 +37,7 @@ def settings_file(target: targets.SettingsFile) -> Finding:
 
 
 def authorities(target: targets.Authorities) -> Finding:
-    """Whether the file has certificates, and none that has expired. Raises OSError, ValueError."""
+    """Whether all certificates in the file are valid. Raises OSError, ValueError."""
     found = x509.load_pem_x509_certificates(target.path.read_bytes())
     first = min(each.not_valid_after_utc for each in found)
     finding = validity(min(each.not_valid_before_utc for each in found), first, _now())
@@ -46,13 +46,13 @@ def authorities(target: targets.Authorities) -> Finding:
 
 
 def certificate(target: targets.Certificate) -> Finding:
-    """Whether it fits its key, and until when it is valid. Raises BadCertificate."""
+    """Whether the certificate fits its key, and when it expires. Raises BadCertificate."""
     found = served_certificate(target.tls)
     return validity(found.not_valid_before_utc, found.not_valid_after_utc, _now())
 
 
 def validity(begins: datetime, ends: datetime, now: datetime) -> Finding:
-    """How long a certificate is valid. Pure."""
+    """Whether a certificate is valid at `now`, and when it expires. Pure."""
     if now < begins:
         return error(f"not valid before {begins:%Y-%m-%dT%H:%MZ}")
     if now >= ends:
@@ -62,13 +62,13 @@ def validity(begins: datetime, ends: datetime, now: datetime) -> Finding:
 
 
 def written(target: targets.Written) -> Finding:
-    """Whether Causeway can make the file."""
+    """Whether Causeway can write the file."""
     path = target.path
     return error(reason) if (reason := not_writable(path)) else ok(str(path))
 
 
 def not_writable(path: Path) -> str:
-    """Why this process cannot write a file there; empty if it can."""
+    """Why this process cannot write the file; empty if it can."""
     folder = path.absolute().parent
     if path.is_dir():
         return f"{path} is a folder"
@@ -80,13 +80,13 @@ def not_writable(path: Path) -> str:
 
 
 def authentication(target: targets.Authentication) -> Finding:
-    """Whether the files and code that prove users' names can be used. Raises BadSetting."""
+    """Whether the files and code for authentication can be loaded. Raises BadSetting."""
     build_authenticator(target.identity)
     return ok(", ".join(sorted(each.value for each in target.identity.methods)))
 
 
 def telemetry_libraries(target: targets.TelemetryLibraries) -> Finding:
-    """Whether the extra is installed."""
+    """Whether the libraries of the telemetry extra are installed."""
     try:
         import_module("proxy.operations.telemetry_thread")
     except ModuleNotFoundError as missing:
@@ -95,7 +95,7 @@ def telemetry_libraries(target: targets.TelemetryLibraries) -> Finding:
 
 
 def catalog_class(target: targets.CatalogClass) -> Finding:
-    """Whether it can be loaded. Raises BadCatalogService."""
+    """Whether the class can be loaded. Raises BadCatalogService."""
     load_catalog_service(target.name)
     return ok(f"{target.name} is installed")
 

@@ -16,12 +16,13 @@ from conf.topology import Endpoint
 from proxy.administration.operator_client import connection_to
 
 _FREE = "free"
-_METRIC, _METRICS_BYTES = b"causeway_lifecycle_", 1 << 20
-_CONSOLE_FILE = "/static/console.css"  # a file that the console serves before a log-in
+_METRIC = b"causeway_lifecycle_"  # the prefix of the lifecycle server's metrics
+_METRICS_BYTES = 1 << 20  # at most read of the metrics
+_CONSOLE_FILE = "/static/console.css"  # a file that the console serves without a log-in
 
 
 def port(target: targets.Port) -> Finding:
-    """Whether the proxy could listen there, or does. Raises OSError."""
+    """Whether the proxy can listen at the address, or listens already. Raises OSError."""
     if _can_listen(target.endpoint):
         return ok(_FREE)
     if _is_running(target.operating):
@@ -30,25 +31,27 @@ def port(target: targets.Port) -> Finding:
 
 
 def lifecycle_port(target: targets.LifecyclePort, timeout: float) -> Finding:
-    """Whether the lifecycle's server could listen there, or does. On another machine, which the
-    console may name, one has to answer. Raises OSError."""
+    """Whether the lifecycle's server can listen at the address, or listens already. An address of
+    another machine, as the console's settings may name, must answer. Raises OSError."""
     try:
         if _can_listen(target.endpoint):
             return ok(_FREE)
-        here = True
+        is_local = True
     except OSError as failure:
         if failure.errno != errno.EADDRNOTAVAIL:
             raise
-        here = False
+        is_local = False
     if _is_lifecycle(target, timeout):
-        return ok("in use by a lifecycle server" if here else "a lifecycle server answers there")
-    if here:
+        return ok(
+            "in use by a lifecycle server" if is_local else "a lifecycle server answers there"
+        )
+    if is_local:
         return error("another process uses it, and `causeway lifecycle serve` would not start")
     return error("not an address of this machine, and no lifecycle server answers there")
 
 
 def console_port(target: targets.ConsolePort, timeout: float) -> Finding:
-    """Whether the console could listen there, or does. Raises OSError."""
+    """Whether the console can listen at the address, or listens already. Raises OSError."""
     if _can_listen(target.endpoint):
         return ok(_FREE)
     if _serves_console(target, timeout):
@@ -57,14 +60,14 @@ def console_port(target: targets.ConsolePort, timeout: float) -> Finding:
 
 
 def _can_listen(endpoint: Endpoint) -> bool:
-    """Whether no process uses the address. Raises OSError if it is not this machine's."""
+    """Whether no process uses the address. Raises OSError if it belongs to another machine."""
     try:
         for family, kind, number, _, address in socket.getaddrinfo(
             endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         ):
-            with socket.socket(family, kind, number) as trying:
-                trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                trying.bind(address)
+            with socket.socket(family, kind, number) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
     except OSError as failure:
         if failure.errno != errno.EADDRINUSE:
             raise
@@ -82,8 +85,8 @@ def _is_running(operating: Operating) -> bool:
 
 
 def _is_lifecycle(target: targets.LifecyclePort, timeout: float) -> bool:
-    """Whether what answers there has the metrics of a lifecycle server. Raises OSError where the
-    authorities of the settings cannot be read."""
+    """Whether the server at the address serves the metrics of a lifecycle server. Raises OSError if
+    the file of certificate authorities cannot be read."""
     connection = connection_to(target.endpoint, target.access, timeout)
     try:
         connection.request("GET", "/metrics")
@@ -95,7 +98,8 @@ def _is_lifecycle(target: targets.LifecyclePort, timeout: float) -> bool:
 
 
 def _serves_console(target: targets.ConsolePort, timeout: float) -> bool:
-    """Asks for a public file. The certificate is not looked at: nothing secret is sent."""
+    """Whether the server sends the console's public file. The certificate is not verified, because
+    no secret is sent."""
     scheme = "https" if target.tls else "http"
     context = ssl._create_unverified_context() if target.tls else None
     request = Request(f"{scheme}://{target.endpoint}{_CONSOLE_FILE}")

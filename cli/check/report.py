@@ -1,4 +1,4 @@
-"""The results of checks: as a table for people, as JSON, and as an exit status."""
+"""Formats the results of checks as a table, as JSON and as an exit status."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ _IN_URL = re.compile(r"(://[^\s/@:'\"]*:)[^\s@'\"]+(?=@)")
 
 
 class Level(Enum):
-    """How a check ended. Errors make the exit status 1."""
+    """The severity of a finding. An error makes the exit status 1."""
 
     OK = "ok"
     WARNING = "warning"
@@ -23,8 +23,8 @@ class Level(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found. `remedy` is what to do or to write."""
+class CheckFinding:
+    """What a check found. `remedy` is the text that a setting should have, if known."""
 
     level: Level
     text: str
@@ -36,7 +36,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`name` is a setting or a service with its address. `seconds` None: nothing was waited for."""
+    """The result of one check. `name` is a setting, or a service with its address. `seconds` is the
+    check's duration, None if it took no time worth printing."""
 
     name: str
     finding: Finding
@@ -56,12 +57,12 @@ def error(text: str) -> Finding:
 
 
 def of_problem(problem: Problem, level: Level) -> Result:
-    """The result that tells of a problem with a setting."""
+    """The result for a problem with a setting."""
     return Result(problem.name, Finding(level, problem.reason, problem.remedy))
 
 
 def without_secrets(result: Result, secrets: Iterable[str]) -> Result:
-    """The result with masks in the place of passwords: messages of libraries may have them."""
+    """Masks passwords in the result's text, because messages of libraries may contain them."""
     text = _IN_URL.sub(rf"\1{_MASK}", result.finding.text)
     for each in secrets:
         text = text.replace(each, _MASK)
@@ -69,7 +70,7 @@ def without_secrets(result: Result, secrets: Iterable[str]) -> Result:
 
 
 def table(results: Sequence[Result]) -> list[str]:
-    """A line for each result under a head, and a last line that counts them."""
+    """The lines of a table: a header, a row for each result, and a line of counts."""
     rows = [("STATUS", "SECONDS", "CHECK", "FINDING")]
     for each in results:
         seconds = "-" if each.seconds is None else f"{each.seconds:.1f}"
@@ -80,7 +81,7 @@ def table(results: Sequence[Result]) -> list[str]:
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
-    """The results as JSON has them."""
+    """The results as a JSON object."""
     counts = _counts(results)
     checks = [
         {

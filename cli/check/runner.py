@@ -1,4 +1,4 @@
-"""Runs checks side by side, each within its time."""
+"""Runs checks concurrently, each with a time-out."""
 
 import asyncio
 import logging
@@ -68,9 +68,10 @@ async def _result(check: Check, seconds: float) -> Result:
 
 
 async def _finding(target: targets.Local | targets.Remote, seconds: float) -> Finding:
-    """Thrift Servers are asked by this event loop, and everything else by a thread of its own."""
+    """Checks Thrift Servers in this event loop, and all other targets in a thread each."""
     if isinstance(target, targets.ThriftServer):
-        # First in a thread of ours: the process waits for those of the loop that look names up.
+        # Resolve the name first, in a daemon thread: the loop would use threads of its pool, which
+        # the process waits for at its end.
         host, port = target.endpoint.host, target.endpoint.port
         await _in_thread(lambda: socket.getaddrinfo(host, port))
         return await services.thrift_server(target, seconds)
@@ -81,7 +82,7 @@ async def _finding(target: targets.Local | targets.Remote, seconds: float) -> Fi
 
 
 def _text(failure: Exception) -> str:
-    if isinstance(failure, CausewayError):  # its hint is for users of a running Causeway
+    if isinstance(failure, CausewayError):  # without its hint, which is for users of the proxy
         return f"[{failure.code}] {failure.args[0]}"
     if isinstance(failure, OSError) and failure.strerror:
         return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
@@ -89,7 +90,7 @@ def _text(failure: Exception) -> str:
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    """The result of the work. A thread that still waits does not keep the process from ending."""
+    """Runs `work` in a daemon thread, which does not keep the process from ending."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -105,7 +106,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """What the proxy's modules and libraries log, the results say."""
+    """Disables logging: the results contain the failures that libraries would log."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -1,4 +1,4 @@
-"""Checks of other servers: each asks one of them as Causeway does while it runs."""
+"""Checks of other servers. Each check makes the calls that Causeway makes while it runs."""
 
 import socket
 from contextlib import suppress
@@ -30,13 +30,13 @@ from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.upstream_pool import UpstreamPool
 from proxy.upstream.upstream_session import UpstreamSession
 
-_USER = "causeway"  # of the sessions that are opened
+_USER = "causeway"  # the user of sessions that checks open
 _LISTENS = "it accepts connections"
 _UNGUARDED = "no guard there compares Spark's plans with the decisions or refuses writes"
 
 
 def metastore(target: targets.Metastore, timeout: float) -> Finding:
-    """Raises MetastoreError, BadSetting."""
+    """Whether the metastore answers, and its version. Raises MetastoreError, BadSetting."""
     login = target.login
     check_files(login)
     with HmsClient((target.endpoint,), timeout, login=login) as client:
@@ -50,7 +50,7 @@ def _way_in(login: MetastoreLogin) -> str:
 
 
 def view(target: targets.View, timeout: float) -> Finding:
-    """Whether it is a view, and that of its cluster. Raises MetastoreError, BadSetting."""
+    """Whether the server is the view of its cluster. Raises MetastoreError, BadSetting."""
     check_files(target.login)
     with HmsClient((target.endpoint,), timeout, login=target.login) as client:
         location = client.get_database("default").location
@@ -68,17 +68,20 @@ def view(target: targets.View, timeout: float) -> Finding:
 
 
 async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding:
-    """Logs in as the proxy does, and asks for the version and the guard. Raises CausewayError."""
+    """Logs in as the proxy does; returns the version, and whether a guard checks claims.
+
+    Raises CausewayError.
+    """
     name, endpoint = target.cluster, target.endpoint
     pool = UpstreamPool(
         replace(DEFAULT, connect=seconds, call=seconds),
         credentials=CredentialsByCluster({name: target.login}),
     )
     try:
-        version = "a server that tells no version"
+        version = "a server that returns no version"
         async with pool.borrow(name, endpoint, _USER) as connection:
             request = get_info_call(NO_SESSION, DBMS_VERSION)
-            with suppress(ClusterLost):  # Hive's own server answers in sessions alone
+            with suppress(ClusterLost):  # Hive's own server needs a session for this call
                 reply = await connection.call("GetInfo", request, seconds)
                 version = f"Spark {info_text(read_result(reply, 'GetInfo'))}"
         return await _session(pool, Cluster(name, "", (endpoint,)), version)
@@ -87,12 +90,13 @@ async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding
 
 
 async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> Finding:
-    """What a session there shows."""
+    """Whether a session can be opened, and whether its guard checks claims."""
     try:
         session = await UpstreamSession.open(pool, cluster, _USER, NEWEST_PROTOCOL, {}, claims=True)
     except Rejected as refused:
         text = f"{version}; it opens no session for user {_USER}: {refused.failure.message}"
-        # As a service the proxy opens sessions for its users, who may have rights that this lacks.
+        # A service account opens sessions in the names of users, who may have rights that _USER
+        # lacks.
         is_service = pool.credentials.of(cluster.name).login.is_service
         return warning(text) if is_service else error(text)
     await session.close()
@@ -102,35 +106,35 @@ async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> Findin
 
 
 def ldap_server(target: targets.LdapServer, timeout: float) -> Finding:
-    """Raises AuthBackendUnavailable."""
+    """Whether the LDAP server answers. Raises AuthBackendUnavailable."""
     LdapPasswords(target.ldap).reach(target.url)
     return ok(f"bound as {target.ldap.bind_dn}" if target.ldap.bind_dn else _LISTENS)
 
 
 def token_keys(target: targets.TokenKeys, timeout: float) -> Finding:
-    """Raises AuthBackendUnavailable."""
-    found = JwtVerifier(target.jwt).key_count()
-    return ok(f"{found} keys") if found else error("no key that Causeway can use")
+    """The number of usable keys at the JWKS URL. Raises AuthBackendUnavailable."""
+    count = JwtVerifier(target.jwt).key_count()
+    return ok(f"{count} keys") if count else error("no key that Causeway can use")
 
 
 def issuer(target: targets.Issuer, timeout: float) -> Finding:
-    """Raises AuthBackendUnavailable."""
-    found = IssuerClient(target.issuer, (_USER,)).key_count()
-    return ok(f"{found} keys") if found else error("no key that Causeway can use")
+    """The number of usable keys of the issuer. Raises AuthBackendUnavailable."""
+    count = IssuerClient(target.issuer, (_USER,)).key_count()
+    return ok(f"{count} keys") if count else error("no key that Causeway can use")
 
 
 def quorum(target: targets.Quorum, timeout: float) -> Finding:
     try:
-        found = registered(target.zookeeper, timeout)
+        servers = registered(target.zookeeper, timeout)
     except (KazooException, KazooTimeoutError) as failure:
         return error(f"no answer: {failure or type(failure).__name__}")
-    if found is None:
-        return ok(f"/{target.zookeeper.namespace} is made at the first start")
-    return ok(f"/{target.zookeeper.namespace} has {len(found)} servers")
+    if servers is None:
+        return ok(f"/{target.zookeeper.namespace} is created at the first start")
+    return ok(f"/{target.zookeeper.namespace} has {len(servers)} servers")
 
 
 def listener(target: targets.Listener, timeout: float) -> Finding:
-    """Raises OSError."""
+    """Whether the server accepts connections. Raises OSError."""
     address = (target.endpoint.host, target.endpoint.port)
     with socket.create_connection(address, timeout):
         return ok(_LISTENS)

@@ -1,4 +1,4 @@
-"""Checks of Causeway's own databases, which change nothing in them."""
+"""Checks of Causeway's own databases. They change nothing there."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def history(target: targets.History, timeout: float) -> Finding:
-    """Raises StoreUnavailable."""
+    """Whether the history's database has a usable schema. Raises StoreUnavailable."""
     try:
         from database.history.migrations import MIGRATIONS  # SQLAlchemy is an extra
     except ModuleNotFoundError as missing:
@@ -21,7 +21,7 @@ def history(target: targets.History, timeout: float) -> Finding:
 
 
 def lifecycle_store(target: targets.LifecycleStore, timeout: float) -> Finding:
-    """Raises StoreUnavailable."""
+    """Whether the lifecycle's database has a usable schema. Raises StoreUnavailable."""
     try:
         from pipeline.scheduler.store.migrations import MIGRATIONS
     except ModuleNotFoundError as missing:
@@ -42,17 +42,17 @@ def _store(url: str, migrations: "Migrations") -> Finding:
         if reason := not_writable(folder if folder == path else folder / "new"):
             return error(reason)
         if not path.exists():
-            return ok(f"{path} is made at the first start")
+            return ok(f"{path} is created at the first start")
     database = open_database(url)
     return schema(database.name, database.revision(migrations), migrations.head)
 
 
 def schema(name: str, revision: str | None, head: str) -> Finding:
-    """What a database's revision means to this release, whose own is `head`. Pure."""
+    """Whether this release, whose schema is `head`, can use a database of this revision. Pure."""
     if revision is None:
-        return ok(f"{name} has no tables yet: they are made at the first start")
+        return ok(f"{name} has no tables yet: they are created at the first start")
     if revision > head:
         return error(f"{name} has schema {revision} of a later release; this one knows {head}")
     if revision < head:
-        return ok(f"{name} has schema {revision}, which the next start brings to {head}")
+        return ok(f"{name} has schema {revision}; the next start migrates it to {head}")
     return ok(f"{name} has schema {revision}")

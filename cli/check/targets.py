@@ -1,4 +1,4 @@
-"""What a check looks at: a file, a service, an address."""
+"""The targets of checks: files, services and addresses."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ class Metastore:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`filesystems` are those of all clusters."""
+    """A cluster's view of the metastore. `filesystems` has the file systems of all clusters."""
 
     cluster: ClusterName
     endpoint: Endpoint
@@ -40,7 +40,8 @@ class ThriftServer:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An address that `causeway serve` listens on; `operating` says how a running one is asked."""
+    """An address that `causeway serve` listens on. `operating` has the administration's address, by
+    which a running proxy is recognised."""
 
     endpoint: Endpoint
     operating: Operating
@@ -88,7 +89,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file or socket that Causeway makes."""
+    """A file or socket that Causeway creates."""
 
     path: Path
 
@@ -131,14 +132,14 @@ class LifecycleStore:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Any other service: it has to accept connections."""
+    """Any other service. The check only opens a connection."""
 
     endpoint: Endpoint
 
 
 @dataclass(frozen=True, slots=True)
 class TelemetryLibraries:
-    """The extra that `telemetry.*` needs."""
+    """The packages of the extra that `telemetry.*` needs."""
 
 
 @dataclass(frozen=True, slots=True)
