@@ -1,4 +1,4 @@
-"""`causeway console`: Causeway in a browser, a process of its own."""
+"""`causeway console`: runs the web console in a process of its own."""
 
 import argparse
 
@@ -23,6 +23,6 @@ def run(args: argparse.Namespace) -> int:
     server = make_server(settings, lambda url: print(f"The console is at {url}", flush=True))
     try:
         server.run()
-    except SystemExit as error:  # uvicorn's, after a line in the log
+    except SystemExit as error:  # raised by uvicorn after it logged the reason
         raise CannotListen(f"{settings.console.listen}: see the line above.") from error
     return 0

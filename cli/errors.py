@@ -21,7 +21,7 @@ class CannotListen(CausewayError):
 
 
 class NoAdmin(CausewayError):
-    """No running proxy answers at the administration address of the settings."""
+    """No proxy answers at the administration address in the settings."""
 
     code = "CW505"
     hint = "proxy.admin.socket, or proxy.admin.port and proxy.admin.token.file, enable it."
@@ -46,14 +46,14 @@ class NoPassword(CausewayError):
 
 
 class NoHistory(CausewayError):
-    """No history is kept, or nothing is in it yet."""
+    """The settings name no history, or it does not exist yet."""
 
     code = "CW518"
     sqlstate = "55000"
 
 
 class NotInstalled(CausewayError):
-    """A command needs a package that only an extra of Causeway installs."""
+    """A command needs a package of an extra that is not installed."""
 
     code = "CW520"
     sqlstate = "0A000"

@@ -1,4 +1,4 @@
-"""What `pip install causeway` leaves out, and how an operator gets it."""
+"""The packages that `pip install causeway` leaves out, and the extras that install them."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,9 @@ EXTRAS: Mapping[str, str] = {
     "alembic": "history",
     "sqlalchemy": "history",
 }
-"""The extra that has the module, by the name of its outermost package."""
+"""Maps a top-level package to the extra that installs it."""
 
 
 def extra_of(error: ModuleNotFoundError) -> str | None:
-    """The extra that has the missing module; None if no extra has it."""
+    """The extra that installs the missing module; None if no extra does."""
     return EXTRAS.get((error.name or "").partition(".")[0])

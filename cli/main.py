@@ -1,7 +1,7 @@
 """Entry point: `causeway SUBCOMMAND ...`.
 
-Each subcommand is a module with `configure(parser)` and `run(args) -> exit status`; only the one
-that is called is imported.
+Each subcommand is a module with `configure(parser)` and `run(args) -> exit status`. Only the called
+one is imported.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from typing import Any
 
 from cli.errors import NotInstalled
 from cli.extras import extra_of
-from cli.terminal import shown
+from cli.terminal import escaped_output
 from conf.errors import CausewayError
 from conf.logs.log_fields import inherit_log_fields
 
@@ -22,20 +22,20 @@ SUBCOMMANDS = {
     "up": ("server.up", "start the embedded stack: metastore, Thrift Servers, views and proxy"),
     "serve": ("server.serve", "run the proxy for existing clusters"),
     "console": ("console", "serve Causeway in a browser"),
-    "history": ("server.history", "search the statements, copies and instances that ended"),
+    "history": ("server.history", "search ended statements, copies and instances"),
     "admin": ("server.admin", "show and change what a running proxy does"),
-    "check": ("check.check", "say what is wrong with a configuration, and what it can reach"),
+    "check": ("check.check", "find errors in a configuration, and test the services it names"),
     "settings": ("settings", "list the settings, or print their JSON schema"),
     "completion": (
         "completion.completion",
-        "print the completion of command lines for a shell, or the man page",
+        "print a completion script for a shell, or the man page",
     ),
     "password": ("password", "make a line of a password file"),
     "assess": (
         "advice.assess",
-        "replay statements of the past: what runs, which copies would help",
+        "replay past statements: which would run, which copies would help",
     ),
-    "advise": ("advice.advise", "say which copies to make and to drop, and do it"),
+    "advise": ("advice.advise", "recommend copies to make and to drop, and apply them"),
     "route": ("route", "show where a statement would run, and why"),
     "table": ("table", "assign and show the clusters of tables and partitions"),
     "metastore": ("metastore.actions", "serve the views; upgrade, verify or downgrade a metastore"),
@@ -52,17 +52,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with shown():
+        with escaped_output():
             return _run(arguments)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of `causeway .. | head` is done, which is no error
+    except BrokenPipeError:  # no error: in `causeway .. | head` the reader closes the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def build_parser(complete: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser of the command line. Only the subcommands in `complete` have their arguments."""
+    """The parser of the command line. Only the subcommands in `complete` get their arguments."""
     parser = argparse.ArgumentParser(prog="causeway", description=_SUMMARY)
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
     complete = set(complete)
@@ -90,7 +90,7 @@ def command_module(subcommand: str) -> Any:
 
 @contextmanager
 def _extras(subcommand: str) -> Iterator[None]:
-    """Raises NotInstalled for what an extra of the package has."""
+    """Raises NotInstalled if a module of an extra is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

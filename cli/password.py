@@ -1,4 +1,4 @@
-"""`causeway password`: makes one line of a password file from a password that is not shown."""
+"""`causeway password`: prints a line for a password file."""
 
 import argparse
 import getpass

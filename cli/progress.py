@@ -1,4 +1,4 @@
-"""How far a copy is: a bar for terminals, events for programs; other outputs show nothing."""
+"""Shows the progress of a copy: as a bar on terminals, or as events for programs."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,8 +10,9 @@ _WIDTH = 30
 _INTERVAL = 0.2  # seconds
 
 
-class Bar:
-    """Call it with the bytes done and the total; it is drawn at most five times a second."""
+class ProgressBar:
+    """A bar on a terminal; on other streams it shows nothing. Call it with the bytes done and the
+    total. It is drawn at most five times a second."""
 
     def __init__(self, stream: TextIO, *, shown: bool = True) -> None:
         self._stream = stream
@@ -39,8 +40,8 @@ class Bar:
 
 
 class ProgressEvents:
-    """Emits events with the bytes done by all rounds so far and those known to be there, at most
-    one a second; also the last of a round."""
+    """Emits events with the bytes copied in all rounds so far and the known total: at most one a
+    second, and one at the end of a round."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class ProgressEvents:
         self._clock = clock
         self._emitted = -1.0
         self._before = 0  # bytes of earlier rounds
-        self._last = (0, 0)  # of this round
+        self._last = (0, 0)  # bytes done and total of this round
 
     def __call__(self, done: int, total: int) -> None:
         if done < self._last[0]:

@@ -1,4 +1,4 @@
-"""`causeway route`: shows where a statement would run, and why, without running it."""
+"""`causeway route`: shows in which cluster a statement would run, and why, without running it."""
 
 import argparse
 import asyncio
@@ -17,8 +17,8 @@ from proxy.statement.machine.cluster_commands import use_cluster
 from proxy.statement.statement_router import StatementRouter
 from router.report import DecisionReport
 
-_REFUSED = 3  # exit status, so that a script can tell a refusal from a failure
-_PROTOCOL = 0  # of the session; nothing is sent
+_REFUSED = 3  # exit status, by which scripts distinguish a refusal from a failure
+_PROTOCOL = 0  # the session's protocol version, unused: nothing is sent
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def as_text(decided: DecisionReport) -> str:
-    """A few lines for a terminal."""
+    """The decision as lines for a terminal."""
     first = {
         "run": f"run in {decided.cluster}",
         "answer": "answered by Causeway",

@@ -7,7 +7,7 @@ from conf.settings.catalog import ROWS, json_schema
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only names that contain this")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only names that contain NAME")
     parser.add_argument(
         "--json-schema", action="store_true", help="print the JSON schema of a TOML settings file"
     )

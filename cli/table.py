@@ -1,4 +1,4 @@
-"""`causeway table assign`, `show` and `writes`: changes and shows cluster facts."""
+"""`causeway table assign`, `show` and `writes`: changes and shows the cluster facts of tables."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ from metastore.placement.assign import Assignment, assign
 from metastore.placement.placement_store import PlacementStore
 from metastore.placement.write_marks import running_writes
 
-SHOWN = 20  # partitions in the text of `show`; --json has all
+SHOWN = 20  # partitions that `show` prints one by one; --json has all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,25 +51,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     assigning.add_argument(
         "--end-writes",
         action="store_true",
-        help="no write is running: remove the marks of writers that died",
+        help="remove all marks of writes; only if no write is running",
     )
     showing = actions.add_parser("show", help="show a table's clusters, copies and writes")
     showing.add_argument("table", metavar="DB.TABLE")
     showing.add_argument("--json", action="store_true", help="print one JSON object")
-    writing = actions.add_parser("writes", help="list the writes that run, and those that died")
+    writing = actions.add_parser("writes", help="list the marks of running and dead writes")
     writing.add_argument(
         "--older",
         type=DURATION.parse,
         default=0.0,
         metavar="TIME",
-        help="only writes that began longer ago, such as 1h",
+        help="only writes that began longer ago than this, such as 1h",
     )
     writing.add_argument("--json", action="store_true", help="print one JSON list")
     writing.add_argument(
         "--end-dead",
         action="store_true",
-        help="remove the marks of Spark applications that have ended, as their cluster says"
-        " (ResourceManager, SparkMaster)",
+        help="remove the marks of Spark applications that have ended, according to the cluster's"
+        " ResourceManager or SparkMaster",
     )
     add_target_arguments(writing)
     for each in (assigning, showing):
@@ -126,11 +126,11 @@ def _show(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -
 
 def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
     clusters, now = tuple(settings.topology.clusters.values()), time.time()
-    is_gone = cache(partial(has_ended, clusters))  # a job may have written many tables
+    has_ended_once = cache(partial(has_ended, clusters))  # one request for each application
     found = []
     for ref, mark in list(running_writes(facts)):
         if not args.older or mark.since <= now - args.older:
-            ended = args.end_dead and bool(mark.application) and is_gone(mark.application)
+            ended = args.end_dead and bool(mark.application) and has_ended_once(mark.application)
             if ended:
                 facts.close_write(ref, mark.id, mark.partitions)
             found.append({"table": str(ref), **_write(mark), "ended": ended})
@@ -140,8 +140,8 @@ def _writes(args: argparse.Namespace, settings: Settings, facts: PlacementStore)
     for each in found:
         count = "" if each["partitions"] is None else f", {len(each['partitions'])} partitions"
         began = f"since {utc(each['since'])}" if each["since"] else "since an unknown time"
-        gone = ": it is gone, the mark is removed" if each["ended"] else ""
-        print(f"{each['table']}: written by {each['by']} {began}{count} (id {each['id']}){gone}")
+        ended = ": it has ended, the mark is removed" if each["ended"] else ""
+        print(f"{each['table']}: written by {each['by']} {began}{count} (id {each['id']}){ended}")
     return 0
 
 
@@ -192,7 +192,7 @@ def _time(when: float | None) -> str | None:
 def _partitions(
     facts: PlacementStore, table: Table, placement: Placement, chosen: list[str]
 ) -> Iterator[tuple[str, Placement, str]]:
-    """The chosen partitions: name, placement and location."""
+    """Yields name, placement and location of the chosen partitions."""
     specs = [set(parse_partition_name(text)) for text in chosen]
     names = [
         name
@@ -219,8 +219,8 @@ def _text(description: dict[str, Any]) -> str:
     if len(partitions) <= SHOWN:
         lines += [f"  {each['partition']}: {_summary(each)}" for each in partitions]
     else:
-        for holding, count in Counter(map(_summary, partitions)).most_common():
-            lines.append(f"  {count} partitions: {holding}")
+        for summary, count in Counter(map(_summary, partitions)).most_common():
+            lines.append(f"  {count} partitions: {summary}")
     lines += [_lag(each) for each in description["clusters"] if each["stale"]]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""The options that name the system that a command works on."""
+"""The options `--endpoints` and `--conf`, which name the system that a command works on."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,8 @@ from conf.settings.settings import Settings
 
 
 def add_target_arguments(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    """`--endpoints FILE` or `--conf FILE`, one of them required; returns the group of them."""
+    """Adds `--endpoints FILE` and `--conf FILE`, one of which is required, and returns their
+    group."""
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument(
         "--endpoints",

@@ -1,6 +1,7 @@
-"""The output of Causeway's commands: text from outside cannot act on a terminal.
+"""Escapes the output of commands, so that text from outside cannot control a terminal.
 
-`shown` wraps the process's output while a command runs and escapes by `conf.logs.printable`.
+`escaped_output` wraps standard output and standard error while a command runs, and escapes with
+`conf.logs.printable`.
 """
 
 import sys
@@ -13,8 +14,8 @@ from conf.logs.printable import escaped
 _LAYOUT = "\n\t"  # characters that commands print on purpose
 
 
-class Shown:
-    """A text stream that escapes what is not printable, except line ends and tabs."""
+class EscapedStream:
+    """A text stream that escapes unprintable characters, except line ends and tabs."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -28,16 +29,16 @@ class Shown:
 
 
 @contextmanager
-def shown() -> Iterator[None]:
-    """Makes standard output and standard error Shown inside the block."""
+def escaped_output() -> Iterator[None]:
+    """Makes standard output and standard error an EscapedStream inside the block."""
     with ExitStack() as exits:
-        exits.enter_context(redirect_stdout(cast(TextIO, Shown(sys.stdout))))
-        exits.enter_context(redirect_stderr(cast(TextIO, Shown(sys.stderr))))
+        exits.enter_context(redirect_stdout(cast(TextIO, EscapedStream(sys.stdout))))
+        exits.enter_context(redirect_stderr(cast(TextIO, EscapedStream(sys.stderr))))
         yield
 
 
 def draw(stream: TextIO, control: str, text: str = "") -> None:
     """Writes a control sequence of Causeway's own, then the text, to a terminal."""
-    raw = stream.stream if isinstance(stream, Shown) else stream
+    raw = stream.stream if isinstance(stream, EscapedStream) else stream
     raw.write(control + escaped(text))
     raw.flush()

@@ -25,7 +25,7 @@ from advice.policy import CopyPolicy
 from advice.stock import Stock
 from cli.advice.apply import Applier, undo
 from cli.advice.primaries import PrimaryAdvice
-from cli.advice.record import PATH, held
+from cli.advice.record import PATH, record_lock
 from cli.advice.repeat import interval, repeat
 from cli.advice.sources import Source, add_source_arguments, read_source
 from cli.lifecycle.lifecycle_options import add_store_options
@@ -143,11 +143,11 @@ def run(args: argparse.Namespace) -> int:
         print("causeway advise: --every cannot be used with --primaries", file=sys.stderr)
         return 2
     if args.undo:
-        with held(args.record):
+        with record_lock(args.record):
             return undo(args)
     if not args.apply:
         return _advise(args)
-    with held(args.record):
+    with record_lock(args.record):
         if args.every is not None:
             repeat(lambda: _advise(args), args.every, time.sleep)
         return _advise(args)

@@ -11,7 +11,7 @@ from advice.assessment import partition_filter, partition_names
 from advice.copies import Advice
 from advice.feed_document import feed_document
 from advice.stock import Stock
-from cli.advice.record import Done, read_record, write_record
+from cli.advice.record import AppliedAction, read_record, write_record
 from cli.main import build_parser, command_module
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
@@ -24,7 +24,7 @@ class Applier:
         self._args = args
         self._stock = stock
         self._runs = read_record(args.record)
-        self._done: list[Done] = []
+        self._done: list[AppliedAction] = []
         self._runs.append(self._done)
 
     def apply(self, plan: Sequence[Advice]) -> int:
@@ -37,11 +37,11 @@ class Applier:
     def assign(self, table: TableRef, source: ClusterName, target: ClusterName) -> int:
         """Drops the table's copy in `target` and makes `target` the primary. Returns 1 if that
         failed, else 0."""
-        steps = [Done("assign", str(table), target, source=source)]
+        steps = [AppliedAction("assign", str(table), target, source=source)]
         if has_copy(self._stock, table, target):
-            steps.insert(0, Done("drop", str(table), target))
+            steps.insert(0, AppliedAction("drop", str(table), target))
         for done in steps:
-            if _command(self._args, *_words(done)):
+            if _command(self._args, *_arguments_of(done)):
                 return 1
             self._note(done)
         return 0
@@ -50,7 +50,7 @@ class Applier:
         table = self._stock.stock_of(each.table)
         assert table is not None  # advice names only tables of the stock
         chosen, names = partition_filter(each, table), partition_names(each, table)
-        done = Done(each.action, str(each.table), each.cluster, chosen, names)
+        done = AppliedAction(each.action, str(each.table), each.cluster, chosen, names)
         if each.action == "drop":
             failed = _command(self._args, *_drop(done))
         else:  # refreshes a kept copy that is stale; `causeway copy` skips fresh ones
@@ -76,10 +76,10 @@ class Applier:
             path.write_text(feed.text, encoding="utf-8")
             if _run("entity", "submit", str(path), *store):
                 return 1
-        self._note(Done("feed", str(each.table), each.cluster, feed=feed.name))
+        self._note(AppliedAction("feed", str(each.table), each.cluster, feed=feed.name))
         return _run("entity", "schedule", "feed", feed.name, *store)
 
-    def _note(self, done: Done) -> None:
+    def _note(self, done: AppliedAction) -> None:
         """Adds the action to the record at once, since the next one may fail."""
         self._done.append(done)
         write_record(self._args.record, self._runs)
@@ -99,7 +99,7 @@ def undo(args: argparse.Namespace) -> int:
     return 1 if left else 0
 
 
-def _undo(args: argparse.Namespace, done: Done) -> int:
+def _undo(args: argparse.Namespace, done: AppliedAction) -> int:
     match done.action:
         case "feed":
             store = ("--store", args.store, "--user", args.user)
@@ -112,12 +112,12 @@ def _undo(args: argparse.Namespace, done: Done) -> int:
             return _command(args, *_make(done))
 
 
-def _make(done: Done) -> Sequence[str]:
+def _make(done: AppliedAction) -> Sequence[str]:
     chosen = ("--partition", done.filter) if done.filter else ()
     return "copy", done.table, "--to", done.cluster, *chosen
 
 
-def _drop(done: Done) -> Sequence[str]:
+def _drop(done: AppliedAction) -> Sequence[str]:
     named = [word for name in done.partitions for word in ("--partition", name)]
     return "table", "assign", done.table, "--no-copy", done.cluster, *named
 
@@ -126,7 +126,7 @@ def _assign(table: str, primary: str) -> Sequence[str]:
     return "table", "assign", table, "--primary", primary
 
 
-def _words(done: Done) -> Sequence[str]:
+def _arguments_of(done: AppliedAction) -> Sequence[str]:
     return _drop(done) if done.action == "drop" else _assign(done.table, done.cluster)
 
 

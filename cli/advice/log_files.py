@@ -31,7 +31,7 @@ def _of_file(path: Path, form: Format | None, unread: Unread) -> Iterator[Logged
     if path.suffix in _COMPRESSED:
         raise BadLog(f"{path} is compressed: decompress it first (only gzip is read).")
     try:
-        with _opened(path) as file:
+        with _open(path) as file:
             first = file.readline()
             while first and not first.strip():
                 first = file.readline()
@@ -41,11 +41,10 @@ def _of_file(path: Path, form: Format | None, unread: Unread) -> Iterator[Logged
         raise BadLog(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _opened(path: Path) -> TextIO:
+def _open(path: Path) -> TextIO:
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", errors="replace")
     return path.open(encoding="utf-8", errors="replace")
-
 
 
 def history(settings: Settings, unread: Unread) -> Iterator[Logged]:

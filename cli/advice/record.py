@@ -39,20 +39,20 @@ def record_lock(path: Path) -> Iterator[None]:
         yield
 
 
-def read_record(path: Path) -> list[list[Done]]:
+def read_record(path: Path) -> list[list[AppliedAction]]:
     """The actions of each run that are not undone, the newest run last. Raises BadPlan."""
     if not path.exists():
         return []
     try:
         return [
-            [Done(**{**each, "partitions": tuple(each["partitions"])}) for each in run]
+            [AppliedAction(**{**each, "partitions": tuple(each["partitions"])}) for each in run]
             for run in json.loads(path.read_text(encoding="utf-8"))
         ]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadPlan(f"{path} cannot be read: {error}") from None
 
 
-def write_record(path: Path, runs: Sequence[Sequence[Done]]) -> None:
+def write_record(path: Path, runs: Sequence[Sequence[AppliedAction]]) -> None:
     """Replaces the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")

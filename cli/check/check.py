@@ -26,9 +26,7 @@ _TIMEOUT = 20.0  # seconds: the first session of a Thrift Server takes long
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
-    parser.add_argument(
-        "--offline", action="store_true", help="check only the settings and files"
-    )
+    parser.add_argument("--offline", action="store_true", help="check only the settings and files")
     parser.add_argument(
         "--timeout",
         type=_seconds,

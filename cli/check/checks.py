@@ -57,7 +57,8 @@ def checks_of(
         *_others(settings),
     ]
     if settings.operating.history_store:
-        found.append(Check("history.store", targets.History(settings.operating.history_store)))
+        history = targets.HistoryDatabase(settings.operating.history_store)
+        found.append(Check("history.store", history))
     if store is not None:
         found.append(Check("lifecycle store", targets.LifecycleStore(store)))
     return [each for each in found if not _settings_in(each.name) & set(wrong)]
@@ -109,11 +110,12 @@ def _clusters(settings: Settings) -> Iterator[Check]:
 
 def _ports(settings: Settings) -> Iterator[Check]:
     for name, endpoint in listeners(settings):
-        yield Check(f"{name} {endpoint}", targets.Port(endpoint, settings.operating))
+        yield Check(f"{name} {endpoint}", targets.ProxyAddress(endpoint, settings.operating))
     for name, endpoint in other_listeners(settings):
-        target: targets.Remote = targets.ConsolePort(endpoint, settings.transports.tls is not None)
+        has_tls = settings.transports.tls is not None
+        target: targets.Remote = targets.ConsoleAddress(endpoint, has_tls)
         if name == _LIFECYCLE_PORT:
-            target = targets.LifecyclePort(endpoint, settings.operating.access)
+            target = targets.LifecycleAddress(endpoint, settings.operating.access)
         yield Check(f"{name} {endpoint}", target)
 
 
@@ -123,11 +125,11 @@ def _files(settings: Settings, path: Path) -> Iterator[Check]:
         if name not in (_KEYSTORE, _ADMIN_KEYSTORE, _VIEW_KEYSTORE):
             yield Check(name, targets.Secret(file))
     if tls is not None:
-        yield Check(_KEYSTORE, targets.Certificate(tls))
+        yield Check(_KEYSTORE, targets.ServerCertificate(tls))
     if operating.access.tls is not None:
-        yield Check(_ADMIN_KEYSTORE, targets.Certificate(operating.access.tls))
+        yield Check(_ADMIN_KEYSTORE, targets.ServerCertificate(operating.access.tls))
     if settings.view_tls.tls is not None:
-        yield Check(_VIEW_KEYSTORE, targets.Certificate(settings.view_tls.tls))
+        yield Check(_VIEW_KEYSTORE, targets.ServerCertificate(settings.view_tls.tls))
     for name, authorities in _authorities(settings):
         yield Check(name, targets.Authorities(authorities))
     for name, written in (

@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography import x509
 
 from cli.check import targets
-from cli.check.report import Finding, Level, error, ok, warning
+from cli.check.report import CheckFinding, Level, error, ok, warning
 from conf.secrets import exposure
 from conf.server_certificate import served_certificate
 from pipeline.scheduler.actions.catalog_service import load_catalog_service
@@ -18,7 +18,7 @@ from proxy.auth.build_authenticator import build_authenticator
 _SOON = timedelta(days=30)  # warn if a certificate expires earlier
 
 
-def secret(target: targets.Secret) -> Finding:
+def secret(target: targets.Secret) -> CheckFinding:
     """Whether the file is readable by this user alone, and not empty. Raises OSError."""
     file = target.file
     if not file.read_bytes().strip():
@@ -27,7 +27,7 @@ def secret(target: targets.Secret) -> Finding:
     return ok(f"{file} (mode {mode:04o})")
 
 
-def settings_file(target: targets.SettingsFile) -> Finding:
+def settings_file(target: targets.SettingsFile) -> CheckFinding:
     """Whether other users can read the passwords in the settings file. Raises OSError."""
     status = target.file.path.stat()
     reason = exposure(status.st_uid, stat.S_IMODE(status.st_mode), os.geteuid())
@@ -36,7 +36,7 @@ def settings_file(target: targets.SettingsFile) -> Finding:
     return ok(reason) if target.file.shared else warning(reason)
 
 
-def authorities(target: targets.Authorities) -> Finding:
+def authorities(target: targets.Authorities) -> CheckFinding:
     """Whether all certificates in the file are valid. Raises OSError, ValueError."""
     found = x509.load_pem_x509_certificates(target.path.read_bytes())
     first = min(each.not_valid_after_utc for each in found)
@@ -45,13 +45,13 @@ def authorities(target: targets.Authorities) -> Finding:
     return ok(text) if finding.level is Level.OK else warning(text)
 
 
-def certificate(target: targets.Certificate) -> Finding:
+def certificate(target: targets.ServerCertificate) -> CheckFinding:
     """Whether the certificate fits its key, and when it expires. Raises BadCertificate."""
     found = served_certificate(target.tls)
     return validity(found.not_valid_before_utc, found.not_valid_after_utc, _now())
 
 
-def validity(begins: datetime, ends: datetime, now: datetime) -> Finding:
+def validity(begins: datetime, ends: datetime, now: datetime) -> CheckFinding:
     """Whether a certificate is valid at `now`, and when it expires. Pure."""
     if now < begins:
         return error(f"not valid before {begins:%Y-%m-%dT%H:%MZ}")
@@ -61,7 +61,7 @@ def validity(begins: datetime, ends: datetime, now: datetime) -> Finding:
     return warning(text) if ends - now < _SOON else ok(text)
 
 
-def written(target: targets.Written) -> Finding:
+def written(target: targets.Written) -> CheckFinding:
     """Whether Causeway can write the file."""
     path = target.path
     return error(reason) if (reason := not_writable(path)) else ok(str(path))
@@ -79,13 +79,13 @@ def not_writable(path: Path) -> str:
     return ""
 
 
-def authentication(target: targets.Authentication) -> Finding:
+def authentication(target: targets.Authentication) -> CheckFinding:
     """Whether the files and code for authentication can be loaded. Raises BadSetting."""
     build_authenticator(target.identity)
     return ok(", ".join(sorted(each.value for each in target.identity.methods)))
 
 
-def telemetry_libraries(target: targets.TelemetryLibraries) -> Finding:
+def telemetry_libraries(target: targets.TelemetryLibraries) -> CheckFinding:
     """Whether the libraries of the telemetry extra are installed."""
     try:
         import_module("proxy.operations.telemetry_thread")
@@ -94,7 +94,7 @@ def telemetry_libraries(target: targets.TelemetryLibraries) -> Finding:
     return ok("the libraries are installed")
 
 
-def catalog_class(target: targets.CatalogClass) -> Finding:
+def catalog_class(target: targets.CatalogClass) -> CheckFinding:
     """Whether the class can be loaded. Raises BadCatalogService."""
     load_catalog_service(target.name)
     return ok(f"{target.name} is installed")

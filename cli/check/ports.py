@@ -8,7 +8,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from cli.check import targets
-from cli.check.report import Finding, error, ok, warning
+from cli.check.report import CheckFinding, error, ok, warning
 from cli.errors import AdminRefused, NoAdmin
 from cli.server.admin import call
 from conf.settings.operating import Operating
@@ -21,7 +21,7 @@ _METRICS_BYTES = 1 << 20  # at most read of the metrics
 _CONSOLE_FILE = "/static/console.css"  # a file that the console serves without a log-in
 
 
-def port(target: targets.Port) -> Finding:
+def port(target: targets.ProxyAddress) -> CheckFinding:
     """Whether the proxy can listen at the address, or listens already. Raises OSError."""
     if _can_listen(target.endpoint):
         return ok(_FREE)
@@ -30,7 +30,7 @@ def port(target: targets.Port) -> Finding:
     return error("another process uses it, and `causeway serve` would not start")
 
 
-def lifecycle_port(target: targets.LifecyclePort, timeout: float) -> Finding:
+def lifecycle_port(target: targets.LifecycleAddress, timeout: float) -> CheckFinding:
     """Whether the lifecycle's server can listen at the address, or listens already. An address of
     another machine, as the console's settings may name, must answer. Raises OSError."""
     try:
@@ -50,7 +50,7 @@ def lifecycle_port(target: targets.LifecyclePort, timeout: float) -> Finding:
     return error("not an address of this machine, and no lifecycle server answers there")
 
 
-def console_port(target: targets.ConsolePort, timeout: float) -> Finding:
+def console_port(target: targets.ConsoleAddress, timeout: float) -> CheckFinding:
     """Whether the console can listen at the address, or listens already. Raises OSError."""
     if _can_listen(target.endpoint):
         return ok(_FREE)
@@ -84,7 +84,7 @@ def _is_running(operating: Operating) -> bool:
     return True
 
 
-def _is_lifecycle(target: targets.LifecyclePort, timeout: float) -> bool:
+def _is_lifecycle(target: targets.LifecycleAddress, timeout: float) -> bool:
     """Whether the server at the address serves the metrics of a lifecycle server. Raises OSError if
     the file of certificate authorities cannot be read."""
     connection = connection_to(target.endpoint, target.access, timeout)
@@ -97,7 +97,7 @@ def _is_lifecycle(target: targets.LifecyclePort, timeout: float) -> bool:
         connection.close()
 
 
-def _serves_console(target: targets.ConsolePort, timeout: float) -> bool:
+def _serves_console(target: targets.ConsoleAddress, timeout: float) -> bool:
     """Whether the server sends the console's public file. The certificate is not verified, because
     no secret is sent."""
     scheme = "https" if target.tls else "http"

@@ -40,25 +40,25 @@ class Result:
     check's duration, None if it took no time worth printing."""
 
     name: str
-    finding: Finding
+    finding: CheckFinding
     seconds: float | None = None
 
 
-def ok(text: str) -> Finding:
-    return Finding(Level.OK, text)
+def ok(text: str) -> CheckFinding:
+    return CheckFinding(Level.OK, text)
 
 
-def warning(text: str) -> Finding:
-    return Finding(Level.WARNING, text)
+def warning(text: str) -> CheckFinding:
+    return CheckFinding(Level.WARNING, text)
 
 
-def error(text: str) -> Finding:
-    return Finding(Level.ERROR, text)
+def error(text: str) -> CheckFinding:
+    return CheckFinding(Level.ERROR, text)
 
 
 def of_problem(problem: Problem, level: Level) -> Result:
     """The result for a problem with a setting."""
-    return Result(problem.name, Finding(level, problem.reason, problem.remedy))
+    return Result(problem.name, CheckFinding(level, problem.reason, problem.remedy))
 
 
 def without_secrets(result: Result, secrets: Iterable[str]) -> Result:

@@ -14,23 +14,23 @@ import uvloop
 
 from cli.check import files, ports, services, stores, targets
 from cli.check.checks import Check
-from cli.check.report import Finding, Result, error
+from cli.check.report import CheckFinding, Result, error
 from conf.errors import CausewayError
 
 T = TypeVar("T")
 
-_LOCAL: Mapping[type, Callable[[Any], Finding]] = {
+_LOCAL: Mapping[type, Callable[[Any], CheckFinding]] = {
     targets.Secret: files.secret,
     targets.SettingsFile: files.settings_file,
     targets.Authorities: files.authorities,
-    targets.Certificate: files.certificate,
+    targets.ServerCertificate: files.certificate,
     targets.Written: files.written,
     targets.Authentication: files.authentication,
     targets.TelemetryLibraries: files.telemetry_libraries,
     targets.CatalogClass: files.catalog_class,
-    targets.Port: ports.port,
+    targets.ProxyAddress: ports.port,
 }
-_REMOTE: Mapping[type, Callable[[Any, float], Finding]] = {
+_REMOTE: Mapping[type, Callable[[Any, float], CheckFinding]] = {
     targets.Metastore: services.metastore,
     targets.View: services.view,
     targets.LdapServer: services.ldap_server,
@@ -38,9 +38,9 @@ _REMOTE: Mapping[type, Callable[[Any, float], Finding]] = {
     targets.Issuer: services.issuer,
     targets.Quorum: services.quorum,
     targets.Listener: services.listener,
-    targets.LifecyclePort: ports.lifecycle_port,
-    targets.ConsolePort: ports.console_port,
-    targets.History: stores.history,
+    targets.LifecycleAddress: ports.lifecycle_port,
+    targets.ConsoleAddress: ports.console_port,
+    targets.HistoryDatabase: stores.history,
     targets.LifecycleStore: stores.lifecycle_store,
 }
 
@@ -67,7 +67,7 @@ async def _result(check: Check, seconds: float) -> Result:
     return Result(check.name, finding, monotonic() - began)
 
 
-async def _finding(target: targets.Local | targets.Remote, seconds: float) -> Finding:
+async def _finding(target: targets.Local | targets.Remote, seconds: float) -> CheckFinding:
     """Checks Thrift Servers in this event loop, and all other targets in a thread each."""
     if isinstance(target, targets.ThriftServer):
         # Resolve the name first, in a daemon thread: the loop would use threads of its pool, which

@@ -8,7 +8,7 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 from cli.check import targets
-from cli.check.report import Finding, error, ok, warning
+from cli.check.report import CheckFinding, error, ok, warning
 from conf.locations import clusters_of
 from conf.settings.security.metastore_login import MetastoreLogin
 from conf.topology import Cluster
@@ -35,7 +35,7 @@ _LISTENS = "it accepts connections"
 _UNGUARDED = "no guard there compares Spark's plans with the decisions or refuses writes"
 
 
-def metastore(target: targets.Metastore, timeout: float) -> Finding:
+def metastore(target: targets.Metastore, timeout: float) -> CheckFinding:
     """Whether the metastore answers, and its version. Raises MetastoreError, BadSetting."""
     login = target.login
     check_files(login)
@@ -49,7 +49,7 @@ def _way_in(login: MetastoreLogin) -> str:
     return "with a delegation token" if login.token is not None else f"as {login.user}"
 
 
-def view(target: targets.View, timeout: float) -> Finding:
+def view(target: targets.View, timeout: float) -> CheckFinding:
     """Whether the server is the view of its cluster. Raises MetastoreError, BadSetting."""
     check_files(target.login)
     with HmsClient((target.endpoint,), timeout, login=target.login) as client:
@@ -67,7 +67,7 @@ def view(target: targets.View, timeout: float) -> Finding:
     return ok(f"the default database is in {location}")
 
 
-async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding:
+async def thrift_server(target: targets.ThriftServer, seconds: float) -> CheckFinding:
     """Logs in as the proxy does; returns the version, and whether a guard checks claims.
 
     Raises CausewayError.
@@ -89,7 +89,7 @@ async def thrift_server(target: targets.ThriftServer, seconds: float) -> Finding
         pool.close()
 
 
-async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> Finding:
+async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> CheckFinding:
     """Whether a session can be opened, and whether its guard checks claims."""
     try:
         session = await UpstreamSession.open(pool, cluster, _USER, NEWEST_PROTOCOL, {}, claims=True)
@@ -105,25 +105,25 @@ async def _session(pool: UpstreamPool, cluster: Cluster, version: str) -> Findin
     return warning(f"{version}; {_UNGUARDED}")
 
 
-def ldap_server(target: targets.LdapServer, timeout: float) -> Finding:
+def ldap_server(target: targets.LdapServer, timeout: float) -> CheckFinding:
     """Whether the LDAP server answers. Raises AuthBackendUnavailable."""
     LdapPasswords(target.ldap).reach(target.url)
     return ok(f"bound as {target.ldap.bind_dn}" if target.ldap.bind_dn else _LISTENS)
 
 
-def token_keys(target: targets.TokenKeys, timeout: float) -> Finding:
+def token_keys(target: targets.TokenKeys, timeout: float) -> CheckFinding:
     """The number of usable keys at the JWKS URL. Raises AuthBackendUnavailable."""
     count = JwtVerifier(target.jwt).key_count()
     return ok(f"{count} keys") if count else error("no key that Causeway can use")
 
 
-def issuer(target: targets.Issuer, timeout: float) -> Finding:
+def issuer(target: targets.Issuer, timeout: float) -> CheckFinding:
     """The number of usable keys of the issuer. Raises AuthBackendUnavailable."""
     count = IssuerClient(target.issuer, (_USER,)).key_count()
     return ok(f"{count} keys") if count else error("no key that Causeway can use")
 
 
-def quorum(target: targets.Quorum, timeout: float) -> Finding:
+def quorum(target: targets.Quorum, timeout: float) -> CheckFinding:
     try:
         servers = registered(target.zookeeper, timeout)
     except (KazooException, KazooTimeoutError) as failure:
@@ -133,7 +133,7 @@ def quorum(target: targets.Quorum, timeout: float) -> Finding:
     return ok(f"/{target.zookeeper.namespace} has {len(servers)} servers")
 
 
-def listener(target: targets.Listener, timeout: float) -> Finding:
+def listener(target: targets.Listener, timeout: float) -> CheckFinding:
     """Whether the server accepts connections. Raises OSError."""
     address = (target.endpoint.host, target.endpoint.port)
     with socket.create_connection(address, timeout):

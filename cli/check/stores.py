@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from cli.check import targets
 from cli.check.files import not_writable
-from cli.check.report import Finding, error, ok
+from cli.check.report import CheckFinding, error, ok
 
 if TYPE_CHECKING:
     from database.migration import Migrations
 
 
-def history(target: targets.History, timeout: float) -> Finding:
+def history(target: targets.HistoryDatabase, timeout: float) -> CheckFinding:
     """Whether the history's database has a usable schema. Raises StoreUnavailable."""
     try:
         from database.history.migrations import MIGRATIONS  # SQLAlchemy is an extra
@@ -20,7 +20,7 @@ def history(target: targets.History, timeout: float) -> Finding:
     return _store(target.url, MIGRATIONS)
 
 
-def lifecycle_store(target: targets.LifecycleStore, timeout: float) -> Finding:
+def lifecycle_store(target: targets.LifecycleStore, timeout: float) -> CheckFinding:
     """Whether the lifecycle's database has a usable schema. Raises StoreUnavailable."""
     try:
         from pipeline.scheduler.store.migrations import MIGRATIONS
@@ -29,11 +29,11 @@ def lifecycle_store(target: targets.LifecycleStore, timeout: float) -> Finding:
     return _store(target.url, MIGRATIONS)
 
 
-def _lacks(missing: ModuleNotFoundError) -> Finding:
+def _lacks(missing: ModuleNotFoundError) -> CheckFinding:
     return error(f"{missing.name} is not installed: pip install 'causeway[history]'")
 
 
-def _store(url: str, migrations: "Migrations") -> Finding:
+def _store(url: str, migrations: "Migrations") -> CheckFinding:
     from database.database import open_database
 
     if url.startswith("sqlite://") or "://" not in url:
@@ -47,12 +47,12 @@ def _store(url: str, migrations: "Migrations") -> Finding:
     return schema(database.name, database.revision(migrations), migrations.head)
 
 
-def schema(name: str, revision: str | None, head: str) -> Finding:
+def schema(name: str, revision: str | None, head: str) -> CheckFinding:
     """Whether this release, whose schema is `head`, can use a database of this revision. Pure."""
     if revision is None:
-        return ok(f"{name} has no tables yet: they are created at the first start")
+        return ok(f"{name} has no tables yet: the first start creates them")
     if revision > head:
         return error(f"{name} has schema {revision} of a later release; this one knows {head}")
     if revision < head:
-        return ok(f"{name} has schema {revision}; the next start migrates it to {head}")
+        return ok(f"{name} has schema {revision}, which the next start migrates to {head}")
     return ok(f"{name} has schema {revision}")

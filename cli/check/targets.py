@@ -39,7 +39,7 @@ class ThriftServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class ProxyAddress:
     """An address that `causeway serve` listens on. `operating` has the administration's address, by
     which a running proxy is recognised."""
 
@@ -48,7 +48,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class LifecyclePort:
+class LifecycleAddress:
     """An address that `causeway lifecycle serve` listens on."""
 
     endpoint: Endpoint
@@ -56,7 +56,7 @@ class LifecyclePort:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsolePort:
+class ConsoleAddress:
     """An address that `causeway console` listens on, with TLS or without."""
 
     endpoint: Endpoint
@@ -83,7 +83,7 @@ class Authorities:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class ServerCertificate:
     tls: Tls
 
 
@@ -121,7 +121,7 @@ class Quorum:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistoryDatabase:
     url: str
 
 
@@ -153,7 +153,7 @@ Local = (
     Secret
     | SettingsFile
     | Authorities
-    | Certificate
+    | ServerCertificate
     | Written
     | Authentication
     | TelemetryLibraries
@@ -163,14 +163,14 @@ Remote = (
     Metastore
     | View
     | ThriftServer
-    | Port
+    | ProxyAddress
     | LdapServer
     | TokenKeys
     | Issuer
     | Quorum
-    | History
+    | HistoryDatabase
     | LifecycleStore
     | Listener
-    | LifecyclePort
-    | ConsolePort
+    | LifecycleAddress
+    | ConsoleAddress
 )

@@ -1,5 +1,5 @@
-"""`causeway completion`: completes command lines in shells, and prints the man page.
+"""`causeway completion`: prints completion scripts for shells, and the man page.
 
-`command_tree` reads argparse's parsers; a module for each shell and one for the man page make a
-text of that. All but `completion` are pure.
+`command_tree` turns argparse's parsers into a tree of commands. One module for each shell and one
+for the man page format that tree. All modules but `completion` are pure.
 """

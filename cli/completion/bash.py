@@ -1,5 +1,5 @@
-"""Completion for bash: a table of the commands, and a function that reads the words before the
-cursor. It needs no other package and runs in bash 3.2, which macOS has."""
+"""The completion script for bash: a table of the commands, and a function that reads the words
+before the cursor. It needs no other package and runs in bash 3.2, which macOS has."""
 
 from collections.abc import Iterable
 
@@ -66,7 +66,7 @@ def bash_script(program: Command) -> str:
     cases = "\n".join(_case(each) for each in program.all())
     return (
         "# Completion of causeway for bash, made by `causeway completion bash`.\n\n"
-        "# Sets what the command in $1 takes. A choice is an option, `=` and one of its values.\n"
+        "# Sets the options and operands of the command in $1. A choice is OPTION=VALUE.\n"
         "_causeway_command() {\n"
         '    commands="" options="" files="" folders="" texts="" choices="" operands=""\n'
         f'    case "$1" in\n{cases}\n    esac\n}}\n{_FUNCTIONS}'

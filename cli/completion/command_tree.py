@@ -1,4 +1,4 @@
-"""The command line as argparse has it: every command with its options and operands."""
+"""The tree of all commands with their options and operands, read from argparse's parsers."""
 
 import argparse
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-# Defaults that depend on the machine, in words.
+# Texts for defaults that depend on the machine.
 _DEFAULTS = {
     "--user": "the system's user",
     "--store": ".causeway/lifecycle.db",
@@ -26,7 +26,7 @@ class Value(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`metavar` is empty for a flag. `help` says the default, too."""
+    """An option. `metavar` is empty for a flag. `help` includes the default."""
 
     names: tuple[str, ...]
     value: Value
@@ -42,7 +42,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """`usage` is as in a synopsis: `NAME`, `[NAME]`, `NAME ..`, `[NAME ..]`."""
+    """An operand. `usage` is its text in a synopsis: `NAME`, `[NAME]`, `NAME ..`, `[NAME ..]`."""
 
     usage: str
     value: Value
@@ -52,8 +52,8 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`words` are those after `causeway`, none for the whole program. A command with `commands` has
-    no operands of its own."""
+    """A command. `words` follow `causeway` on the command line; the whole program has none. A
+    command with subcommands in `commands` has no operands of its own."""
 
     words: tuple[str, ...]
     summary: str

@@ -1,4 +1,4 @@
-"""`causeway completion`: prints what completes command lines in a shell, or the man page."""
+"""`causeway completion`: prints a completion script for a shell, or the man page."""
 
 import argparse
 from collections.abc import Callable

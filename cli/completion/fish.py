@@ -1,4 +1,4 @@
-"""Completion for fish: a line for each option and command."""
+"""The completion script for fish: one line for each option and command."""
 
 from collections.abc import Iterator
 
@@ -76,13 +76,13 @@ def _option(option: Option) -> str:
     return f"{names} {needs}{_values(option)}-d {_quoted(option.help)}"
 
 
-def _values(of: Option | Operand) -> str:
-    """What to offer; nothing for texts, of which nothing is known."""
-    if of.value is Value.CHOICE:
-        return f"-a {_quoted(' '.join(of.choices))} "
-    if of.value is Value.FILE:
+def _values(argument: Option | Operand) -> str:
+    """The flags that offer the argument's values; none for free text."""
+    if argument.value is Value.CHOICE:
+        return f"-a {_quoted(' '.join(argument.choices))} "
+    if argument.value is Value.FILE:
         return "-F "
-    return "-a '(__fish_complete_directories)' " if of.value is Value.FOLDER else ""
+    return "-a '(__fish_complete_directories)' " if argument.value is Value.FOLDER else ""
 
 
 def _quoted(text: str) -> str:

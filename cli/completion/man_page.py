@@ -39,7 +39,7 @@ Settings are a \fIhive\-site.xml\fR or a TOML file; \fBcauseway settings\fR list
 
 
 def man_page(program: Command, description: str) -> str:
-    """The page; `causeway completion man >causeway.1` writes it."""
+    """The man page; `causeway completion man >causeway.1` writes it to a file."""
     parts = [
         '.\\" Made by `causeway completion man`.',
         '.TH CAUSEWAY 1 "" "Causeway" "User Commands"',
@@ -78,6 +78,6 @@ def _names(option: Option) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that roff prints as it is."""
+    """The text escaped for roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{text}" if text.startswith((".", "'")) else text

@@ -1,4 +1,4 @@
-"""Completion for zsh: a function for each command, by zsh's own `_arguments`."""
+"""The completion script for zsh: a function for each command, which calls zsh's `_arguments`."""
 
 from cli.completion.command_tree import Command, Operand, Option, Value
 
@@ -13,7 +13,7 @@ fi
 
 
 def zsh_script(program: Command) -> str:
-    """The script: a file `_causeway` of a folder in `fpath`, or for `eval` after `compinit`."""
+    """The script, for a file `_causeway` in a folder of `fpath`, or for `eval` after `compinit`."""
     functions = "\n".join(_function(each) for each in program.all())
     return (
         "#compdef causeway\n"
@@ -72,8 +72,8 @@ def _operand(number: int, operand: Operand) -> str:
     return _quoted(f"{position}:{_escaped(operand.usage)}:{_action(operand)}")
 
 
-def _action(of: Option | Operand) -> str:
-    return _ACTIONS.get(of.value) or f"({' '.join(of.choices)})"
+def _action(argument: Option | Operand) -> str:
+    return _ACTIONS.get(argument.value) or f"({' '.join(argument.choices)})"
 
 
 def _escaped(text: str) -> str:

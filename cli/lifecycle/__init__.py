@@ -1,1 +1,1 @@
-"""Commands about copies, feeds and processes."""
+"""Commands for copies, feeds, processes and Hudi tables."""

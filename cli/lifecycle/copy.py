@@ -1,4 +1,4 @@
-"""`causeway copy`: make and refresh secondary copies, compare them with their primaries, clean up.
+"""`causeway copy`: makes, refreshes and verifies secondary copies, and sweeps unused files.
 
     causeway copy sales.orders --partition "ds >= '2024-01-01'" --to C2 [--plan]
     causeway copy sales.orders --partition-names FILE --to C2
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from cli.errors import NoClusters
 from cli.lifecycle.work_observer import WorkObserver
-from cli.progress import Bar, ProgressEvents
+from cli.progress import ProgressBar, ProgressEvents
 from cli.target import add_target_arguments, load_settings
 from conf.kinds import size
 from conf.names import ClusterName, TableRef
@@ -48,7 +48,7 @@ from pipeline.replication.replica_sweep import sweep_replicas
 if TYPE_CHECKING:
     from pipeline.spark.spark_files import SparkFiles
 
-_METASTORE_TIMEOUT = 600.0  # of one call; a batch of altered partitions takes its time
+_METASTORE_TIMEOUT = 600.0  # seconds a call: altering a batch of partitions takes long
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
-    """What is copied, and where."""
+    """Adds the arguments that choose the table, its partitions and the clusters."""
     add = parser.add_argument
     add(
         "words",
@@ -71,7 +71,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         metavar="[verify|sweep] DB.TABLE",
         help="copy the table, or verify or sweep its copies; sweep alone: of every table",
     )
-    add("--to", metavar="CLUSTER", help="the cluster that gets the copy")
+    add("--to", metavar="CLUSTER", help="cluster that gets the copy")
     add("--from", dest="source", metavar="CLUSTER", help="fail unless this is the primary cluster")
     chosen = parser.add_mutually_exclusive_group().add_argument
     chosen(
@@ -85,10 +85,10 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_execution(parser: argparse.ArgumentParser) -> None:
-    """How files are copied, and what is printed."""
+    """Adds the options that control how files are copied, and what is printed."""
     add = parser.add_argument
     add("--plan", action="store_true", help="print the steps without executing them")
-    add("--again", action="store_true", help="copy also what has a fresh copy")
+    add("--again", action="store_true", help="copy also what has a fresh copy already")
     add(
         "--checksum",
         action=argparse.BooleanOptionalAction,
@@ -112,7 +112,7 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_cleaning(parser: argparse.ArgumentParser) -> None:
-    """How long copies and replaced files stay, and how much may be copied."""
+    """Adds the options for how long copies and replaced files are kept, and the size limit."""
     add = parser.add_argument
     add(
         "--grace",
@@ -126,7 +126,7 @@ def _add_cleaning(parser: argparse.ArgumentParser) -> None:
         "--keep",
         type=float,
         metavar="SECONDS",
-        help="sweeps take the copy away after this time (without: never)",
+        help="a sweep removes the copy after this time (default: never)",
     )
     add("--leftovers", type=Path, metavar="FILE", help="sweep: the view's record of orphans")
 
@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_names(file: str) -> str:
-    """The text of the file, of standard input for `-`. Raises BadFilter."""
+    """The text of the file, or of standard input for `-`. Raises BadFilter."""
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return data.decode()
@@ -164,16 +164,19 @@ def _read_names(file: str) -> str:
 
 @dataclasses.dataclass(slots=True)
 class CopyCommand:
+    """`causeway copy` with its arguments. Its methods return the exit status and raise
+    CausewayError."""
+
     args: argparse.Namespace
     settings: Settings
     objects: ObjectCatalog
     _files: "SparkFiles | None" = None
     record: RecordCopy = no_records
-    absent: tuple[str, ...] = ()  # partitions that the filter names and the table lacks
+    absent: tuple[str, ...] = ()  # partitions in the filter that the table lacks
 
     @property
     def files(self) -> "SparkFiles":
-        """Spark, started when files are first touched: often there is nothing to do."""
+        """Spark's file systems. Starts Spark at the first use, because often nothing is to copy."""
         if self._files is None:
             from pipeline.spark.hadoop_login import session_settings
             from pipeline.spark.session import open_session
@@ -205,9 +208,9 @@ class CopyCommand:
         if self.args.plan:
             self._show_plan(plan)
             return 0
-        report = self._carry_out(plan) if plan.items else CopyReport(fresh=plan.fresh)
-        words = [in_words(report, plan), *_absent_in_words(self.absent)]
-        self._tell(as_json(report) | {"absent": self.absent}, "\n".join(words))
+        report = self._execute(plan) if plan.items else CopyReport(fresh=plan.fresh)
+        lines = [as_text(report, plan), *_absent_lines(self.absent)]
+        self._print(as_json(report) | {"absent": self.absent}, "\n".join(lines))
         return 1 if report.failed else 0
 
     def _plan(self, ref: TableRef, cluster: ClusterName) -> CopyPlan:
@@ -240,8 +243,8 @@ class CopyCommand:
                 raise NotCopyable(f"{table.ref} has no partition that is named: {some}.")
         return self.objects.objects(table, names)
 
-    def _carry_out(self, plan: CopyPlan) -> CopyReport:
-        with Bar(sys.stderr, shown=not self.args.json) as bar:
+    def _execute(self, plan: CopyPlan) -> CopyReport:
+        with ProgressBar(sys.stderr, shown=not self.args.json) as bar:
             args = self.args
             progress = ProgressEvents(self._emit) if args.json else bar
             context = JobContext(self.files, self._emit, self.record, progress=progress)
@@ -255,13 +258,14 @@ class CopyCommand:
         for cluster in self._clusters():
             if all(each.placement.copy_in(cluster) is None for each in chosen):
                 continue
-            with Bar(sys.stderr, shown=not self.args.json) as bar:
+            with ProgressBar(sys.stderr, shown=not self.args.json) as bar:
                 found = verify_copies(
                     self.files, self.objects, table, chosen, cluster, self.options, bar
                 )
             bad += len(found.findings)
-            self._tell(dataclasses.asdict(found) | {"cluster": cluster}, _found(found, cluster))
-        for line in () if self.args.json else _absent_in_words(self.absent):
+            result = dataclasses.asdict(found) | {"cluster": cluster}
+            self._print(result, _differences(found, cluster))
+        for line in () if self.args.json else _absent_lines(self.absent):
             print(line, flush=True)
         return 1 if bad else 0
 
@@ -279,24 +283,24 @@ class CopyCommand:
         states = self._tables(ref) if self.args.to is None else ()
         replicas = sweep_replicas(self.files, self.objects, states, time.time, self.args.grace)
         swept += replicas.swept
-        words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
+        summary = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
         if expired:
-            words = f"{expired} expired, {words}"
+            summary = f"{expired} expired, {summary}"
         result = dataclasses.asdict(swept) | {"expired": expired}
         result |= {"unreadable": replicas.unreadable}
-        lines = [words, *(f"  {where}: {why}" for where, why in replicas.unreadable.items())]
+        lines = [summary, *(f"  {where}: {why}" for where, why in replicas.unreadable.items())]
         if self.args.leftovers is not None:
             cleaned = self._clean(self.args.leftovers)
             result["leftovers"] = dataclasses.asdict(cleaned)
             lines.append(
-                f"{len(cleaned.deleted)} that drops left deleted, {len(cleaned.kept)} kept"
+                f"orphans of drops: {len(cleaned.deleted)} deleted, {len(cleaned.kept)} kept"
             )
             lines += [f"  {where}: {why}" for where, why in cleaned.kept.items()]
-        self._tell(result, "\n".join(lines))
+        self._print(result, "\n".join(lines))
         return 0
 
     def _tables(self, ref: TableRef | None) -> Iterator[CatalogTable]:
-        """The table, if it exists; all tables without a name."""
+        """Yields the table, if it exists; for None, all tables of the metastore."""
         if ref is not None:
             with suppress(NoSuchObject):
                 yield self.objects.table(ref)
@@ -305,7 +309,8 @@ class CopyCommand:
             yield from self.objects.tables(database)
 
     def _clean(self, record: Path) -> CleanupResult:
-        """What drops left (docs/guide/metastore-view.md); the file need not be there yet."""
+        """Deletes the orphans in the view's record, which may not exist yet
+        (docs/guide/metastore-view.md)."""
         text = record.read_text(encoding="utf-8") if record.exists() else ""
         clusters = self._clusters()
         left = [each for each in read_orphans(text) if each.cluster in clusters]
@@ -334,25 +339,25 @@ class CopyCommand:
         items = [dataclasses.asdict(item) | {"why": item.why.value} for item in plan.items]
         steps = list(step_lines(plan.steps))
         about |= {"items": items, "steps": steps, "absent": self.absent}
-        self._tell(about, "\n".join([*plan.lines(), *_absent_in_words(self.absent)]))
+        self._print(about, "\n".join([*plan.lines(), *_absent_lines(self.absent)]))
 
     def _emit(self, event: Mapping[str, object]) -> None:
         if self.args.json:
             print(json.dumps(event), flush=True)
 
-    def _tell(self, result: Mapping[str, object], words: str) -> None:
-        print(json.dumps(result) if self.args.json else words, flush=True)
+    def _print(self, result: Mapping[str, object], text: str) -> None:
+        print(json.dumps(result) if self.args.json else text, flush=True)
 
 
 def as_json(report: CopyReport) -> dict[str, object]:
-    """The result as one JSON object."""
+    """The report as a JSON object."""
     facts = dataclasses.asdict(report)
-    del facts["copied"], facts["sent"]  # by object: the history has their sums
+    del facts["copied"], facts["sent"]  # lists by object; the history has their sums
     return facts | {"failed": {name: str(error) for name, error in report.failed.items()}}
 
 
-def in_words(report: CopyReport, plan: CopyPlan) -> str:
-    """The result for people."""
+def as_text(report: CopyReport, plan: CopyPlan) -> str:
+    """The report as text for a terminal."""
     lines = [
         f"{plan.ref} to {plan.cluster}: {len(report.published)} copied, {report.fresh} fresh,"
         f" {len(report.failed)} failed; {report.files_sent} files sent,"
@@ -362,7 +367,7 @@ def in_words(report: CopyReport, plan: CopyPlan) -> str:
     return "\n".join(lines)
 
 
-def _absent_in_words(absent: Sequence[str]) -> Iterator[str]:
+def _absent_lines(absent: Sequence[str]) -> Iterator[str]:
     if absent:
         noun = "partition is" if len(absent) == 1 else "partitions are"
         yield f"warning: {len(absent)} named {noun} not in the table: {_some(absent)}"
@@ -373,7 +378,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + more
 
 
-def _found(found: Verification, cluster: ClusterName) -> str:
+def _differences(found: Verification, cluster: ClusterName) -> str:
     head = (
         f"{cluster}: {found.compared} compared, {len(found.findings)} differ,"
         f" {found.stale} stale, {found.missing} without a copy"

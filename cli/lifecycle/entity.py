@@ -1,4 +1,4 @@
-"""`causeway entity`: validate, submit and schedule clusters, feeds and processes.
+"""`causeway entity`: validates, submits and schedules clusters, feeds and processes.
 
     causeway entity validate FILE... [--document-only]
     causeway entity eval "today(0,0)" --at 2012-04-21T05:00Z
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path, args: argparse.Namespace) -> bytes:
-    """The document, placeholders filled. Raises BadDocument when it cannot be read."""
+    """The document with its placeholders replaced. Raises BadDocument if it cannot be read."""
     values = dict(each.partition("=")[::2] for each in args.set)
     try:
         with path.open("rb") as file:
@@ -123,7 +123,7 @@ def _read(path: Path, args: argparse.Namespace) -> bytes:
 
 def _run_validate(args: argparse.Namespace) -> int:
     documents = {path: _checked(path, args) for path in args.files}
-    entity_set = None if args.document_only else _world(args, documents.values())
+    entity_set = None if args.document_only else _entity_set(args, documents.values())
     status = 0
     for path, found in documents.items():
         if isinstance(found, BadDocument):
@@ -132,38 +132,38 @@ def _run_validate(args: argparse.Namespace) -> int:
             problems = rules.alone(found)
             if entity_set is not None:
                 problems = tuple(sorted((*problems, *rules.among(found, entity_set))))
-        status |= _tell(path, problems, args.all)
+        status |= _print_problems(path, problems, args.all)
         if isinstance(found, Entity) and not problems:
             _warn(path, found, args)
     return status
 
 
 def _checked(path: Path, args: argparse.Namespace) -> Entity | BadDocument:
-    """An entity, or why it is none."""
+    """The entity of the document, or the error if the document is not valid."""
     try:
         return document.read(_read(path, args))
     except BadDocument as error:
         return error
 
 
-def _world(args: argparse.Namespace, found: Iterable[object]) -> EntitySet:
-    """What is submitted, overlaid by the sound documents on the command line."""
+def _entity_set(args: argparse.Namespace, documents: Iterable[object]) -> EntitySet:
+    """The submitted entities, replaced and extended by the valid documents of the command line."""
     entities: dict[EntityKey, Entity] = {}
     if store_exists(args.store):
         entities.update(entity_service.read_catalog(open_store(args)).entities)
-    for each in found:
+    for each in documents:
         if not isinstance(each, BadDocument):
             assert isinstance(each, Entity)
             entities[each.key] = each
     return EntitySet.of(entities.values())
 
 
-def _tell(path: Path, problems: tuple[DocumentProblem, ...], every: bool) -> int:
+def _print_problems(path: Path, problems: tuple[DocumentProblem, ...], print_all: bool) -> int:
     if not problems:
         print(f"{path}: valid")
         return 0
-    for problem in problems if every else problems[:1]:
-        more = "" if every or len(problems) == 1 else f" (and {len(problems) - 1} more: --all)"
+    for problem in problems if print_all else problems[:1]:
+        more = "" if print_all or len(problems) == 1 else f" (and {len(problems) - 1} more: --all)"
         print(f"{path}:{problem}{more}")
     return 1
 
@@ -171,13 +171,13 @@ def _tell(path: Path, problems: tuple[DocumentProblem, ...], every: bool) -> int
 def _run_eval(args: argparse.Namespace) -> int:
     found = expression.parse(args.expression)
     if not isinstance(found, expression.At):
-        raise BadExpression(f"{found.text} depends on which instances exist: it is no time.")
+        raise BadExpression(f"{found.text} depends on which instances exist, so it has no time.")
     print(format_time(found.of(args.at)))
     return 0
 
 
 def _run_submit(args: argparse.Namespace) -> int:
-    """In the order of reference: clusters and datasources, feeds, processes."""
+    """Submits clusters and datasources first, then feeds, then processes, which refer to them."""
     store = open_store(args)
     documents = []
     for path in args.files:
@@ -240,7 +240,7 @@ def _run_definition(args: argparse.Namespace) -> int:
     document = stored.document.rstrip()
     if sys.stdout.isatty():
         print(document.decode(errors="replace"))
-    else:  # as it was submitted, byte by byte
+    else:  # the submitted bytes
         sys.stdout.buffer.write(document + b"\n")
         sys.stdout.buffer.flush()
     return 0

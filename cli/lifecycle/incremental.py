@@ -1,4 +1,4 @@
-"""`causeway incremental plan`, `pull` and `replicate`: changes of Hudi tables (002)."""
+"""`causeway incremental plan`, `pull` and `replicate`: reads the changes of Hudi tables (002)."""
 
 import argparse
 import dataclasses
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
     )
     pulling.add_argument(
-        "--moved-from", metavar="SOURCE", help="the path that the source had in earlier pulls"
+        "--moved-from", metavar="SOURCE", help="path that the source had in earlier pulls"
     )
     _add_access(
         pulling,
@@ -91,7 +91,7 @@ def _add_access(command: argparse.ArgumentParser, conf_help: str) -> None:
     )  # fmt: skip
 
 
-_SINCE = "bookmark, exclusive: completion time from table version 8 on, else commit time"
+_SINCE = "bookmark, exclusive: a completion time (table version 8 and later) or a commit time"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -130,9 +130,9 @@ def _print_plan(args: argparse.Namespace, storage: CountingStorage) -> int:
     if planned.removes_rows:
         print("removals   yes: rows were deleted or replaced, which changed rows do not show")
     if planned.held_back_by:
-        print(f"held back  commits behind {planned.held_back_by}, which still runs")
+        print(f"held back  commits after {planned.held_back_by}, which still runs")
     print(f"cost       {storage.lists - opened} list calls, {seconds * 1000:.1f} ms")
-    if is_local(table.base):  # elsewhere it costs what the plan saves
+    if is_local(table.base):  # on other storage this listing would be slow
         calls, files, full = _full_listing(table.base)
         print(f"in full    {calls} list calls, {full * 1000:.1f} ms, {files} files")
     return 0
@@ -142,8 +142,8 @@ def _print_plan(args: argparse.Namespace, storage: CountingStorage) -> int:
 def _source_storage(
     source: str, args: argparse.Namespace, may_start_spark: bool = True
 ) -> Iterator[HudiStorage]:
-    """Starts Spark when the source needs its Hadoop, and stops it. Raises StorageFault if it may
-    not start.
+    """The storage of the source. Starts Spark if the source needs Hadoop's file systems, and stops
+    it at the end. Raises StorageFault if Spark is needed and may not start.
     """
     conf, endpoints = dict(args.conf), _endpoints(args)
     with ExitStack() as exits:
@@ -163,7 +163,7 @@ def _source_storage(
 
 
 def plan_facts(planned: Plan) -> dict[str, Any]:
-    """A plan as JSON shows it."""
+    """The plan as a JSON object."""
     return {
         "since": planned.since,
         "bookmark": planned.bookmark,
@@ -178,7 +178,7 @@ def plan_facts(planned: Plan) -> dict[str, Any]:
 
 
 def _size(planned: Plan) -> dict[str, int | None]:
-    """The whole table's size; partitions are None without partition columns."""
+    """The size of the whole table. `partitions` is None for a table without partition columns."""
     has_partitions = bool(planned.table.partition_fields)
     return {
         "partitions": len(planned.partitions) if has_partitions else None,
@@ -188,7 +188,7 @@ def _size(planned: Plan) -> dict[str, int | None]:
 
 
 def _full_listing(base: str) -> tuple[int, int, float]:
-    """List calls, files and seconds of looking into every folder of the table."""
+    """The list calls, files and seconds of listing every folder of the table."""
     storage, files, waiting = CountingStorage(), 0, [base]
     began = time.perf_counter()
     while waiting:
@@ -247,7 +247,7 @@ def _pull_with_spark(
 ) -> PullResult:
     from pipeline.hudi.spark_target import pull_into, session
 
-    # Hudi writes with the settings of the session, and Spark's tasks read with them.
+    # Hudi's writer and Spark's tasks use the settings of the session.
     conf = dict(args.conf) | session_settings(_endpoints(args), [source, args.target])
     with session(conf, metastore="/" not in args.target) as spark:
         return pull_into(
@@ -260,7 +260,7 @@ def _moved_from(args: argparse.Namespace) -> str | None:
 
 
 def _needs_spark(args: argparse.Namespace) -> bool:
-    """Hudi tables and metastore tables are written through Spark, plain folders are not."""
+    """Whether the target is a Hudi table or metastore table, which only Spark writes."""
     target = args.target.rstrip("/")
     if "/" not in target:
         return True
@@ -288,7 +288,7 @@ def _show(done: PullResult, as_json: bool) -> None:
     if done.reloaded:
         print(f"the target was reloaded: {done.reloaded}")
     if done.held_back_by:
-        print(f"commits behind {done.held_back_by} wait for it")
+        print(f"held back: commits after {done.held_back_by}, which still runs")
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`causeway instance`: show, rerun, kill, suspend and resume instances of feeds and processes.
+"""`causeway instance`: shows, reruns, kills, suspends and resumes instances of feeds and processes.
 
     causeway instance list feed NAME [--start TIME] [--end TIME] [--state STATE] [--planned]
     causeway instance status|summary TYPE NAME
@@ -98,7 +98,7 @@ def _chosen(args: argparse.Namespace, store: Store) -> list[Instance]:
 
 
 def _end(args: argparse.Namespace) -> datetime | None:
-    """The end of the range that changes something is one minute off its start by default."""
+    """The end of the range. By default, commands that change instances take one minute."""
     end: datetime | None = args.end
     if end is None and args.start is not None and args.command not in ("list", "summary", "status"):
         return args.start + timedelta(minutes=1)  # type: ignore[no-any-return]
@@ -108,7 +108,7 @@ def _end(args: argparse.Namespace) -> datetime | None:
 def _planned(
     args: argparse.Namespace, store: Store
 ) -> Iterator[tuple[InstanceAction, str, datetime]]:
-    """Instances of the schedules that are still to come: (action, cluster, nominal time)."""
+    """Yields (action, cluster, nominal time) of instances that do not exist yet."""
     catalog, key = entity_service.read_catalog(store), key_of(args)
     for schedule in entity_service.schedules_of(catalog, key, now_of(args)):
         action = schedule.key.action
@@ -180,8 +180,8 @@ def _run_summary(args: argparse.Namespace, store: Store) -> int:
     if args.planned:
         for action, cluster, _ in _planned(args, store):
             counts[action.value, cluster, "PLANNED"] += 1
-    for (word, place, state), count in sorted(counts.items()):
-        print(f"{word:9} {place:20} {state:9} {count}")
+    for (action, cluster, state), count in sorted(counts.items()):
+        print(f"{action:9} {cluster:20} {state:9} {count}")
     return 0
 
 
@@ -190,7 +190,7 @@ def _run_params(args: argparse.Namespace, store: Store) -> int:
     entity_service.require_owner(catalog, key_of(args), args.user)
     entity = catalog.entities[key_of(args)]
     if not isinstance(entity, Process) or args.start is None:
-        print("causeway: params wants a process and --start", file=sys.stderr)
+        print("causeway: params needs a process and --start", file=sys.stderr)
         return 2
     for cluster in entity.clusters:
         calendar = entity.calendar_on(cluster)
@@ -228,19 +228,25 @@ def _run_open(args: argparse.Namespace, store: Store) -> int:
 def _owned_range(args: argparse.Namespace, store: Store) -> list[Instance]:
     entity_service.require_owner(entity_service.read_catalog(store), key_of(args), args.user)
     if args.start is None:
-        raise UnknownEntity("say with --start (and --end) which instances.")
+        raise UnknownEntity("choose instances with --start (and --end).")
     return _chosen(args, store)
 
 
 def _change(
-    args: argparse.Namespace, store: Store, rows: list[Instance], event: InstanceEvent, asked: int
+    args: argparse.Namespace,
+    store: Store,
+    rows: list[Instance],
+    event: InstanceEvent,
+    in_range: int,
 ) -> int:
+    """Applies the event to `rows`, and prints the outcomes. `in_range` counts the instances of the
+    range."""
     done, refused = entity_service.change_instances(store, rows, event, now_of(args), args.user)
     for each in done:
         print(f"{each.key}: {event.value}")
     for reason in refused:
         print(reason, file=sys.stderr)
-    if not asked:
+    if not in_range:
         print("causeway: there is no such instance", file=sys.stderr)
     return 0 if done and len(done) == len(rows) else 1
 

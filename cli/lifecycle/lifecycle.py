@@ -1,13 +1,14 @@
-"""`causeway lifecycle`: run what is scheduled.
+"""`causeway lifecycle`: runs the instances of scheduled feeds and processes.
 
     causeway lifecycle serve [--once] [--at TIME] [--workers N]
     causeway lifecycle plan [--at TIME] [--evictions]
 
 `serve` runs the entities that its user submitted, until it is stopped; several servers may share a
-store. With --once it ends when nothing is left to do. --at sets the clock, which then runs on (with
---once it stands still). `plan` prints what a round would do, `plan --evictions` what retention
-would drop. Events go to standard error as JSON lines. --conf names settings; their views are
-notified of every change before it is reported, which `snapshot.writers = views` requires.
+store. With --once it ends when nothing is left to do. --at sets the clock, which then continues
+(with --once it stops). `plan` prints what a round would do, `plan --evictions` what retention
+would drop. Events go to standard error as JSON lines. --conf names settings files. The server
+notifies the views in these of every change before it reports the change, as
+`snapshot.writers = views` requires.
 """
 
 import argparse
@@ -72,12 +73,13 @@ _STOP = (signal.SIGTERM, signal.SIGINT)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="run what is scheduled")
+    serve = commands.add_parser("serve", help="run scheduled feeds and processes")
     add = serve.add_argument
     add("--once", action="store_true", help="end when nothing is left to do")
     add("--workers", type=int, default=4, metavar="N", help="instances at a time (%(default)s)")
-    add("--poll", type=float, default=10.0, metavar="SECONDS", help="pause of rounds (%(default)s)")
-    add("--lease", type=float, default=60.0, metavar="SECONDS", help="of an instance (%(default)s)")
+    pause = "pause between rounds (%(default)s)"
+    add("--poll", type=float, default=10.0, metavar="SECONDS", help=pause)
+    add("--lease", type=float, default=60.0, metavar="SECONDS", help="lease time (%(default)s)")
     add("--master", default="local[*]", help="Spark master of copies (%(default)s)")
     add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting")
     add("--spark-submit", default=find_spark_submit(), help="for Spark processes (%(default)s)")
@@ -87,8 +89,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help="settings of clusters, whose views are notified of changes (CAUSEWAY_CONF); the first"
-        " file's lifecycle.* and catalog.service.impl hold for this server",
+        help="settings whose views are notified of changes (CAUSEWAY_CONF); lifecycle.* and"
+        " catalog.service.impl of the first file apply to this server",
     )
     add("--default-cluster", metavar="NAME", help="hive.default.cluster.name of shared metastores")
     add(
@@ -110,7 +112,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FROM:TO=BYTES",
-        help="limit per second of all copies together from one cluster to another",
+        help="limit per second for all copies together from one cluster to another",
     )
     add_pig_option(serve)
     plan = commands.add_parser("plan", help="print what a round would do now")
@@ -173,7 +175,7 @@ def _emit_serving(name: str, user: str, port: LifecyclePort | None) -> None:
 
 
 def _channels(settings: Lifecycle) -> dict[str, Deliver]:
-    """The ways in which alerts are delivered."""
+    """The functions that deliver alerts, by the name of their channel."""
     channels: dict[str, Deliver] = {}
     if settings.webhook is not None:
         channels["webhook"] = webhook(settings.webhook)
@@ -192,7 +194,7 @@ def _mail_server(settings: Lifecycle) -> MailServer | None:
 
 
 def _notify(settings: Lifecycle) -> Callable[[Sequence[str]], Deliver] | None:
-    """Mails what feeds and processes want to be mailed; None without a server for mails."""
+    """Sends the mails that feeds and processes ask for; None without a mail server."""
     server = _mail_server(settings)
     if server is None:
         return None
@@ -210,15 +212,11 @@ def _port(
 
 
 def _observed(method: str, path: str, caller: ApiCaller, refused: bool) -> None:
-    """Changes and refusals are events; other requests change nothing."""
+    """Emits an event for a change or a refused request."""
     if method != "GET" or refused:
         event = "refused" if refused else "administered"
-        _emit({"event": event, "method": method, "path": path, **_who(caller)})
-
-
-def _who(caller: ApiCaller) -> dict[str, str]:
-    named = {"by": caller.name} if caller.name else {}
-    return {"address": caller.address, **named}
+        user = {"by": caller.name} if caller.name else {}
+        _emit({"event": event, "method": method, "path": path, "address": caller.address, **user})
 
 
 def _views(known: Sequence[Settings]) -> ViewSync:
@@ -271,9 +269,9 @@ def _actions(
 
 
 class _Files:
-    """Spark's file systems, opened when first needed, and once more for each JVM that has ended.
+    """Spark's file systems. They are opened at the first use, and again after the JVM has ended.
 
-    A JVM has one log-in: that of the first settings.
+    A JVM has one log-in, which the first settings name.
     """
 
     def __init__(self, args: argparse.Namespace, known: Sequence[Settings]) -> None:
@@ -295,13 +293,14 @@ class _Files:
             return self._files
 
     def session(self) -> "SparkSession":
-        """Spark's session."""
+        """Spark's session, started if necessary."""
         self()
         with self._lock:
             return self._session()
 
     def spark_ends(self, patience: float) -> int:
-        """How many of Spark's JVMs have ended. Waits `patience` seconds for the present one."""
+        """The number of Spark's JVMs that have ended. Waits up to `patience` seconds for the
+        running one."""
         with self._lock:
             self._forget_ended(patience)
             return self._ends
@@ -316,7 +315,7 @@ class _Files:
             self._ends, self._files, self._storage = ends, None, None
 
     def storage(self, uri: str) -> "HudiStorage":
-        """What reads the timelines of Hudi tables there."""
+        """The storage through which Hudi tables at `uri` are read."""
         if is_local(uri):
             return LocalStorage()
         with self._lock:
@@ -340,7 +339,7 @@ class _Files:
 
 
 class _Logged(logging.Handler):
-    """What libraries log, among the events."""
+    """Emits the log records of libraries as events."""
 
     def emit(self, record: logging.LogRecord) -> None:
         _emit({"event": "log", "logger": record.name, "message": record.getMessage()})

@@ -1,4 +1,4 @@
-"""Options that the lifecycle commands share: store, user and time."""
+"""Options that the lifecycle commands share, and the objects that they name."""
 
 import argparse
 import getpass
@@ -61,15 +61,16 @@ def open_store(args: argparse.Namespace, on_change: OnChange = no_record) -> "St
 
 
 def named_settings(paths: Sequence[Path] = ()) -> list[Settings]:
-    """The settings of these files, or else of those that CAUSEWAY_CONF names. Those of the first
-    file hold for the process itself. Raises CausewayError.
+    """The settings in these files, or in those that CAUSEWAY_CONF names. The first ones apply to
+    the process itself. Raises CausewayError.
     """
     named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
     return [load(path) for path in paths or [Path(each) for each in named if each]]
 
 
 def catalog_service(known: Sequence[Settings] | None = None) -> CatalogService:
-    """The catalog service of these settings' first, or of CAUSEWAY_CONF. Raises CausewayError."""
+    """The catalog service that the first settings name; without `known`, of CAUSEWAY_CONF. Raises
+    CausewayError."""
     known = named_settings() if known is None else known
     name = next(iter(known), Settings()).lifecycle.catalog_service
     if name:
@@ -79,12 +80,13 @@ def catalog_service(known: Sequence[Settings] | None = None) -> CatalogService:
 
 
 def store_exists(url: str) -> bool:
-    """False only for a missing file, so that a command that reads does not create it."""
+    """Whether the store exists; always True for PostgreSQL. Reading commands check this, because
+    opening an SQLite file creates it."""
     return url.startswith("postgres") or Path(url.removeprefix("sqlite:///")).exists()
 
 
 def time_option(text: str) -> datetime:
-    """A time of the command line. Raises argparse's error."""
+    """The time in an argument. Raises ArgumentTypeError."""
     try:
         return parse_time(text)
     except ValueError as error:
@@ -97,7 +99,7 @@ def now_of(args: argparse.Namespace) -> datetime:
 
 
 class EngineCheck:
-    """Why an engine cannot run here, or None."""
+    """Returns why this machine cannot run an engine, or None if it can."""
 
     def __init__(self, pig: str | None) -> None:
         self._pig = pig
@@ -128,8 +130,8 @@ def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Documen
 
 
 def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[DocumentProblem]:
-    """Problems with the entity's tables, or none if a metastore does not answer: scheduling
-    checks again."""
+    """Problems with the entity's tables; none if a metastore does not answer, because scheduling
+    checks them again."""
     try:
         return tuple(tables.metastore_problems(entity, entity_set, user, catalog_service()))
     except MetastoreError as error:

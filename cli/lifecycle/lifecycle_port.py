@@ -1,6 +1,6 @@
 """The port of `causeway lifecycle serve`: health, metrics and a REST API for operators.
 
-Access is that of the proxy's administration: a token with a role, except for `/health` and
+Requests need a token with a role, as at the proxy's administration, except for `/health` and
 `/metrics`.
 """
 
@@ -12,7 +12,7 @@ from http import HTTPStatus
 from urllib.parse import parse_qs, unquote
 
 from cli.errors import CannotListen
-from cli.lifecycle.work_observer import Ask
+from cli.lifecycle.work_observer import QueryHistory
 from conf.errors import BadCertificate
 from conf.roles import Role
 from conf.settings.lifecycle import Lifecycle
@@ -35,16 +35,16 @@ ROUTES = (
 
 
 class LifecycleServer(OperatorServer):
-    """Answers with `operations`, whose calls block for short times."""
+    """Answers requests by calling `operations` in threads, because the calls block."""
 
     def __init__(
         self,
         operations: Operations,
         observed: Observed,
         transports: Transports,
-        history: Ask | None = None,
+        history: QueryHistory | None = None,
     ) -> None:
-        """`history` answers questions to the history, if there is one."""
+        """`history` answers requests for the history; None if there is no history."""
         super().__init__(observed, transports)
         self._operations = operations
         self._history = history
@@ -101,7 +101,7 @@ class LifecycleServer(OperatorServer):
 
 
 class LifecyclePort:
-    """A context in which the port is served, by a thread. Entering raises CannotListen,
+    """A context manager that serves the port in a thread. Entering raises CannotListen,
     BadCertificate."""
 
     def __init__(
@@ -134,7 +134,7 @@ class LifecyclePort:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends the requests that are being answered, and closes their connections."""
+        """Ends open requests, and closes their connections."""
         self._loop.call_soon_threadsafe(self._server.close)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

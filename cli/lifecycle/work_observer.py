@@ -1,4 +1,4 @@
-"""Where copies and instances that ended go: to the history and to telemetry."""
+"""Sends records of ended copies and instances to the history and to telemetry."""
 
 import socket
 from collections.abc import Callable, Mapping
@@ -16,11 +16,11 @@ from pipeline.scheduler.instances.work_records import record_of
 if TYPE_CHECKING:
     from database.history.history_thread import HistoryThread
 
-Ask = Callable[[str, Mapping[str, str]], dict[str, Any]]
+QueryHistory = Callable[[str, Mapping[str, str]], dict[str, Any]]
 
 
 class WorkQueue(Protocol):
-    """A thread that takes records, and drops and counts those that it cannot write or send."""
+    """A thread that writes or sends records. It drops and counts the records that it cannot."""
 
     @property
     def dropped(self) -> int: ...
@@ -36,9 +36,9 @@ class WorkQueue(Protocol):
 
 
 class WorkObserver:
-    """Sends records where the settings say. `server` names this process in those of instances. With
-    `deletes` it deletes old rows of the history, as a server does. As a context manager it starts
-    the threads, and at the end waits some seconds at most for what is queued.
+    """Sends records to the destinations in the settings. `server` names this process in records of
+    instances. With `deletes` it also deletes old rows of the history, as servers do. Entering
+    starts the threads; leaving waits a few seconds at most for queued records.
 
     Raises BadSetting.
     """
@@ -62,13 +62,13 @@ class WorkObserver:
         self._exits.close()
 
     @property
-    def history(self) -> Ask | None:
-        """Answers questions to the history (`HistoryStore.answer`); None if there is none."""
+    def history(self) -> QueryHistory | None:
+        """Answers requests for the history (`HistoryStore.answer`); None if there is no history."""
         thread = self._history
-        return None if thread is None else lambda *asked: thread.history_store().answer(*asked)
+        return None if thread is None else lambda *request: thread.history_store().answer(*request)
 
     def record(self, record: WorkRecord) -> None:
-        """Queues a copy or an instance that ended."""
+        """Queues the record of an ended copy or instance."""
         for each in self.queues.values():
             each.put(record)
 
@@ -80,7 +80,7 @@ class WorkObserver:
 
 
 def environment_observer(server: str) -> WorkObserver:
-    """That of the settings that CAUSEWAY_CONF names, if it names some. Raises CausewayError."""
+    """The observer for the settings that CAUSEWAY_CONF names, if any. Raises CausewayError."""
     named = named_settings()
     return WorkObserver(named[0] if named else Settings(), server)
 

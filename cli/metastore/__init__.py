@@ -1,1 +1,1 @@
-"""`causeway metastore`: the views of a metastore, and its upgrade, verification and downgrade."""
+"""`causeway metastore`: serves the views of a metastore; upgrades, verifies or downgrades it."""

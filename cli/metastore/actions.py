@@ -1,4 +1,4 @@
-"""`causeway metastore ACTION`: one module an action."""
+"""`causeway metastore ACTION`: each action is a module."""
 
 import argparse
 from importlib import import_module

@@ -15,12 +15,12 @@ from metastore.placement.upgrade import Migration
 WIDTH = 30
 PAUSE = 0.2  # seconds between two updates of the bar
 LINE_PAUSE = 10.0  # seconds between two lines without a terminal
-CALL_TIMEOUT = 300.0  # seconds; a batch of changed partitions may take long on a small database
+CALL_TIMEOUT = 300.0  # seconds a call: changing a batch of partitions may take long
 
 
 class CountBar:
-    """Progress: a bar on a terminal, a line from time to time elsewhere. Call it with the name of
-    the step, the number done and the total."""
+    """Shows progress as a bar on a terminal, else as a line every few seconds. Call it with the
+    name of the step, the number done and the total."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -60,10 +60,10 @@ def migration(args: argparse.Namespace) -> Iterator[Migration]:
     settings = load_settings(args)
     bar = CountBar()
     timeout = max(settings.metastore_timeout, CALL_TIMEOUT)
-    with ViewSync.of(settings) as tell, closing(bar):
+    with ViewSync.of(settings) as notify, closing(bar):
         yield Migration(
             lambda: NotifyingClient(
-                settings.metastores, timeout, tell, login=settings.metastore_login
+                settings.metastores, timeout, notify, login=settings.metastore_login
             ),
             settings.topology,
             bar,

@@ -1,4 +1,4 @@
-"""`causeway metastore serve`: a thrift endpoint per cluster in front of one Hive Metastore."""
+"""`causeway metastore serve`: runs a Thrift endpoint for each cluster's view of the metastore."""
 
 import argparse
 import asyncio
@@ -44,16 +44,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host",
         metavar="HOST",
-        help="listen at this address, with the ports of the settings: where clients reach a view by"
-        " another name, as in containers",
+        help="listen at this address, with the ports of the settings (for containers, where clients"
+        " use another name)",
     )
     parser.add_argument(
         "--instance",
         type=int,
         default=1,
         metavar="N",
-        help="which of the addresses of each MetastoreView this process has (%(default)s: the"
-        " first)",
+        help="number of the address in each MetastoreView that this process serves (%(default)s:"
+        " the first)",
     )
     parser.add_argument(
         "--leftovers",
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="how long get_table is answered from memory, where all clients use the views"
+        help="how long get_table is answered from memory; only if all clients use the views"
         " (%(default)s: never)",
     )
 
@@ -78,11 +78,11 @@ def run(args: argparse.Namespace) -> int:
     configure_logs(settings.operating.log_format, settings.operating.log_level)
     if settings.metastore_login.sasl and settings.view_access.kerberos is None:
         raise BadSetting(
-            f"{SASL.name}: the views call such a metastore in the names of their clients, so these"
-            f" have to prove who they are: {METHOD.name} = KERBEROS."
+            f"{SASL.name}: the views call such a metastore in the names of their clients, so"
+            f" clients must authenticate: {METHOD.name} = KERBEROS."
         )
     if settings.view_tls.use_tls and settings.view_tls.tls is None:
-        raise BadSetting(f"{USE_TLS.name}: the views need view.keystore.path for it.")
+        raise BadSetting(f"{USE_TLS.name}: TLS needs view.keystore.path.")
     check_login(settings.metastore_login)
     server = ViewServer(settings, args.leftovers, args.cache)
     where = endpoints(settings, args.ports, args.cluster, args.host, args.instance)
@@ -99,7 +99,8 @@ def endpoints(
     host: str | None = None,
     instance: int = 1,
 ) -> dict[str, Endpoint]:
-    """The address of each endpoint; `instance` counts the addresses of a cluster's views from 1.
+    """The address of each endpoint, by name. `instance` chooses an address of each cluster's views;
+    the first is 1.
 
     Raises BadSetting, ValueError.
     """

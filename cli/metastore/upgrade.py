@@ -22,11 +22,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def report(counts: Counts, what: str, dry_run: bool) -> None:
-    """Prints two lines of counts."""
+def report(counts: Counts, change: str, dry_run: bool) -> None:
+    """Prints two lines of counts. `change` says what happened to the objects."""
     would = "would have " if dry_run else ""
     print(
         f"{counts.tables:,} tables, {counts.partitions:,} partitions, {counts.views:,} views"
         f" (views have no cluster)\n{counts.changed_tables:,} tables and"
-        f" {counts.changed_partitions:,} partitions {would}{what}"
+        f" {counts.changed_partitions:,} partitions {would}{change}"
     )

@@ -8,7 +8,7 @@ from cli.metastore.migration import migration
 from cli.target import add_target_arguments
 from metastore.errors import NotUpgraded
 
-SHOWN = 20  # problems and folders printed; --json has all
+SHOWN = 20  # problems and folders that are printed; --json has all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Commands that run the proxy or talk to a running one."""
+"""Commands that run the proxy or call a running one, and the processes that it starts."""

@@ -1,4 +1,4 @@
-"""`causeway admin`: shows what runs in a proxy, and kills, drains and reloads."""
+"""`causeway admin`: shows the sessions and statements of a running proxy, and administers it."""
 
 import argparse
 import http.client
@@ -20,7 +20,7 @@ from proxy.administration.operator_tokens import first_token
 from proxy.protocol.request_guard import XSRF_HEADER
 
 _TIMEOUT = 60.0  # seconds
-_WIDTH = 60  # characters of a statement in a line
+_WIDTH = 60  # characters that are printed of a statement
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +28,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, summary in (
         ("sessions", "list open sessions and the clusters that they use"),
         ("statements", "list statements that are not closed, with the decision for each"),
-        ("copies", "list the copies that are being made for statements"),
+        ("copies", "list running copies for statements"),
         ("clusters", "list Thrift Servers with health, load and whether they are drained"),
         ("cache", "show how much of the metastore is in memory"),
-        ("admission", "show whether there is maintenance, and the users that are blocked"),
+        ("admission", "show the maintenance message and the blocked users"),
         ("reload", "reload the settings, as SIGHUP does"),
     ):
         add_target_arguments(_with_json(actions.add_parser(name, help=summary)))
@@ -41,22 +41,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_target_arguments(killing)
     for name, summary in (
-        ("block", "close all sessions of a user, and open no more"),
+        ("block", "close all sessions of a user, and open no new ones"),
         ("unblock", "end block"),
     ):
         action = _with_json(actions.add_parser(name, help=summary))
         action.add_argument("user", metavar="USER", help="name of the user")
         add_target_arguments(action)
     pausing = _with_json(
-        actions.add_parser("maintenance", help="begin no more statements; those that run go on")
+        actions.add_parser("maintenance", help="refuse new statements; running statements continue")
     )
     pausing.add_argument("message", nargs="?", metavar="MESSAGE", help="shown to users")
-    pausing.add_argument("--end", action="store_true", help="begin statements again")
+    pausing.add_argument("--end", action="store_true", help="accept statements again")
     add_target_arguments(pausing)
     for name, summary in (
         ("drain", "stop opening sessions in a cluster or Thrift Server; open sessions stay"),
         ("resume", "end drain"),
-        ("activate", "another name of resume"),
+        ("activate", "the same as resume"),
     ):
         action = _with_json(actions.add_parser(name, help=summary))
         action.add_argument(
@@ -96,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def call(operating: Operating, method: str, path: str) -> Any:
-    """The API's answer. Raises NoAdmin, and AdminRefused with the API's error."""
+    """Calls the REST API and returns its response. Raises NoAdmin, and AdminRefused with the API's
+    error."""
     try:
         connection = _connection(operating)
     except OSError as error:
@@ -114,7 +115,7 @@ def call(operating: Operating, method: str, path: str) -> Any:
     return answer
 
 
-class _Local(http.client.HTTPConnection):
+class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: Path) -> None:
@@ -129,7 +130,7 @@ class _Local(http.client.HTTPConnection):
 
 def _connection(operating: Operating) -> http.client.HTTPConnection:
     if operating.admin_socket is not None:
-        return _Local(operating.admin_socket)
+        return _UnixConnection(operating.admin_socket)
     if operating.admin is not None:
         endpoint = operating.admin
         return connection_to(endpoint, operating.access, _TIMEOUT)
@@ -143,21 +144,22 @@ def _headers(operating: Operating) -> dict[str, str]:
     try:
         token = first_token(operating.admin_token)
     except UnicodeDecodeError as error:
-        raise NoAdmin(f"{operating.admin_token}: not a text in UTF-8.") from error
+        raise NoAdmin(f"{operating.admin_token}: not UTF-8 text.") from error
     except OSError as error:
         raise NoAdmin(f"{operating.admin_token}: {error.strerror}.") from error
     return headers | {"Authorization": f"Bearer {token}"}
 
 
-def _kill(operating: Operating, beginning: str) -> Any:
-    """Kills the only statement or session with this beginning of an id. Raises AdminRefused."""
+def _kill(operating: Operating, prefix: str) -> Any:
+    """Kills the statement or session whose id has this prefix. Raises AdminRefused unless exactly
+    one has it."""
     found = []
     for kind, key in (("statements", "statement"), ("sessions", "session")):
         ids = {each[key] for each in call(operating, "GET", f"/v1/{kind}")}
-        found += [(kind, name) for name in ids if name.startswith(beginning)]
+        found += [(kind, name) for name in ids if name.startswith(prefix)]
     if len(found) != 1:
         number = len(found) or "No"
-        raise AdminRefused(f"{number} ids of statements and sessions begin with {beginning!r}.")
+        raise AdminRefused(f"{number} ids of statements and sessions begin with {prefix!r}.")
     ((kind, name),) = found
     return call(operating, "POST", f"/v1/{kind}/{name}/kill")
 
@@ -257,11 +259,13 @@ def _reloaded(result: dict[str, Any]) -> list[str]:
 
 
 def short(text: str) -> str:
+    """The text in one line, cut to some 60 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]}.."
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows as lines with aligned columns; unprintable characters are escaped."""
     rows = [[escaped(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [

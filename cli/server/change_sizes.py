@@ -1,4 +1,4 @@
-"""How much a range of commits reads: `causeway incremental plan` as a child process."""
+"""Measures what a range of commits reads, by `causeway incremental plan` as a child process."""
 
 import asyncio
 import logging
@@ -13,23 +13,23 @@ from proxy.statement.change_sizes import ChangeSize, FilesRead
 from router.claim import ChangeRange
 
 _log = logging.getLogger(__name__)
-_AT_ONCE = 2  # children
-_PROBLEM = 64 << 10  # bytes that are read of its error output
+_MAX_CHILDREN = 2  # at the same time
+_MAX_ERROR_BYTES = 64 << 10  # kept of a child's error output
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSizesByChild:
-    """Plans ranges in child processes, a few at the same time. A child is killed `seconds` after it
-    was asked for. `command` starts one.
+    """Plans ranges in child processes, a few at the same time. A request ends after `seconds`,
+    which include waiting for a turn; its child is killed then. `command` starts a child.
     """
 
     command: Sequence[str] = CAUSEWAY
     seconds: float = 10.0
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_CHILDREN))
 
     async def __call__(self, location: str, changes: ChangeRange) -> ChangeSize | None:
-        """The size of the range, without that of the whole table where this takes too long; None if
-        the table cannot be read by this machine and without Spark, which the log says."""
+        """The size of the range. It lacks the size of the whole table if that takes too long. None,
+        with a warning in the log, if this machine cannot read the table without Spark."""
         lines: list[bytes] = []
         problem = "it takes too long"
         with suppress(TimeoutError):
@@ -41,7 +41,7 @@ class ChangeSizesByChild:
         return found
 
     async def _run(self, given: Sequence[str], lines: list[bytes]) -> str:
-        """Adds the child's lines to `lines`. Returns the end of its error output."""
+        """Adds the child's lines to `lines`. Returns the last line of its error output."""
         child = await asyncio.create_subprocess_exec(
             *self.command, *given,
             stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(), limit=LONGEST_LINE,
@@ -68,7 +68,8 @@ def arguments(location: str, changes: ChangeRange) -> list[str]:
 
 
 def size(lines: Sequence[bytes]) -> ChangeSize | None:
-    """What the child's lines say: the plan, then the whole table if it came to that."""
+    """The size in the child's lines: the first object is the plan, the second, if it was printed
+    in time, the size of the whole table."""
     documents = [each for line in lines if (each := object_in(line))]
     if not documents:
         return None
@@ -87,14 +88,14 @@ async def _read(child: Process, lines: list[bytes]) -> None:
     assert child.stdout is not None
     with suppress(ValueError):  # a line of more than LONGEST_LINE
         async for line in child.stdout:
-            lines.append(line)  # those until a time-out count, too
+            lines.append(line)  # lines before a time-out are used
     await child.wait()
 
 
 async def _last_line(child: Process) -> str:
     assert child.stderr is not None
     text = b""
-    while more := await child.stderr.read(_PROBLEM):
-        text = (text + more)[-_PROBLEM:]
+    while more := await child.stderr.read(_MAX_ERROR_BYTES):
+        text = (text + more)[-_MAX_ERROR_BYTES:]
     lines = text.decode("utf-8", "replace").splitlines()
     return lines[-1].removeprefix("causeway: ") if lines else "it ended without a result"

@@ -1,4 +1,4 @@
-"""`causeway` as a child process: its command, and the JSON objects in the lines of its output."""
+"""The command of a `causeway` child process, and the parser of its output of JSON lines."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ LONGEST_LINE = 64 << 20  # bytes; a line may name all partitions or files of a t
 
 
 def object_in(line: str | bytes) -> dict[str, Any]:
-    """The object in the line; empty where there is none."""
+    """The JSON object in the line; empty if the line is something else."""
     try:
         found = json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`ALTER TABLE t COPY a TO b` through the proxy: `causeway copy` as a child process (DC-P1)."""
+"""Makes the copies of `ALTER TABLE t COPY a TO b` by `causeway copy` as a child process (DC-P1)."""
 
 import asyncio
 from asyncio.subprocess import PIPE, Process
@@ -15,30 +15,30 @@ from conf.names import partition_name
 from conf.progress import Progress, no_progress
 from proxy.statement.copies.copier import CopyOrder, CopySummary
 
-_AT_ONCE = 2  # copies; each has a JVM of its own
+_MAX_CHILDREN = 2  # at the same time; each has a JVM of its own
 _PROGRESS = b'{"event": "progress",'
-_ERROR = 2000  # last characters of a failed child's error output
-_ABSENT = 3  # partitions that the table lacks, in a summary
+_ERROR_LENGTH = 2000  # last characters of a failed child's error output in CopyFailed
+_MAX_ABSENT = 3  # missing partitions that a summary names
 
 
 @dataclass(frozen=True, slots=True)
 class CopierByChild:
-    """Makes copies with the settings in `target`; a few at the same time, the others wait.
+    """Makes copies with the settings in `target`, a few at the same time; the others wait.
 
-    `command` starts a child, which has `grace` seconds to end when it is terminated.
+    `command` starts a child. A child that does not end within `grace` seconds after SIGTERM is
+    killed.
     """
 
     target: Path
     command: Sequence[str] = CAUSEWAY
     grace: float = 10.0
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_CHILDREN))
 
     async def __call__(self, order: CopyOrder, progress: Progress = no_progress) -> CopySummary:
-        """Makes the copy.
+        """Makes the copy. A cancelled call returns after the child has ended.
 
-        Raises CopyFailed. When it is cancelled, the child has ended before it returns. The names of
-        the partitions go to the child's standard input, which takes any number of them: one
-        argument of a command has a limit of 128 KiB.
+        Sends the names of the partitions to the child's standard input, because an argument of a
+        command is limited to 128 KiB. Raises CopyFailed.
         """
         arguments = ["copy", str(order.table), "--from", order.source, "--to", order.target]
         arguments += ["--json", "--conf", str(self.target)]
@@ -68,7 +68,7 @@ class CopierByChild:
         return result(child.returncode or 0, out.decode(), problem.decode())
 
     async def _end(self, child: Process) -> None:
-        """Terminates the child if it runs, and kills it if it goes on."""
+        """Terminates the child, and kills it if it does not end in time."""
         if child.returncode is not None:
             return
         try:
@@ -80,33 +80,33 @@ class CopierByChild:
                         await child.wait()
                         return
         finally:
-            if child.returncode is None:  # this wait was cancelled, too
+            if child.returncode is None:  # this wait was cancelled
                 with suppress(ProcessLookupError):
                     child.kill()
 
 
 async def _read(child: Process, names: bytes, progress: Progress) -> tuple[bytes, bytes]:
-    """The last line of the child's output, and its error output, when it has ended."""
-    given, out, problem = child.stdin, child.stdout, child.stderr
-    assert given is not None and out is not None and problem is not None  # noqa: PT018
+    """Waits for the child's end. Returns the last line of its output, and its error output."""
+    stdin, stdout, stderr = child.stdin, child.stdout, child.stderr
+    assert stdin is not None and stdout is not None and stderr is not None  # noqa: PT018
     last, errors, *_ = await asyncio.gather(
-        _last_line(out, progress), problem.read(), _give(given, names), child.wait()
+        _last_line(stdout, progress), stderr.read(), _write(stdin, names), child.wait()
     )
     return last, errors
 
 
-async def _give(to: asyncio.StreamWriter, names: bytes) -> None:
-    with suppress(ConnectionError):  # it may have ended
-        to.write(names)
-        await to.drain()
-    to.close()
+async def _write(stdin: asyncio.StreamWriter, names: bytes) -> None:
+    with suppress(ConnectionError):  # the child may have ended
+        stdin.write(names)
+        await stdin.drain()
+    stdin.close()
 
 
 async def _last_line(out: asyncio.StreamReader, progress: Progress) -> bytes:
     last = b""
     async for line in out:
         last = line
-        if line.startswith(_PROGRESS):  # the last line may be long, and is read once
+        if line.startswith(_PROGRESS):  # avoids parsing the last line, which may be long
             event = object_in(line)
             progress(event["bytes"], event["of"])
     return last
@@ -119,13 +119,13 @@ def result(status: int, out: str, problem: str) -> CopySummary:
         failed = list((report or {}).get("failed", {}).values())
         errors = [line for line in problem.splitlines() if line.startswith("causeway: ")]
         reasons = failed[:1] or [line.removeprefix("causeway: ") for line in errors[-1:]]
-        raise CopyFailed(reasons[0] if reasons else problem[-_ERROR:] or f"status {status}")
+        raise CopyFailed(reasons[0] if reasons else problem[-_ERROR_LENGTH:] or f"status {status}")
     absent = report.get("absent") or ()
     text = (
         f"{len(report['published'])} copied, {report['fresh']} fresh,"
         f" {report['bytes_sent']} bytes in {report['files_sent']} files"
-        + (f"; not in the table: {', '.join(absent[:_ABSENT])}" if absent else "")
-        + (f" and {len(absent) - _ABSENT} more" if len(absent) > _ABSENT else "")
+        + (f"; not in the table: {', '.join(absent[:_MAX_ABSENT])}" if absent else "")
+        + (f" and {len(absent) - _MAX_ABSENT} more" if len(absent) > _MAX_ABSENT else "")
     )
     return CopySummary(text, report["bytes_sent"])
 

@@ -1,11 +1,11 @@
-"""`causeway history`: what ended, in the database of `history.store`.
+"""`causeway history`: searches ended statements, copies and instances in `history.store`.
 
     causeway history [--user --table --cluster --refused --slower-than ..]
     causeway history copies [--table --from --to --state --entity --statement ..]
     causeway history instances [--kind --name --action --cluster --source --state ..]
     causeway history refusals|lineage|traffic [--since ..]
 
-Each prints lines for people, or with --json the answer of the REST API.
+Prints a table, or with --json the answer of the REST API.
 """
 
 import argparse
@@ -24,22 +24,22 @@ from conf.logs.printable import json_text
 _AGO = re.compile(r"\d+(?:\.\d+)?(?:ms|sec|s|min|m|h)")
 _FILTERS = {
     "user": ("USER", "statements that ran as this user"),
-    "table": ("DB.TABLE", "that read, wrote or copied this table"),
-    "cluster": ("CLUSTER", "that ran in this cluster"),
-    "fingerprint": ("HEX", "statements that are equal but for literals, by their fingerprint"),
+    "table": ("DB.TABLE", "statements and copies that read, wrote or copied this table"),
+    "cluster": ("CLUSTER", "statements and instances that ran in this cluster"),
+    "fingerprint": ("HEX", "statements with this fingerprint: they differ only in literals"),
     "from": ("CLUSTER", "copies from this cluster"),
     "to": ("CLUSTER", "copies to this cluster"),
     "entity": ("TYPE/NAME", "copies that this feed or process made"),
     "statement": ("ID", "copies that this statement made"),
-    "state": ("STATE", "copies and instances that ended so"),
+    "state": ("STATE", "copies and instances that ended in this state"),
     "kind": ("TYPE", "instances of feeds or of processes"),
-    "name": ("NAME", "instances of the feed or process of this name"),
+    "name": ("NAME", "instances of the feed or process with this name"),
     "action": (
         "ACTION",
         "instances of this work: replicate, evict, watch, process, import or export",
     ),
     "source": ("CLUSTER", "instances that replicate from this cluster"),
-    "instance": ("ID", "the instance of this id"),
+    "instance": ("ID", "the instance with this id"),
 }
 
 
@@ -56,20 +56,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, (metavar, text) in _FILTERS.items():
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
     parser.add_argument(
-        "--refused", action="store_true", help="that Causeway ended before a cluster ran them"
+        "--refused",
+        action="store_true",
+        help="statements that Causeway ended before a cluster ran them",
     )
     parser.add_argument(
-        "--slower-than", type=_seconds, metavar="TIME", help="that took longer, such as 20s or 5m"
+        "--slower-than",
+        type=_seconds,
+        metavar="TIME",
+        help="statements that took longer, such as 20s or 5m",
     )
     parser.add_argument(
         "--since",
         type=_since,
         metavar="TIME",
-        help="that arrived, or of work that ended, since 2026-01-31, 2026-01-31T06:00 (UTC), or in"
-        " the last 30m or 24h",
+        help="statements that arrived, and work that ended, since this time: 2026-01-31,"
+        " 2026-01-31T06:00 (UTC), or 30m or 24h ago",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="at most so many (100)")
-    parser.add_argument("--before", metavar="NEXT", help="the `next` of the page before")
+    parser.add_argument("--limit", type=int, metavar="N", help="print at most N (100)")
+    parser.add_argument("--before", metavar="NEXT", help="the `next` of the previous page")
     parser.add_argument("--json", action="store_true", help="print the answer of the REST API")
 
 

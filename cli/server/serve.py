@@ -1,4 +1,4 @@
-"""`causeway serve`: the proxy alone, for existing clusters."""
+"""`causeway serve`: runs the proxy for existing clusters."""
 
 import argparse
 import asyncio
@@ -33,7 +33,7 @@ from proxy.server.peers import WorkerGroup
 from proxy.workers.supervisor import WorkerConfig, answer_supervisor
 from proxy.workers.worker import serve
 
-SWITCH = 0.001  # seconds that a thread may keep the interpreter from the event loop
+SWITCH = 0.001  # seconds that another thread may hold the interpreter before the event loop
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         if args.worker:
             uvloop.run(_work(settings, args.target))
-        elif workers.size(settings) > 1:
+        elif workers.worker_count(settings) > 1:
             uvloop.run(workers.supervise(settings, args.target, _announce))
         else:
             uvloop.run(_serve(settings, args.target, _announce))
@@ -71,7 +71,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 async def _work(settings: Settings, path: Path) -> None:
-    """Serves as one of several workers, which a supervisor started."""
+    """Serves as one of several workers of a supervisor."""
     requests, config = await workers.connect_supervisor()
     add_log_fields(worker=str(config.number))
     settings = workers.with_ports(settings, config)
@@ -85,8 +85,8 @@ async def _serve(
     worker: WorkerConfig | None = None,
     requests: asyncio.StreamReader | None = None,
 ) -> None:
-    """Serves until SIGINT, or until SIGTERM and the running statements have ended. A worker also
-    ends with its supervisor, whose `requests` it answers."""
+    """Serves until SIGINT, or until SIGTERM and the end of the running statements. A worker answers
+    the `requests` of its supervisor, and ends with it."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(SnapshotLoader(settings, snapshot)) as loader:
         signals = _Signals(requests)
@@ -107,7 +107,7 @@ async def _serve(
             )
         )
         shorten_pauses()
-        beside = [
+        background = [
             asyncio.ensure_future(each)
             for each in (follow(settings, snapshot), collect_when_quiet())
         ]
@@ -115,14 +115,15 @@ async def _serve(
             with suppress(asyncio.CancelledError):
                 await signals.serving
         finally:
-            for each in beside:
+            for each in background:
                 each.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*background, return_exceptions=True)
 
 
 class _Signals:
-    """SIGHUP reloads. The first SIGTERM waits for running statements; another one and SIGINT do
-    not. A worker ends at once when its supervisor is gone.
+    """Handles signals. SIGHUP reloads the settings. The first SIGTERM ends the process when the
+    running statements have ended; a second one, and SIGINT, end it at once. A worker ends at once
+    when its supervisor has ended.
     """
 
     serving: "asyncio.Future[None]"

@@ -1,8 +1,8 @@
-"""The settings of a running server: its file as it was at the start and at each reload, with the
-access rules that it names.
+"""Keeps copies of a running server's settings file and of its access rules, from the start and from
+each reload.
 
-Workers read these copies. A worker that is restarted replays them and has the same settings as the
-others, whatever became of the file.
+Workers read these copies. A restarted worker replays them, so it has the same settings as the other
+workers, even if the file has changed since.
 """
 
 import json
@@ -18,11 +18,11 @@ from conf.settings.settings import Settings
 
 
 class SettingsHistory:
-    """Copies of the settings file at `path`, in `folder`, which must not exist yet and which no
-    other user may enter. `latest` is the newest copy, and `settings` are what it says."""
+    """Copies of the settings file at `path`. The new folder `folder` must be closed to other users.
+    `latest` is the newest copy, and `settings` are its settings."""
 
     def __init__(self, path: Path, folder: Path) -> None:
-        """Raises as `record`."""
+        """Creates the folder and records the file. Raises as `record`."""
         self._path = path
         self._folder = folder
         self._count = 0
@@ -33,9 +33,10 @@ class SettingsHistory:
         self.record()
 
     def record(self) -> None:
-        """Copies the file as it is now, if it changed and is valid.
+        """Copies the file if it is valid and has changed.
 
-        Raises UnreadableSettings, or BadSetting naming file, key and reason; then nothing changes.
+        Changes nothing and raises UnreadableSettings if it cannot be read, BadSetting with file,
+        key and reason if it is not valid.
         """
         load(self._path)
         new = self._folder / f"new{self._path.suffix}"
@@ -45,7 +46,8 @@ class SettingsHistory:
             rules = _rules_named(new)
             copy = _rules_of(new)
             copy.write_text(rules)
-            settings = load(new, _instead(new))  # the files may be half written at this moment
+            # Load the copies: another process may be writing the originals.
+            settings = load(new, _replaced_settings(new))
             if self._count and text == self.latest.read_bytes() and rules == self._rules:
                 return
             number = self._folder / f"{self._count:06}{new.suffix}"
@@ -62,15 +64,15 @@ class SettingsHistory:
 def newest(latest: Path) -> Settings:
     """The settings of the newest copy."""
     copy = _copies(latest)[-1]
-    return load(copy, _instead(copy))
+    return load(copy, _replaced_settings(copy))
 
 
 def replay(latest: Path) -> Settings:
-    """The settings after the start and all reloads that a history has recorded."""
+    """The settings after the start and all recorded reloads."""
     first, *later = _copies(latest)
-    settings = load(first, _instead(first))
+    settings = load(first, _replaced_settings(first))
     for each in later:
-        settings = reloaded(settings, load(each, _instead(each))).settings
+        settings = reloaded(settings, load(each, _replaced_settings(each))).settings
     return settings
 
 
@@ -91,11 +93,11 @@ def _rules_named(path: Path) -> str:
 
 
 def _rules_of(path: Path) -> Path:
-    """Where the access rules of this copy of the settings are."""
+    """The file of the access rules that belong to this copy of the settings."""
     return path.with_name(f"rules-{path.stem}.json")
 
 
-def _instead(path: Path) -> dict[str, str]:
-    """The settings of a copy that are not as the file says."""
+def _replaced_settings(path: Path) -> dict[str, str]:
+    """The settings that replace those in a copy: its rules are in a copy, too."""
     rules = _rules_of(path)
     return {RULES.name: str(rules)} if rules.stat().st_size else {}

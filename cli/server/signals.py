@@ -1,4 +1,4 @@
-"""SIGHUP reloads the settings. A signal that arrives before the handler is installed waits."""
+"""Handles SIGHUP, which reloads the settings. It is blocked until the handler is installed."""
 
 import asyncio
 import signal
@@ -10,8 +10,8 @@ _SIGHUP = (signal.SIGHUP,)
 
 @contextmanager
 def sighup_blocked() -> Iterator[None]:
-    """Blocks SIGHUP, which would end the process. Enter it before there are threads: each thread
-    inherits the mask."""
+    """Blocks SIGHUP, which would end the process. Enter it before threads start, because they
+    inherit the mask."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGHUP)
     try:
         yield
@@ -20,6 +20,6 @@ def sighup_blocked() -> Iterator[None]:
 
 
 def install_sighup_handler(reload: Callable[[], None]) -> None:
-    """Calls `reload` at each SIGHUP, also for one that is blocked now."""
+    """Calls `reload` at each SIGHUP, and for a blocked one at once."""
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGHUP)

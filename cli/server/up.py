@@ -1,4 +1,4 @@
-"""`causeway up`: the embedded stack in the foreground."""
+"""`causeway up`: runs the embedded stack in the foreground."""
 
 import argparse
 import importlib.util
@@ -22,7 +22,7 @@ from pipeline.errors import JarMissing
 from pipeline.spark.jar import guard_jar
 
 _HOST = "127.0.0.1"
-_CONSOLE = Endpoint(_HOST, 10002)  # or another port, if this one is taken
+_CONSOLE = Endpoint(_HOST, 10002)  # the preferred address
 _CHECK_INTERVAL = 0.5  # seconds
 
 
@@ -96,7 +96,7 @@ def with_hudi(spec: StackSpec, folder: Path) -> StackSpec:
 
 
 def cluster_names(text: str) -> tuple[ClusterName, ...]:
-    """`a,b` as names. Raises BadClusters."""
+    """The names in `a,b`. Raises BadClusters."""
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if not is_cluster_name(name) or name in SERVICES:
@@ -119,10 +119,10 @@ def _welcome(stack: Stack, bare: bool) -> str:
     if spec.console is not None:
         lines += ["See it in a browser:", f"  http://{spec.console}"]
         if not bare and len(clusters) > 1:
-            asked = urlencode({"sql": sample.refused_join()})
+            query = urlencode({"sql": sample.refused_join()})
             lines += [
-                "A join that no cluster can run, and the copy that frees it:",
-                f"  http://{spec.console}/where?{asked}",
+                "A join that no cluster can run, and the copy that makes it possible:",
+                f"  http://{spec.console}/where?{query}",
             ]
     if stack.ports.lifecycle is not None:
         lines += [
@@ -136,7 +136,7 @@ def _welcome(stack: Stack, bare: bool) -> str:
 
 
 def _console() -> Endpoint | None:
-    """Where the console listens; None where its extra is not installed."""
+    """The console's address; None if its extra is not installed."""
     if importlib.util.find_spec("starlette") is None:
         print("Without the console: pip install 'causeway[console]'", file=sys.stderr, flush=True)
         return None
@@ -144,12 +144,12 @@ def _console() -> Endpoint | None:
 
 
 def _guard() -> Path | None:
-    """The guard's jar. In a checkout that has not built it: None, and a warning of one line."""
+    """The guard's jar; None, with a warning, in a checkout that has not built it."""
     try:
         return guard_jar()
     except JarMissing as error:
         print(
-            f"Warning: {error} Without it no guard checks what the clusters do, and copies are"
+            f"Warning: {error} Without it no guard checks the clusters' statements, and copies are"
             " refused.",
             file=sys.stderr,
             flush=True,

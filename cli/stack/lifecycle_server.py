@@ -1,8 +1,8 @@
-"""The lifecycle server of the embedded stack, started with its settings and its store.
+"""The main program of the embedded stack's lifecycle server.
 
-The addresses of the clusters are others after each start of the stack. So their definitions are
-written before anything may run, and nothing runs before all of them answer. Spark is started by
-the first instance that copies or evicts, with a small heap.
+Each start of the stack chooses new addresses for the clusters. So this program first updates the
+clusters' definitions and waits until all clusters answer; then it runs instances. The first
+instance that copies or evicts starts Spark, with a small heap.
 """
 
 import getpass
@@ -35,8 +35,8 @@ def main(settings_file: str, store: str) -> int:
 
 
 def write_clusters(store: Store, settings: Settings, user: str) -> None:
-    """Submits the clusters, or replaces their definitions where these differ. One that cannot be
-    replaced is left as it is, with a line in the log."""
+    """Submits the clusters, or updates definitions that differ. A definition that cannot be updated
+    stays as it is, with a line in the log."""
     now = SystemClock().now()
     known = entity_service.read_catalog(store)
     for text in cluster_documents(settings):
@@ -56,7 +56,7 @@ def _addresses(settings: Settings) -> list[Endpoint]:
 
 
 def _wait_for(addresses: Iterable[Endpoint]) -> None:
-    """Without end: the stack ends this process if it waits too long."""
+    """Waits without a limit: the stack ends this process if it does not answer in time."""
     for each in addresses:
         while not answers(each):
             time.sleep(_STEP)

@@ -1,10 +1,10 @@
-"""Hive's metastore on 127.0.0.1 alone, without a compiled class of ours.
+"""Runs Hive's metastore on 127.0.0.1 alone, without causeway-guard.jar.
 
     python -m cli.stack.local_metastore PORT CLASSPATH JAVA OPTION..
 
-Hive's own main class listens on every address. `causeway.stack.LocalMetastore` of
-causeway-guard.jar starts the same handler and server on one. Without the jar this program does it,
-through py4j, which pyspark contains.
+Hive's own main class listens on every address. `causeway.stack.LocalMetastore` in
+causeway-guard.jar starts the same handler and server on one address. Without the jar, this program
+does the same through py4j, which pyspark contains.
 """
 
 import sys
@@ -23,7 +23,8 @@ def main() -> None:
 
 
 def _gateway(java: str, options: list[str], classpath: str) -> Any:
-    """A JVM that ends with this process, and listens for it on 127.0.0.1 with a secret."""
+    """The gateway to a new JVM, which ends with this process. The JVM listens on 127.0.0.1 and
+    requires a secret."""
     [jar] = (Path(pyspark.__path__[0]) / "jars").glob("py4j-*.jar")
     port, secret = launch_gateway(
         jarpath=str(jar),
@@ -41,14 +42,14 @@ def _gateway(java: str, options: list[str], classpath: str) -> Any:
 
 
 def serve(gateway: Any, port: int) -> None:
-    """What the main method of LocalMetastore does; it does not return."""
+    """Runs the metastore as LocalMetastore's main method does. Never returns."""
     jvm = gateway.jvm
     hive = jvm.org.apache.hadoop.hive
     conf = hive.conf.HiveConf(jvm.java.lang.Class.forName(f"{_HIVE}.metastore.HiveMetaStore"))
     store = hive.metastore.HiveMetaStore
     handler = store.newRetryingHMSHandler(store.HMSHandler("local metastore", conf, False), conf)
     hive.metastore.txn.TxnDbUtil.prepDb(conf)
-    hive.ql.txn.AcidHouseKeeperService().start(conf)  # ends the locks of clients that died
+    hive.ql.txn.AcidHouseKeeperService().start(conf)  # removes the locks of dead clients
     address = jvm.java.net.InetSocketAddress(jvm.java.net.InetAddress.getByName("127.0.0.1"), port)
     socket = jvm.org.apache.thrift.transport.TServerSocket(address)
     server = jvm.org.apache.thrift.server.TThreadPoolServer

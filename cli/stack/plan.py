@@ -1,4 +1,4 @@
-"""The services of the embedded stack as commands, and where its files lie. Pure."""
+"""The commands of the embedded stack's services, and the paths of its files. Pure."""
 
 import os
 import sys
@@ -17,9 +17,9 @@ CONSOLE = "console"
 LIFECYCLE = "lifecycle"
 WRITE_PLUGIN = "causeway.guard.WritePlugin"
 GUARD = "causeway.guard.Guard"
-SERVICES = frozenset({METASTORE, VIEW, PROXY, CONSOLE, LIFECYCLE})  # all others are clusters
+SERVICES = frozenset({METASTORE, VIEW, PROXY, CONSOLE, LIFECYCLE})  # other names are clusters
 
-# The packages that Spark opens to itself on Java 17 (its JavaModuleOptions).
+# The packages of the JDK that Spark needs opened on Java 17 (its JavaModuleOptions).
 _OPENED = (
     "java.lang",
     "java.lang.invoke",
@@ -40,16 +40,14 @@ _OPENED = (
 
 @dataclass(frozen=True, slots=True)
 class StackSpec:
-    """The wanted stack. The first cluster is hive.default.cluster.name.
+    """The description of a stack. The first cluster is hive.default.cluster.name.
 
-    `spark` adds to or replaces Spark settings of every Thrift Server, `own` those of a single one.
-    `extensions` adds to spark.sql.extensions, `jars` are put on the class path of every Thrift
-    Server. `views` says whether each Thrift
-    Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None
-    to have none; `console` is the same for the console. `lifecycle` says whether a lifecycle server
-    runs beside a proxy. `guard` is the jar of the extension that
-    keeps writes in the primary, None to go without. `others` are the clusters with another Spark
-    than that of the stack.
+    `proxy` and `console` are the addresses to listen on; None starts none. With `lifecycle` a
+    lifecycle server runs beside the proxy. With `views` each Thrift Server uses the metastore
+    through its cluster's view. `guard` is the guard's jar; None runs without it. `spark` adds or
+    replaces Spark settings of every Thrift Server, `own` those of one cluster. `extensions` adds to
+    spark.sql.extensions, and `jars` to the class path, of every Thrift Server. `others` has the
+    clusters that run another Spark.
     """
 
     clusters: tuple[ClusterName, ...]
@@ -72,7 +70,7 @@ class StackSpec:
 
 @dataclass(frozen=True, slots=True)
 class OtherSpark:
-    """The home of a Spark, and the guard's jar for it."""
+    """The home of another Spark, and the guard's jar for its version."""
 
     home: Path
     guard: Path | None
@@ -80,8 +78,8 @@ class OtherSpark:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where each service listens, all on 127.0.0.1. `admin` is the proxy's administration,
-    `lifecycle` the lifecycle server's."""
+    """The address of each service, all on 127.0.0.1. `admin` is that of the proxy's administration,
+    `lifecycle` that of the lifecycle server."""
 
     metastore: Endpoint
     hs2: Mapping[ClusterName, Endpoint]
@@ -91,8 +89,8 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """Where the stack's files are. `root` is absolute."""
+class StackLayout:
+    """The paths of the stack's files. `root` is absolute."""
 
     root: Path
 
@@ -110,27 +108,27 @@ class Layout:
 
     @property
     def leftovers(self) -> Path:
-        """Where the view records copies that a drop leaves behind."""
+        """The view's record of orphans: copies that a drop leaves behind."""
         return self.root / "leftovers.jsonl"
 
     @property
     def admin_token(self) -> Path:
-        """The token of administrators, of the proxy and of the lifecycle server."""
+        """The file with the operators' token for the proxy and the lifecycle server."""
         return self.root / "admin.token"
 
     @property
     def writes(self) -> Path:
-        """Where the proxy keeps the writes that run."""
+        """The folder in which the proxy records running writes."""
         return self.root / "writes"
 
     @property
     def history(self) -> Path:
-        """Every statement that ended in the proxy."""
+        """The database of ended statements, copies and instances."""
         return self.root / "history.db"
 
     @property
     def lifecycle_store(self) -> Path:
-        """Feeds, processes and their instances."""
+        """The database of feeds, processes and their instances."""
         return self.root / "lifecycle.db"
 
     @property
@@ -156,7 +154,8 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One process: its command, working folder, log, and where it listens when ready."""
+    """A process: its command, environment, working folder, log, and the addresses that it listens
+    on once it is ready."""
 
     name: str
     argv: tuple[str, ...]
@@ -167,20 +166,21 @@ class Service:
 
 
 def metastore_service(
-    java: Path, spark_home: Path, jar: Path | None, layout: Layout, ports: Ports
+    java: Path, spark_home: Path, jar: Path | None, layout: StackLayout, ports: Ports
 ) -> Service:
-    """`jar` is causeway-guard.jar; None: the metastore's main program is a Python one."""
+    """The metastore. `jar` is causeway-guard.jar; without it, a Python program is started, which
+    starts the JVM."""
     jars = [] if jar is None else [jar]
     classpath = class_path(spark_home, *jars, layout.conf(METASTORE))
     port = ports.metastore.port
     command = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
-        "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
-        # Seconds until Derby looks for a deadlock of a table's reader and its writer, and has one
-        # of them begin again: by default 20, after which clients have given up.
+        "-XX:TieredStopAtLevel=1",  # only the quick compiler: halves the time to start
+        # Seconds until Derby looks for deadlocks between a reader and a writer and aborts one of
+        # them. Clients give up before the default of 20.
         "-Dderby.locks.deadlockTimeout=1",
-        # Statements that Derby keeps compiled: the metastore has more than the default of 100, and
-        # each that is compiled again is compiled to a Java class.
+        # Number of compiled statements that Derby caches. The metastore uses more than the default
+        # of 100, and each compilation generates a Java class.
         "-Dderby.language.statementCacheSize=2000",
     )
     argv = (
@@ -196,7 +196,7 @@ def thrift_server(
     java: Path,
     spark_home: Path,
     spec: StackSpec,
-    layout: Layout,
+    layout: StackLayout,
     ports: Ports,
 ) -> Service:
     guard = spec.guard_of(cluster)
@@ -221,7 +221,7 @@ def thrift_server(
     return _service(cluster, argv, environment, layout, (ports.hs2[cluster],))
 
 
-def view_service(layout: Layout, ports: Ports) -> Service:
+def view_service(layout: StackLayout, ports: Ports) -> Service:
     argv = (
         *(*_CAUSEWAY, "metastore", "serve", "--conf", str(layout.settings)),
         *("--leftovers", str(layout.leftovers)),
@@ -229,23 +229,24 @@ def view_service(layout: Layout, ports: Ports) -> Service:
     return _service(VIEW, argv, {}, layout, tuple(ports.views.values()))
 
 
-def proxy_service(listen: Endpoint, layout: Layout) -> Service:
+def proxy_service(listen: Endpoint, layout: StackLayout) -> Service:
     argv = (*_CAUSEWAY, "serve", "--conf", str(layout.settings))
     return _service(PROXY, argv, {}, layout, (listen,))
 
 
-def console_service(listen: Endpoint, layout: Layout) -> Service:
+def console_service(listen: Endpoint, layout: StackLayout) -> Service:
     argv = (*_CAUSEWAY, "console", "--conf", str(layout.settings))
     return _service(CONSOLE, argv, {}, layout, (listen,))
 
 
-def lifecycle_service(listen: Endpoint, layout: Layout) -> Service:
+def lifecycle_service(listen: Endpoint, layout: StackLayout) -> Service:
     argv = (*_LIFECYCLE_SERVER, str(layout.settings), str(layout.lifecycle_store))
     return _service(LIFECYCLE, argv, {}, layout, (listen,))
 
 
 def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:
-    """A Java command up to its options, with the heap's limit and its own temporary folder."""
+    """The command `java` with its options: the heap's limit, a temporary folder and the opened
+    packages."""
     opened = (f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED)
     return (
         str(java),
@@ -261,13 +262,13 @@ def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:
 
 
 def class_path(spark_home: Path, *others: object) -> str:
-    """Spark's jars come before the others, as where a Spark gets these by `spark.jars`; and an
-    archive of classes (tests/class_archive.py) needs the class path to begin as its own."""
+    """A class path of Spark's jars, then the others, in the order that `spark.jars` gives, too. A
+    class archive (tests/class_archive.py) needs the same prefix as its own class path."""
     return os.pathsep.join([f"{spark_home / 'jars'}/*", *map(str, others)])
 
 
 def hadoop_uri(path: Path) -> str:
-    """Hadoop takes a space as a space, and %20 as three letters."""
+    """The path as a URI without percent-encoding: Hadoop reads %20 as three characters."""
     return f"file://{path}"
 
 
@@ -281,7 +282,7 @@ def _service(
     name: str,
     argv: tuple[str, ...],
     environment: Mapping[str, str],
-    layout: Layout,
+    layout: StackLayout,
     listens: tuple[Endpoint, ...],
 ) -> Service:
     return Service(name, argv, environment, layout.scratch(name), layout.log(name), listens)

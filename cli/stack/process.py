@@ -1,4 +1,4 @@
-"""Child processes that never outlive their parent, however it ends."""
+"""Starts child processes that end with their parent, even if it is killed."""
 
 import os
 import signal
@@ -12,14 +12,14 @@ from typing import Self
 from cli.stack.plan import Service
 
 _WATCHDOG = "cli.stack.watchdog"
-_GRACE = 15.0  # seconds between the polite and the hard end
+_GRACE = 15.0  # seconds between SIGTERM and SIGKILL
 
 
 class Children:
     """The running services, each the leader of a process group of its own.
 
-    A watchdog process holds the other end of a pipe: when this process is gone, even killed,
-    the watchdog reads the pipe's end and kills every group that it was given.
+    A watchdog process reads the group ids from a pipe. When this process ends, even by SIGKILL, the
+    pipe closes, and the watchdog kills every group that is left.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Children:
         self.stop()
 
     def start(self, service: Service) -> None:
-        """Start it with its output in its log (the last run's kept beside as `.1`)."""
+        """Starts the service with its output in its log. Keeps the last run's log as `.1`."""
         service.folder.mkdir(parents=True, exist_ok=True)
         service.log.parent.mkdir(parents=True, exist_ok=True)
         if service.log.exists():
@@ -51,10 +51,10 @@ class Children:
                 start_new_session=True,
             )
         self._running[service.name] = child
-        self._tell(f"+{child.pid}")
+        self._send(f"+{child.pid}")
 
     def exit_status(self, name: str) -> int | None:
-        """How the service ended, None while it runs."""
+        """The service's exit status; None while it runs."""
         return self._running[name].poll()
 
     def pid(self, name: str) -> int:
@@ -64,7 +64,7 @@ class Children:
         self._end([self._running.pop(name)])
 
     def stop(self, first: Iterable[str] = ()) -> None:
-        """End the services named `first`, then all others, then the watchdog."""
+        """Ends the services named in `first`, then all others, then the watchdog."""
         self._end([self._running[name] for name in first if name in self._running])
         self._end(list(self._running.values()))
         self._running.clear()
@@ -82,13 +82,13 @@ class Children:
             except subprocess.TimeoutExpired:
                 _signal(child, signal.SIGKILL)
                 child.wait()
-            self._tell(f"-{child.pid}")
+            self._send(f"-{child.pid}")
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         stdin = self._watchdog.stdin
         if stdin is None or stdin.closed:
             return
-        # Should someone kill the watchdog, this process still ends its children.
+        # The watchdog may have been killed; then only this process ends the children.
         with suppress(BrokenPipeError):
             stdin.write(f"{line}\n".encode())
             stdin.flush()

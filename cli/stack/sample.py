@@ -1,4 +1,4 @@
-"""Sample data for the embedded stack, made through the proxy as any user would make it."""
+"""Creates the embedded stack's sample data by statements to the proxy."""
 
 import getpass
 import shutil
@@ -25,7 +25,7 @@ TOTALS = f"{DATABASE}.totals"
 
 
 def tables_of_home(home: ClusterName) -> tuple[str, ...]:
-    """Customers and orders."""
+    """The statements that create customers and orders in the cluster `home`."""
     return (
         f"USE CLUSTER {home}",
         f"CREATE TABLE {CUSTOMERS} USING parquet AS"
@@ -39,7 +39,7 @@ def tables_of_home(home: ClusterName) -> tuple[str, ...]:
 
 
 def tables_of_away(away: ClusterName) -> tuple[str, ...]:
-    """Visits, by day."""
+    """The statements that create visits, partitioned by day, in the cluster `away`."""
     return (
         f"USE CLUSTER {away}",
         f"CREATE TABLE {VISITS} USING parquet PARTITIONED BY (day) AS"
@@ -49,7 +49,7 @@ def tables_of_away(away: ClusterName) -> tuple[str, ...]:
 
 
 def script_of_totals() -> str:
-    """The SQL of a process: the orders of each city."""
+    """The SQL of the sample process, which sums up the orders of each city."""
     return (
         f"CREATE TABLE IF NOT EXISTS {TOTALS} (city STRING, orders BIGINT, amount DECIMAL(20, 2))"
         " USING parquet;\n"
@@ -70,16 +70,16 @@ def worth_trying(home: ClusterName, away: ClusterName) -> tuple[str, str, str]:
 
 
 def refused_join() -> str:
-    """A statement that needs a copy first, where there are several clusters."""
+    """A statement that is refused until a copy is made, if there are several clusters."""
     return f"SELECT * FROM {ORDERS} JOIN {VISITS} USING (customer)"
 
 
 def make(stack: Stack, proxy: Endpoint) -> None:
-    """Make the sample unless an earlier run did."""
+    """Creates the sample data unless an earlier run did."""
     home, away = stack.spec.clusters[0], stack.spec.clusters[-1]
     connection = hive.connect(proxy.host, proxy.port)
     cursor = connection.cursor()
-    if not _made(cursor):
+    if not _is_complete(cursor):
         cursor.execute(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
         _clear(cursor, stack)
         for statement in tables_of_home(home):
@@ -88,11 +88,12 @@ def make(stack: Stack, proxy: Endpoint) -> None:
             _copy_customers(stack, away)
         for statement in tables_of_away(away):
             cursor.execute(statement)
-    connection.close()  # not after an interrupt: the next reply would be the last call's
+    # Not in a `finally`: after an interrupt, close() would read the reply to the interrupted call.
+    connection.close()
 
 
 def schedule(stack: Stack) -> None:
-    """A process that sums up the orders each day, unless an earlier run scheduled one."""
+    """Schedules a process that sums up the orders each day, unless an earlier run did."""
     from pipeline.scheduler import entity_service  # imports SQLAlchemy, which is large
     from pipeline.scheduler.store.store import Store
 
@@ -108,7 +109,7 @@ def schedule(stack: Stack) -> None:
 
 
 def _clear(cursor: Any, stack: Stack) -> None:
-    """What an interrupted run left: its tables, and files of tables that came to nothing."""
+    """Deletes the tables of an interrupted run, and files of tables that it did not create."""
     for table in (CUSTOMERS, ORDERS, VISITS, TOTALS):
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
         for cluster in stack.spec.clusters:
@@ -117,7 +118,7 @@ def _clear(cursor: Any, stack: Stack) -> None:
 
 
 def _copy_customers(stack: Stack, away: ClusterName) -> None:
-    """What `causeway copy` does for big tables: the files, then the facts."""
+    """Copies the files of customers and registers the copy, as `causeway copy` does with Spark."""
     settings = load(stack.layout.settings)
     target = stack.layout.warehouse(away) / "copies" / "customers"
     table = TableRef.parse(CUSTOMERS)
@@ -128,8 +129,8 @@ def _copy_customers(stack: Stack, away: ClusterName) -> None:
         assign(PlacementStore(client, stack.spec.clusters[0]), wanted, settings.topology)
 
 
-def _made(cursor: Any) -> bool:
-    """Visits are made last: when they are there, everything is."""
+def _is_complete(cursor: Any) -> bool:
+    """Whether visits exist, which are created last."""
     cursor.execute(f"SHOW DATABASES LIKE '{DATABASE}'")
     if not cursor.fetchall():
         return False

@@ -1,4 +1,4 @@
-"""The embedded stack, started and ended."""
+"""Starts and ends the embedded stack."""
 
 import fcntl
 import importlib.util
@@ -19,9 +19,9 @@ from cli.stack.java import find_java
 from cli.stack.plan import (
     LIFECYCLE,
     PROXY,
-    Layout,
     Ports,
     Service,
+    StackLayout,
     StackSpec,
     console_service,
     lifecycle_service,
@@ -36,9 +36,9 @@ from conf.names import ClusterName
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar_or_none
 
-_START_LIMIT = 240.0  # seconds; 2 busy cores and three JVMs need some 60
-_STEP = 0.1
-_PORTS = range(20_000, 32_768)  # below those of outgoing connections and of port 0
+_START_LIMIT = 240.0  # seconds; three JVMs on 2 busy cores need some 60
+_STEP = 0.1  # seconds between attempts to connect
+_PORTS = range(20_000, 32_768)  # below the range from which the kernel chooses ports
 
 Progress = Callable[[str, float], None]
 
@@ -47,13 +47,13 @@ class Stack:
     """One metastore, one Thrift Server per cluster, their views, the proxy, the console and the
     lifecycle server.
 
-    Use it as a context: entering starts everything and returns when all answer (or raises a
-    StackError with nothing left running), leaving ends everything.
+    A context manager: entering starts all services and returns when all answer. It raises a
+    StackError, with no process left running, if one does not. Leaving ends all services.
     """
 
     def __init__(self, spec: StackSpec, folder: Path, progress: Progress | None = None) -> None:
         self.spec = spec
-        self.layout = Layout.at(folder)
+        self.layout = StackLayout.at(folder)
         self.ports = _choose_ports(spec)
         self._progress = progress or (lambda name, seconds: None)
         self._services: dict[str, Service] = {}
@@ -75,7 +75,7 @@ class Stack:
         self._exits.close()
 
     def endpoints(self) -> dict[str, object]:
-        """What endpoints.json says."""
+        """The content of endpoints.json."""
         proxy = self.spec.proxy
         clusters = {name: self._cluster_endpoints(name) for name in self.spec.clusters}
         return {
@@ -87,7 +87,8 @@ class Stack:
         }
 
     def supervised(self) -> Supervision:
-        """Starts services again that end from now on, as often as its `step` is called."""
+        """The supervision that restarts services which end from now on. Call its `step`
+        repeatedly."""
         return Supervision(self._children, self._services, answers, _START_LIMIT)
 
     def is_running(self, service: str) -> bool:
@@ -97,7 +98,7 @@ class Stack:
         return self._children.pid(service)
 
     def restart(self, name: str) -> None:
-        """Start again a service that ended or is ended now, where it was; until it answers."""
+        """Ends the service if it runs, starts it at the same address and waits until it answers."""
         self._children.stop_one(name)
         self._children.start(self._services[name])
         self._wait(self._services[name], time.monotonic())
@@ -145,7 +146,7 @@ class Stack:
                     done.result()
                     self._progress(waits[done], time.monotonic() - began)
             except BaseException:
-                # The other waits end with their services.
+                # Ending the services ends the other waits.
                 self._children.stop()
                 raise
 
@@ -195,7 +196,7 @@ def _choose_ports(spec: StackSpec) -> Ports:
 
 
 def free_or_any(wanted: Endpoint) -> Endpoint:
-    """The address if it can be listened on, otherwise one with a free port."""
+    """The address `wanted` if it is free, else one with a free port."""
     try:
         _check_free(wanted)
     except PortTaken:
@@ -204,18 +205,18 @@ def free_or_any(wanted: Endpoint) -> Endpoint:
 
 
 def free_ports(count: int) -> list[Endpoint]:
-    """Addresses of this machine with free ports. They are below those that the kernel chooses, so
-    that no connection takes one before its service listens."""
-    found: list[Endpoint] = []
-    with ExitStack() as held:
+    """Addresses of this machine with free ports. The ports are below the kernel's own range, so no
+    connection takes one before its service listens."""
+    free: list[Endpoint] = []
+    with ExitStack() as exits:
         for port in secrets.SystemRandom().sample(_PORTS, len(_PORTS)):
-            if len(found) == count:
+            if len(free) == count:
                 break
-            taken = held.enter_context(socket.socket())
+            probe = exits.enter_context(socket.socket())
             with suppress(OSError):
-                taken.bind(("127.0.0.1", port))
-                found.append(Endpoint("127.0.0.1", port))
-    return found
+                probe.bind(("127.0.0.1", port))
+                free.append(Endpoint("127.0.0.1", port))
+    return free
 
 
 def _check_free(listen: Endpoint) -> None:
@@ -246,7 +247,7 @@ def answers(endpoint: Endpoint) -> bool:
 
 
 def spark_home() -> Path:
-    """Where pyspark keeps Spark, Hive's metastore and beeline."""
+    """The folder of pyspark, which contains Spark, Hive's metastore and beeline."""
     found = importlib.util.find_spec("pyspark")
     assert found is not None  # a pinned requirement of this package
     assert found.origin is not None
@@ -262,7 +263,7 @@ def _write_secret(path: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Writes the file atomically."""
     beside = path.with_name(path.name + ".new")
     beside.write_text(text)
     beside.replace(path)

@@ -1,4 +1,4 @@
-"""Services of the stack that ended are started again, each after a pause that grows."""
+"""Restarts services of the stack that have ended, after pauses that grow."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -8,12 +8,12 @@ from typing import Protocol
 from cli.stack.plan import Service
 from conf.topology import Endpoint
 
-PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)  # seconds, by the number of ends in a row
-STEADY = 120.0  # seconds of running after which earlier ends are forgotten
+PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)  # seconds before the first, second, .. restart in a row
+STEADY = 120.0  # seconds of running after which the count of restarts begins again
 
 
 class Processes(Protocol):
-    """What is asked of `cli.stack.process.Children`."""
+    """The methods of `cli.stack.process.Children` that the supervision calls."""
 
     def exit_status(self, name: str) -> int | None: ...
 
@@ -24,8 +24,8 @@ class Processes(Protocol):
 
 @dataclass(slots=True)
 class _Run:
-    """One service. `ends` are those in a row; `due` is when it is started again, None while it
-    runs; `answers`: it has answered since `began`."""
+    """The state of one service. `ends` counts the ends in a row. `due` is the time of the restart,
+    None while the service runs. `answers` says whether it has answered since `began`."""
 
     began: float
     ends: int = 0
@@ -34,8 +34,9 @@ class _Run:
 
 
 class Supervision:
-    """`answers` says whether something listens at an endpoint; a service that does not answer
-    within `patience` seconds of its start counts as ended. All services run when this is made."""
+    """Restarts services that have ended. `answers` returns whether something listens at an
+    endpoint. A restarted service that does not answer within `patience` seconds counts as ended.
+    Create the object when all services run."""
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class Supervision:
         self._runs = {name: _Run(clock()) for name in services}
 
     def step(self) -> Iterator[str]:
-        """Starts what is due. Yields lines for the user. Call it every second or so."""
+        """Restarts the services that are due, and yields lines for the user. Call it about every
+        second."""
         for name, service in self._services.items():
             yield from self._look_at(service, self._runs[name])
 
@@ -83,7 +85,4 @@ class Supervision:
         pause = PAUSES[min(run.ends, len(PAUSES) - 1)]
         run.ends += 1
         run.due = now + pause
-        return (
-            f"{service.name} {how} and is started again in {pause:g} s;"
-            f" its log will be {service.log}.1"
-        )
+        return f"{service.name} {how} and restarts in {pause:g} s; its log will be {service.log}.1"

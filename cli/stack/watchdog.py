@@ -1,6 +1,6 @@
-"""The process that outlives a killed `causeway up` just long enough to end its children.
+"""The process that ends the children of a killed `causeway up`.
 
-It reads `+GROUP` and `-GROUP` lines from its standard input; at the input's end it kills the
+It reads lines `+GROUP` and `-GROUP` from its standard input. At the end of the input it kills the
 process groups that are left.
 """
 
@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Iterable
 
-_GRACE = 3.0  # seconds
+_GRACE = 3.0  # seconds between SIGTERM and SIGKILL
 
 
-def left(lines: Iterable[str]) -> set[int]:
+def groups_left(lines: Iterable[str]) -> set[int]:
     """The process groups that were added and not removed."""
     groups: set[int] = set()
     for line in lines:
@@ -26,10 +26,10 @@ def left(lines: Iterable[str]) -> set[int]:
 
 
 def main() -> None:
-    # A terminal's Ctrl-C and a polite TERM are for the parent, which ends the children itself.
+    # SIGINT from a terminal and SIGTERM are for the parent, which ends the children itself.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    groups = left(sys.stdin)
+    groups = groups_left(sys.stdin)
     if groups:
         _kill(groups, signal.SIGTERM)
         time.sleep(_GRACE)

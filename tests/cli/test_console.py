@@ -11,7 +11,7 @@ import pytest
 
 from cli.check.ports import console_port
 from cli.check.report import ok
-from cli.check.targets import ConsolePort
+from cli.check.targets import ConsoleAddress
 from cli.stack.stack import free_ports
 from tests.proxy.certificates import made
 
@@ -47,7 +47,7 @@ def test_it_serves_over_tls_at_the_address_that_it_prints_until_sigterm(tmp_path
         url = f"https://{listen}/where"
         with urlopen(url, context=certificate.trusting(), timeout=60) as answer:
             assert "where would this run?" in answer.read().decode()
-        finding = console_port(ConsolePort(listen, tls=True), 60)
+        finding = console_port(ConsoleAddress(listen, tls=True), 60)
         assert finding == ok("in use by a console")
     finally:
         process.send_signal(signal.SIGTERM)

@@ -19,7 +19,7 @@ from tests.secret_files import private
     [
         (
             'sasl.enabled = true\n[metastore]\nlogin.token.file = "{folder}/token"\n',
-            "have to prove who they are: view.authentication = KERBEROS",
+            "must authenticate: view.authentication = KERBEROS",
         ),
         ('use.SSL = true\ntruststore.path = "{folder}/token"\n', "neither PEM nor PKCS12"),
     ],
@@ -61,7 +61,7 @@ def test_views_with_tls_need_a_certificate(
     conf = tmp_path / "causeway.toml"
     conf.write_text('[hive.metastore]\nuris = "thrift://127.0.0.1:1"\n[view]\nuse.SSL = true\n')
     assert main(["metastore", "serve", "--conf", str(conf)]) != 0
-    assert "view.use.SSL: the views need view.keystore.path" in capsys.readouterr().err
+    assert "view.use.SSL: TLS needs view.keystore.path" in capsys.readouterr().err
 
 
 def test_views_listen_at_the_addresses_of_the_settings() -> None:

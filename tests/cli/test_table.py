@@ -165,7 +165,7 @@ SparkMaster = "{url}"
         assert main(["table", "writes", "--end-dead", "--conf", str(conf)]) == 0
     since = f"since {utc(1)}"
     assert capsys.readouterr().out.splitlines() == [
-        f"default.t: written by a job {since} (id a): it is gone, the mark is removed",
+        f"default.t: written by a job {since} (id a): it has ended, the mark is removed",
         f"default.t: written by a job {since} (id b)",
     ]
     kept = read_placement(Table(metastore.tables[TableRef("default", "t")]).parameters, C1)

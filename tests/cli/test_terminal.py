@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from cli import main
-from cli.progress import Bar
+from cli.progress import ProgressBar
 from cli.server import admin
-from cli.terminal import Shown, shown
+from cli.terminal import EscapedStream, escaped_output
 from conf.errors import BadSetting
 
 EVIL = "ann\x1b[2J\r\u202e\u2028\x9b"
@@ -16,13 +16,13 @@ SEEN = "ann\\x1b[2J\\r\\u202e\\u2028\\x9b"
 
 
 def test_output_of_commands_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    with shown():
+    with escaped_output():
         print(EVIL, "\ttab", sep="\n")
         print(EVIL, file=sys.stderr)
     printed = capsys.readouterr()
     assert printed.out == f"{SEEN}\n\ttab\n"
     assert printed.err == f"{SEEN}\n"
-    assert not isinstance(sys.stdout, Shown)
+    assert not isinstance(sys.stdout, EscapedStream)
 
 
 def test_errors_of_commands_are_escaped(
@@ -45,7 +45,7 @@ def test_a_cell_of_a_table_stays_in_its_row() -> None:
 def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
-    with Bar(Shown(terminal)) as bar:  # type: ignore[arg-type]
+    with ProgressBar(EscapedStream(terminal)) as bar:  # type: ignore[arg-type]
         bar(1, 2)
     assert terminal.getvalue().startswith("\r[")
     assert terminal.getvalue().endswith("\r\x1b[K")

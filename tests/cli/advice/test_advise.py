@@ -13,7 +13,7 @@ from advice.feed_document import feed_document
 from advice.solvers.exact import cheapest
 from cli.advice import advise, apply
 from cli.advice.apply import Applier, undo
-from cli.advice.record import held
+from cli.advice.record import record_lock
 from cli.main import SUBCOMMANDS, build_parser, main
 from pipeline.falcon import rules
 from pipeline.falcon.documents import document
@@ -163,9 +163,10 @@ def test_a_schedule_is_a_feed_that_falcon_takes_and_evicts_only_copies() -> None
 
 
 def test_only_one_process_applies_advice(tmp_path: Path) -> None:
-    with held(tmp_path / "advice.json"), pytest.raises(BadPlan), held(tmp_path / "advice.json"):
+    path = tmp_path / "advice.json"
+    with record_lock(path), pytest.raises(BadPlan), record_lock(path):
         pass
-    with held(tmp_path / "advice.json"):
+    with record_lock(path):
         pass
 
 

@@ -69,7 +69,7 @@ def test_servers_without_clusters_are_asked_too() -> None:
 def test_the_addresses_that_the_proxy_listens_on() -> None:
     found = settings({}, hive_server2_transport_mode="all", hive_server2_thrift_bind_host="0.0.0.0")
     ports = [each.target for each in checks_of(found, CONF)]
-    assert [each.endpoint for each in ports if isinstance(each, targets.Port)] == [
+    assert [each.endpoint for each in ports if isinstance(each, targets.ProxyAddress)] == [
         Endpoint("0.0.0.0", 10000),
         Endpoint("0.0.0.0", 10001),
     ]
@@ -181,7 +181,7 @@ def test_the_certificates_of_the_ports_for_operators_are_looked_at(tmp_path: Pat
         proxy_admin_use_SSL="true", proxy_admin_keystore_path="/k", proxy_admin_ca_file=str(ca)
     )
     local = {each.name: each.target for each in checks_of(found, CONF) if each.is_local}
-    assert isinstance(local["proxy.admin.keystore.path"], targets.Certificate)
+    assert isinstance(local["proxy.admin.keystore.path"], targets.ServerCertificate)
     assert isinstance(local["proxy.admin.ca.file"], targets.Authorities)
 
 
@@ -189,7 +189,7 @@ def test_the_certificate_of_the_views_is_looked_at(tmp_path: Path) -> None:
     ca = private(tmp_path / "ca.pem", "")
     found = settings(view_use_SSL="true", view_keystore_path="/k", view_ca_file=str(ca))
     local = {each.name: each.target for each in checks_of(found, CONF) if each.is_local}
-    assert isinstance(local["view.keystore.path"], targets.Certificate)
+    assert isinstance(local["view.keystore.path"], targets.ServerCertificate)
     assert isinstance(local["view.ca.file"], targets.Authorities)
 
 
@@ -230,7 +230,7 @@ def test_right_settings_contradict_nothing() -> None:
             settings({"c1": {"MetastoreView": "a:1"}, "c2": {"MetastoreView": "a:1"}}),
             Level.ERROR,
             "hive.cluster.properties",
-            "MetastoreView a:1 is that of two clusters",
+            "MetastoreView a:1 is used for two clusters",
         ),
         (
             settings(hive_server2_transport_mode="all", hive_server2_thrift_http_port="10000"),

@@ -72,7 +72,7 @@ def test_the_certificate_with_its_key(tmp_path: Path, form: str) -> None:
     path = certificate.pem(tmp_path / "c", "pw")
     if form == "p12":
         path = certificate.p12(tmp_path / "c", "pw")
-    finding = files.certificate(targets.Certificate(Tls(SecretFile(path), "pw")))
+    finding = files.certificate(targets.ServerCertificate(Tls(SecretFile(path), "pw")))
     assert (finding.level, finding.text[:15]) == (Level.WARNING, "expires in 1 da")
 
 
@@ -82,7 +82,7 @@ def test_the_key_of_another_certificate_is_an_error(tmp_path: Path) -> None:
     certificate = path.read_bytes().partition(b"-----BEGIN PRIVATE")[0]
     path.write_bytes(certificate + other)
     with pytest.raises(BadCertificate, match=r"(?i)mismatch"):
-        files.certificate(targets.Certificate(Tls(SecretFile(path))))
+        files.certificate(targets.ServerCertificate(Tls(SecretFile(path))))
 
 
 def test_certificate_authorities(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.check import ports, targets
-from cli.check.report import Finding, Level, ok
+from cli.check.report import CheckFinding, Level, ok
 from cli.stack.stack import free_ports
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
@@ -21,18 +21,18 @@ from tests.secret_files import private
 
 
 def test_a_free_address() -> None:
-    assert ports.port(targets.Port(free_ports(1)[0], Operating())) == ok("free")
+    assert ports.port(targets.ProxyAddress(free_ports(1)[0], Operating())) == ok("free")
 
 
 def test_an_address_of_another_process_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        target = targets.Port(Endpoint("127.0.0.1", other.getsockname()[1]), Operating())
+        target = targets.ProxyAddress(Endpoint("127.0.0.1", other.getsockname()[1]), Operating())
         assert ports.port(target).level is Level.ERROR
 
 
 def test_an_address_of_another_machine_is_an_error() -> None:
     with pytest.raises(OSError, match="assign requested address"):
-        ports.port(targets.Port(Endpoint("192.0.2.1", 10000), Operating()))
+        ports.port(targets.ProxyAddress(Endpoint("192.0.2.1", 10000), Operating()))
 
 
 @contextmanager
@@ -61,19 +61,19 @@ def serving(kind: str, body: bytes) -> Iterator[Endpoint]:
         server.server_close()
 
 
-def lifecycle(endpoint: Endpoint) -> Finding:
-    return ports.lifecycle_port(targets.LifecyclePort(endpoint, OperatorAccess()), 5)
+def lifecycle(endpoint: Endpoint) -> CheckFinding:
+    return ports.lifecycle_port(targets.LifecycleAddress(endpoint, OperatorAccess()), 5)
 
 
-def console(endpoint: Endpoint, tls: bool = False) -> Finding:
-    return ports.console_port(targets.ConsolePort(endpoint, tls), 5)
+def console(endpoint: Endpoint, tls: bool = False) -> CheckFinding:
+    return ports.console_port(targets.ConsoleAddress(endpoint, tls), 5)
 
 
 def test_the_addresses_of_the_running_proxy_are_fine(tmp_path: Path) -> None:
     token = SecretFile(private(tmp_path / "token", "t"))
     with serving("application/json", b'{"tables": 1}') as endpoint:
         operating = Operating(admin=endpoint, admin_token=token)
-        finding = ports.port(targets.Port(endpoint, operating))
+        finding = ports.port(targets.ProxyAddress(endpoint, operating))
     assert finding == ok("in use by the proxy that runs with these settings")
 
 

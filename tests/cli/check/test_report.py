@@ -3,7 +3,7 @@
 import pytest
 
 from cli.check.report import (
-    Finding,
+    CheckFinding,
     Level,
     Result,
     document,
@@ -55,7 +55,7 @@ def test_json_has_the_same() -> None:
     ("findings", "status"),
     [([], 0), ([ok("")], 0), ([warning("")], 0), ([ok(""), error("")], 1)],
 )
-def test_only_errors_fail(findings: list[Finding], status: int) -> None:
+def test_only_errors_fail(findings: list[CheckFinding], status: int) -> None:
     assert exit_status([Result("x", each) for each in findings]) == status
 
 

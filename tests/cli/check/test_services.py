@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.check import services, targets
-from cli.check.report import Finding, Level, error, ok
+from cli.check.report import CheckFinding, Level, error, ok
 from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.secrets import SecretFile
@@ -72,7 +72,7 @@ def test_a_metastore_that_is_down() -> None:
         services.metastore(targets.Metastore(NOWHERE), 60.0)
 
 
-def seen(running: FakeMetastore, filesystems: dict[ClusterName, str]) -> Finding:
+def seen(running: FakeMetastore, filesystems: dict[ClusterName, str]) -> CheckFinding:
     """The check of a view of c1, whose default database is in file:/w."""
     try:
         return services.view(targets.View(C1, running.endpoint, filesystems), 60.0)
@@ -99,10 +99,10 @@ def test_a_metastore_in_the_place_of_a_view_is_an_error() -> None:
     assert found == error("a metastore answers, not a view of `causeway metastore serve`")
 
 
-def asked(login: Login, **changes: Any) -> Finding:
+def asked(login: Login, **changes: Any) -> CheckFinding:
     """The check of a Thrift Server with these attributes."""
 
-    async def ask() -> Finding:
+    async def ask() -> CheckFinding:
         fake = FakeCluster(C1)
         for name, value in changes.items():
             setattr(fake, name, value)

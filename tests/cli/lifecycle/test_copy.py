@@ -48,7 +48,7 @@ def test_a_sweep_tells_what_it_kept_of_what_drops_left(
         assert left == {"deleted": ["hdfs://c2/gone"], "kept": {used: "db.t@ds=1 uses it"}}
     else:
         assert out.splitlines()[1:] == [
-            "1 that drops left deleted, 1 kept",
+            "orphans of drops: 1 deleted, 1 kept",
             f"  {used}: db.t@ds=1 uses it",
         ]
     assert not world.files.exists("hdfs://c2/gone")

@@ -47,7 +47,7 @@ def port(tmp_path: Path) -> Iterator[Port]:
 
 def test_the_check_of_a_configuration_knows_it(port: Port) -> None:
     endpoint = Endpoint.parse(port[0].removeprefix("http://"))
-    finding = lifecycle_port(targets.LifecyclePort(endpoint, OperatorAccess()), 60)
+    finding = lifecycle_port(targets.LifecycleAddress(endpoint, OperatorAccess()), 60)
     assert finding == ok("in use by a lifecycle server")
 
 

@@ -10,7 +10,7 @@ import pytest
 from cli.stack import sample
 from cli.stack.configuration import files
 from cli.stack.lifecycle_server import write_clusters
-from cli.stack.plan import Layout, Ports, StackSpec
+from cli.stack.plan import Ports, StackLayout, StackSpec
 from conf.names import ClusterName
 from conf.settings.load import load
 from conf.settings.settings import Settings
@@ -28,7 +28,7 @@ USER = "ada"
 
 
 def _settings(folder: Path, proxy_port: int = 10000) -> Settings:
-    layout = Layout.at(folder)
+    layout = StackLayout.at(folder)
     where = {name: Endpoint("127.0.0.1", 7 + at) for at, name in enumerate(NAMES)}
     ports = Ports(Endpoint("127.0.0.1", 1), where, where)
     spec = replace(SPEC, proxy=Endpoint("127.0.0.1", proxy_port))
@@ -47,7 +47,7 @@ def test_each_start_writes_the_clusters_with_the_addresses_of_today(tmp_path: Pa
     found = _clusters(store)
     assert set(found) == {"east", "west"}
     assert found["west"].endpoint("execute") == "127.0.0.1:10000"
-    assert found["west"].endpoint("write") == Layout.at(tmp_path).filesystem(WEST)
+    assert found["west"].endpoint("write") == StackLayout.at(tmp_path).filesystem(WEST)
     before = store.entities()
     write_clusters(store, _settings(tmp_path), USER)
     assert store.entities() == before
@@ -66,7 +66,7 @@ def test_a_cluster_that_cannot_be_replaced_is_left_with_a_line(
 
 
 def test_the_process_of_the_sample_is_scheduled_once(tmp_path: Path) -> None:
-    layout, key = Layout.at(tmp_path), EntityKey(Kind.PROCESS, "sample-totals")
+    layout, key = StackLayout.at(tmp_path), EntityKey(Kind.PROCESS, "sample-totals")
     store = Store(str(layout.lifecycle_store))
     write_clusters(store, _settings(tmp_path), USER)
     stack: Any = SimpleNamespace(spec=SPEC, layout=layout)

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 from cli.stack.configuration import files, hive_site
 from cli.stack.plan import (
-    Layout,
     Ports,
+    StackLayout,
     StackSpec,
     console_service,
     lifecycle_service,
@@ -33,7 +33,7 @@ SPEC = StackSpec((EAST, WEST), Endpoint("127.0.0.1", 10000))
 
 
 def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path / 'a "quoted" folder')
+    layout = StackLayout.at(tmp_path / 'a "quoted" folder')
     written = files(SPEC, layout, PORTS)[layout.settings]
     tomllib.loads(written)
     path = tmp_path / "causeway.toml"
@@ -48,7 +48,7 @@ def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
 
 
 def test_the_console_listens_where_the_stack_says(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path)
+    layout = StackLayout.at(tmp_path)
     spec = StackSpec((EAST, WEST), SPEC.proxy, Endpoint("127.0.0.1", 10007))
     path = tmp_path / "causeway.toml"
     path.write_text(files(spec, layout, PORTS)[layout.settings])
@@ -59,7 +59,7 @@ def test_the_console_listens_where_the_stack_says(tmp_path: Path) -> None:
 
 
 def test_the_lifecycle_server_listens_where_the_console_asks_it(tmp_path: Path) -> None:
-    layout, listen = Layout.at(tmp_path), Endpoint("127.0.0.1", 15010)
+    layout, listen = StackLayout.at(tmp_path), Endpoint("127.0.0.1", 15010)
     layout.admin_token.touch(0o600)
     path = tmp_path / "causeway.toml"
     written = files(SPEC, layout, replace(PORTS, lifecycle=listen))
@@ -72,13 +72,13 @@ def test_the_lifecycle_server_listens_where_the_console_asks_it(tmp_path: Path) 
 
 
 def test_without_views_no_client_is_trusted_to_use_them() -> None:
-    layout = Layout.at(Path("/x"))
+    layout = StackLayout.at(Path("/x"))
     written = files(StackSpec((EAST, WEST), views=False), layout, PORTS)[layout.settings]
     assert "snapshot.writers" not in written
 
 
 def test_a_thrift_server_sees_its_own_clusters_view(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path)
+    layout = StackLayout.at(tmp_path)
     site = files(SPEC, layout, PORTS)[layout.conf(WEST) / "hive-site.xml"]
     assert "<value>thrift://127.0.0.1:5</value>" in site
     alone = StackSpec((EAST, WEST), views=False)
@@ -87,7 +87,7 @@ def test_a_thrift_server_sees_its_own_clusters_view(tmp_path: Path) -> None:
 
 
 def test_a_thrift_server_has_its_cluster_in_its_environment(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path)
+    layout = StackLayout.at(tmp_path)
     service = thrift_server(WEST, Path("java"), Path("spark"), SPEC, layout, PORTS)
     assert service.environment["CAUSEWAY_CLUSTER"] == "west"
     assert service.listens == (PORTS.hs2[WEST],)
@@ -98,7 +98,7 @@ def test_a_thrift_server_has_its_cluster_in_its_environment(tmp_path: Path) -> N
 
 
 def test_jobs_of_all_sessions_share_the_slots_of_a_server(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path)
+    layout = StackLayout.at(tmp_path)
     written = files(SPEC, layout, PORTS)
     spark = written[layout.conf(WEST) / "spark-defaults.conf"].splitlines()
     pools = ElementTree.fromstring(written[layout.conf(WEST) / "fairscheduler.xml"])
@@ -107,7 +107,7 @@ def test_jobs_of_all_sessions_share_the_slots_of_a_server(tmp_path: Path) -> Non
 
 
 def test_spark_settings_can_be_replaced_and_jars_follow_spark_s_own(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path)
+    layout = StackLayout.at(tmp_path)
     spec = StackSpec((EAST,), spark={"spark.master": "local[1]"}, jars=(Path("/x.jar"),))
     ports = Ports(PORTS.metastore, PORTS.hs2, PORTS.views)
     spark = files(spec, layout, ports)[layout.conf(EAST) / "spark-defaults.conf"].splitlines()
@@ -118,7 +118,7 @@ def test_spark_settings_can_be_replaced_and_jars_follow_spark_s_own(tmp_path: Pa
 
 
 def test_the_guard_comes_first_and_knows_the_clusters(tmp_path: Path) -> None:
-    layout = Layout.at(tmp_path)
+    layout = StackLayout.at(tmp_path)
     spec = StackSpec((EAST, WEST), guard=Path("/guard.jar"), extensions=("an.Other",))
     text = files(spec, layout, PORTS)[layout.conf(WEST) / "spark-defaults.conf"]
     spark = dict(line.split(" ", 1) for line in text.splitlines())
@@ -144,7 +144,7 @@ def test_hive_site_escapes_what_xml_would_misread(tmp_path: Path) -> None:
 
 def test_a_deadlock_in_derby_ends_before_clients_of_the_metastore_give_up(tmp_path: Path) -> None:
     """A reader and a writer of one table may wait for each other (20 s by Derby's default)."""
-    service = metastore_service(Path("java"), Path("spark"), None, Layout.at(tmp_path), PORTS)
+    service = metastore_service(Path("java"), Path("spark"), None, StackLayout.at(tmp_path), PORTS)
     name = "-Dderby.locks.deadlockTimeout="
     [seconds] = [each.removeprefix(name) for each in service.argv if each.startswith(name)]
     assert int(seconds) * 2 < inspect.signature(HmsClient).parameters["timeout"].default

@@ -11,7 +11,7 @@ import pytest
 
 from cli.stack.plan import Service
 from cli.stack.process import Children
-from cli.stack.watchdog import left
+from cli.stack.watchdog import groups_left
 
 SLEEPER = (sys.executable, "-c", "import time; print('here', flush=True); time.sleep(600)")
 PARENT = """
@@ -43,8 +43,8 @@ def _gone(pid: int, limit: float = 60.0) -> bool:
 
 
 def test_the_watchdog_knows_which_groups_are_left() -> None:
-    assert left(["+1\n", "+2\n", "-1\n", "+3\n"]) == {2, 3}
-    assert left([]) == set()
+    assert groups_left(["+1\n", "+2\n", "-1\n", "+3\n"]) == {2, 3}
+    assert groups_left([]) == set()
 
 
 def test_leaving_ends_the_children(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.stack import sample
-from cli.stack.plan import Layout, StackSpec
+from cli.stack.plan import StackLayout, StackSpec
 from conf.names import ClusterName
 from conf.topology import Endpoint
 
@@ -39,12 +39,12 @@ def test_an_interrupt_asks_no_more_of_the_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     east = ClusterName("east")
-    left = Layout(tmp_path).warehouse(east) / "sample.db" / "customers" / "part-0"
+    left = StackLayout(tmp_path).warehouse(east) / "sample.db" / "customers" / "part-0"
     left.parent.mkdir(parents=True)
     left.touch()
     connection = Connection("CREATE TABLE")
     monkeypatch.setattr("cli.stack.sample.hive.connect", lambda *where: connection)
-    stack: Any = SimpleNamespace(spec=StackSpec((east,)), layout=Layout(tmp_path))
+    stack: Any = SimpleNamespace(spec=StackSpec((east,)), layout=StackLayout(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         sample.make(stack, Endpoint("127.0.0.1", 1))
     assert not connection.closed

@@ -95,7 +95,7 @@ def test_a_child_that_dies_later_is_started_again(
         while not any("answers again" in line for line in lines):
             lines += supervision.step()
             time.sleep(0.01)
-        assert "west ended with status -9 and is started again in 1 s" in lines[0]
+        assert "west ended with status -9 and restarts in 1 s" in lines[0]
         assert stack.pid("west") != pid
 
 

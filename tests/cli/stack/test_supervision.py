@@ -52,7 +52,7 @@ def test_a_service_that_ends_is_started_again_once_and_the_others_run_on() -> No
     assert world.after(1) == []
     world.ended["view"] = -9
     world.answering.discard(1)
-    text = "view ended with status -9 and is started again in 1 s; its log will be /log/view.log.1"
+    text = "view ended with status -9 and restarts in 1 s; its log will be /log/view.log.1"
     assert world.after(1) == [text]
     assert world.after(0.5) == []
     assert world.started == []
@@ -70,7 +70,7 @@ def test_the_pauses_grow_while_it_keeps_ending_and_it_is_never_given_up() -> Non
     for _ in range(8):
         world.ended["view"] = 1
         (line,) = world.after(1)
-        pauses.append(float(line.partition("again in ")[2].partition(" s")[0]))
+        pauses.append(float(line.partition("restarts in ")[2].partition(" s")[0]))
         world.after(pauses[-1])
     assert pauses == [*PAUSES, PAUSES[-1], PAUSES[-1], PAUSES[-1]]
     assert world.started.count("+view") == 8
@@ -87,7 +87,7 @@ def test_a_service_that_does_not_answer_counts_as_ended() -> None:
     world.after(0)
     world.after(PAUSES[0])
     assert world.after(_PATIENCE) == []
-    text = "east did not answer within 240 s and is started again in 2 s"
+    text = "east did not answer within 240 s and restarts in 2 s"
     assert world.after(1)[0].startswith(text)
     world.after(PAUSES[1])
     assert world.started == ["-east", "+east"] * 2

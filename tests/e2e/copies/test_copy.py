@@ -189,7 +189,7 @@ def test_a_sweep_deletes_what_drops_left(
     sweep = ["copy", "sweep", "--grace", "0", "--leftovers", str(tmp_path / "leftovers.jsonl")]
     assert main([*sweep, *conf]) == 0
     out = capsys.readouterr().out
-    assert "1 that drops left deleted, 1 kept" in out
+    assert "orphans of drops: 1 deleted, 1 kept" in out
     assert f"{ref}@ds=1 uses it" in out
     assert not gone.exists()
     assert used.exists()
