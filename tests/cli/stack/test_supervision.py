@@ -77,7 +77,7 @@ def test_the_pauses_grow_while_it_keeps_ending_and_it_is_never_given_up() -> Non
     world.after(1)  # it answers
     world.after(STEADY)
     world.ended["view"] = 1
-    assert "again in 1 s" in world.after(0)[0]
+    assert "restarts in 1 s" in world.after(0)[0]
 
 
 def test_a_service_that_does_not_answer_counts_as_ended() -> None:
