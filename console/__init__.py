@@ -1,6 +1,6 @@
-"""Causeway in a browser.
+"""The web console.
 
-A request of a page asks the sources (proxies, history, lifecycle, metastore) for facts, a pure
-function makes of them what the page shows, and a template or a drawing renders it. The console
-keeps nothing on disk: log-ins and copies that run are in memory.
+The handler of a page reads facts from the sources (proxies, history, lifecycle, metastore). A pure
+function computes from them what the page shows, and a template or a drawing renders it. The console
+keeps nothing on disk: log-ins and running copies are in memory.
 """

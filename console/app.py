@@ -1,4 +1,4 @@
-"""The console as an ASGI application: pages, log-in, and what is shown when a source fails."""
+"""The console's ASGI application: its pages, the log-in and the pages for errors."""
 
 import pkgutil
 import platform
@@ -20,31 +20,31 @@ from conf.settings.settings import Settings
 from console import pages
 from console.errors import NoConsole, NotAllowed, Refused, SourceDown
 from console.login import login
-from console.login.access import Access
 from console.login.audit import ConsoleAudit
 from console.login.gate import Gate
 from console.login.oidc import OidcPages
 from console.login.oidc_login import OidcLogin
+from console.login.sessions import LoginSessions
 from console.rendering import STATIC, page, roles_by_path
 from console.sources import Sources
 from proxy.auth.build_authenticator import build_authenticator
 from proxy.operations.audit.audit_store import Audit
 from proxy.protocol.request_guard import guard_of, is_loopback
 
-_WITHOUT_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
+_UNCHECKED = frozenset((Auth.NONE, Auth.NOSASL))
 _GUIDES = {
-    "history.store": "It keeps what ended: docs/guide/operate.md, History.",
-    "lifecycle.port": "It runs feeds and processes: docs/guide/lifecycle.md.",
-    "proxy.admin.port": "The console asks proxies there: docs/guide/console.md.",
+    "history.store": "It names the database of ended statements: docs/guide/operate.md, History.",
+    "lifecycle.port": "It names the server of feeds and processes: docs/guide/lifecycle.md.",
+    "proxy.admin.port": "The console calls proxies there: docs/guide/console.md.",
 }
-"""What a setting without which a page is empty is for."""
+"""What the settings are for that a page may lack."""
 _BY_PASSWORD = frozenset((Auth.LDAP, Auth.FILE, Auth.CUSTOM))
 
 
 def make_app(settings: Settings, sources: Sources) -> Starlette:
-    """The application. Raises NoConsole where no log-in would prove anything, and BadSetting."""
+    """The application. Raises BadSetting, and NoConsole if the settings check no log-in."""
     operating, host = settings.operating, settings.console.listen.host
-    access = Access(_open_user(settings))
+    access = LoginSessions(_open_user(settings))
     authenticator = build_authenticator(settings.identity)
     guard = guard_of(settings.transports.allowed_hosts, False, host, platform.node())
     routes = [*login.ROUTES, *_page_routes()]
@@ -73,7 +73,7 @@ def make_app(settings: Settings, sources: Sources) -> Starlette:
     )
     app.state.settings = settings
     app.state.sources = sources
-    app.state.live = {}  # console.pages.live: the pictures that viewers share
+    app.state.live = {}  # console.pages.live: pictures shared by viewers
     app.state.access = access
     app.state.authenticator = authenticator
     app.state.audit = audit
@@ -86,32 +86,32 @@ def make_app(settings: Settings, sources: Sources) -> Starlette:
 
 
 def _open_user(settings: Settings) -> str | None:
-    """The user of every request where there is no log-in: on loopback, with authentication NONE.
-    Raises NoConsole."""
+    """The user of all requests if no log-in is needed, which is so on loopback with authentication
+    NONE; None if a log-in is needed. Raises NoConsole."""
     methods, listen = settings.identity.methods, settings.console.listen
     if methods & _BY_PASSWORD or settings.console.oidc.client:
         return None
-    if not methods <= _WITHOUT_PROOF:
+    if not methods <= _UNCHECKED:
         raise NoConsole(
             "hive.server2.authentication has no way to check a password, and"
             " console.oidc.client.id is not set."
         )
     if not is_loopback(listen.host):
         raise NoConsole(
-            f"console.host is {listen.host}, which others can reach, and"
+            f"console.host is {listen.host}, which other machines can reach, and"
             " hive.server2.authentication = NONE checks no log-in."
         )
     return getuser()
 
 
 def _page_routes() -> list[Route]:
-    """`ROUTES` of the modules of console/pages that have them."""
+    """The `ROUTES` of all modules in console/pages."""
     names = sorted(each.name for each in pkgutil.iter_modules(pages.__path__))
     modules = [import_module(f"console.pages.{name}") for name in names]
     return [route for module in modules for route in getattr(module, "ROUTES", ())]
 
 
-# In the place of a page's content
+# Pages for errors
 
 
 async def _source_down(request: Request, error: Any) -> Response:

@@ -1,10 +1,10 @@
-"""What a page shows in the place of its content, and why the console does not start."""
+"""Errors that a page shows instead of its content, and the error of a console that cannot start."""
 
 from conf.errors import CausewayError
 
 
 class SourceDown(Exception):
-    """A source does not answer. `source` is its name for people, `reason` why it does not."""
+    """A source does not answer. `source` is its name for users, `reason` says why."""
 
     def __init__(self, source: str, reason: str) -> None:
         super().__init__(f"{source}: {reason}")
@@ -13,7 +13,7 @@ class SourceDown(Exception):
 
 
 class NotSetUp(SourceDown):
-    """The settings do not name a source; `setting` is the one that would."""
+    """The settings do not name a source. `setting` is the one to set."""
 
     def __init__(self, source: str, setting: str) -> None:
         super().__init__(source, f"the settings name no {setting}")
@@ -21,11 +21,11 @@ class NotSetUp(SourceDown):
 
 
 class Refused(Exception):
-    """A source refused a request of the user; the message is the source's own."""
+    """A source refused a request of the user. The message is that of the source."""
 
 
 class NotAllowed(Exception):
-    """The user lacks a role; the message is its name."""
+    """The user lacks a role. The message is the role's name."""
 
 
 class NoConsole(CausewayError):

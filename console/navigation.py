@@ -1,5 +1,5 @@
-"""The navigation of every page: `(title, path)` of each screen, in order. A user sees those that
-its role allows."""
+"""The navigation of every page: `(title, path)` of each screen, in order. Pages show the screens
+that the user's role allows."""
 
 NAVIGATION: list[tuple[str, str]] = [
     ("Map", "/map"),

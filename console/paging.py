@@ -1,4 +1,4 @@
-"""Pages of a long list, by the number in a page's address. Pure."""
+"""Divides long lists into pages by the query parameter `page`. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """The page `number`, from 1, of `count`: the items from `first` to before `end` of `total`.
-    `previous` and `next` are the queries of the pages beside it, empty where there is none."""
+    """The page `number` of `count` pages, counted from 1. It has the items from `first` to before
+    `end` of `total`. `previous` and `next` are the queries of the neighbouring pages; empty if
+    there is none."""
 
     number: int
     count: int
@@ -21,7 +22,7 @@ class Pager:
 
 
 def pager(query: Mapping[str, str], total: int, size: int) -> Pager:
-    """The page that the query asks for, or the nearest that exists."""
+    """The page that the query names, or the nearest existing one."""
     count = max(1, -(-total // size))
     wanted = query.get("page", "1")
     number = min(max(int(wanted), 1), count) if wanted.isdecimal() else 1
@@ -37,11 +38,11 @@ def pager(query: Mapping[str, str], total: int, size: int) -> Pager:
 
 
 def changed(query: Mapping[str, str], **changes: str) -> str:
-    """The query with other values; an empty value is left out."""
+    """The query with changed values; empty values are left out."""
     values = {**query, **changes}
     return "?" + urlencode({name: value for name, value in values.items() if value})
 
 
 def links(query: Mapping[str, str]) -> Callable[..., str]:
-    """For templates: `link(sort="table")` is the page's own query with another sort."""
+    """The function `link` of templates: `link(sort="table")` is the page's query with that sort."""
     return partial(changed, query)

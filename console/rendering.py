@@ -1,4 +1,4 @@
-"""Pages: templates in `templates/`, with the navigation and what every template may use."""
+"""Renders the templates in `templates/` with the context that all of them share."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -19,11 +19,12 @@ STATIC = FOLDER / "static"
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> Response:
-    """A template as an answer. Beside `context` it has `session`, `navigation`, `path`, `role`
-    (`role >= Role.OPERATOR`), `csrf` for forms, and `open`: there is no log-in."""
+    """The response of a rendered template. Its variables are those of `context` and `session`,
+    `navigation`, `path`, `role` (for `role >= Role.OPERATOR`), `csrf` for forms, and `open`, which
+    says that no log-in is needed."""
     session = request.state.session
     role = Role.ANALYST if session is None else session.role
-    everywhere = {
+    shared = {
         "session": session,
         "role": role,
         "csrf": "" if session is None else session.csrf,
@@ -31,16 +32,16 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         "path": request.url.path,
         "open": request.app.state.access.is_open,
     }
-    return HTMLResponse(_ENVIRONMENT.get_template(template).render(everywhere | context), status)
+    return HTMLResponse(_ENVIRONMENT.get_template(template).render(shared | context), status)
 
 
 def render(template: str, **context: Any) -> str:
-    """A template that is a part of a page."""
+    """The text of a template that is a part of a page."""
     return _ENVIRONMENT.get_template(template).render(context)
 
 
 def static(name: str) -> str:
-    """The address of a file of `static/`, which changes with its content."""
+    """The URL of a file in `static/`. It changes with the file's content."""
     if name not in _ADDRESSES:
         digest = sha256((STATIC / name).read_bytes()).hexdigest()[:12]
         _ADDRESSES[name] = f"/static/{name}?v={digest}"
@@ -54,7 +55,7 @@ def _navigation(request: Request, role: Role) -> list[tuple[str, str]]:
 
 
 def roles_by_path(routes: Iterable[Any]) -> dict[str, Role]:
-    """The role that each route of a page needs. Raises TypeError for a page without one."""
+    """The role that each page needs, by path. Raises TypeError for a handler without a role."""
     found = {}
     for route in routes:
         role = needed_role(route.endpoint)

@@ -1,4 +1,4 @@
-"""What a user may do in the console, by the lists of names in the settings."""
+"""The roles of the console's users, by the lists of names in the settings."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -15,7 +15,7 @@ _EVERY_USER = "*"
 
 
 def role_of(user: str, settings: ConsoleSettings) -> Role:
-    """The highest role of the lists that have the user."""
+    """The highest role whose list has the user; ANALYST if none has."""
     lists = {
         Role.ADMINISTRATOR: settings.administrators,
         Role.OPERATOR: settings.operators,
@@ -28,8 +28,8 @@ def role_of(user: str, settings: ConsoleSettings) -> Role:
 
 
 def needs(role: Role) -> Callable[[Handler], Handler]:
-    """Makes a handler refuse users below `role`. Each handler of a page has one: `make_app` refuses
-    a page without it, so that no page is open by mistake."""
+    """A decorator that makes a handler refuse users below `role`. `make_app` refuses pages whose
+    handler lacks it, so that no page is open by mistake."""
 
     def guard(handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
@@ -45,5 +45,5 @@ def needs(role: Role) -> Callable[[Handler], Handler]:
 
 
 def needed_role(handler: object) -> Role | None:
-    """The role that `needs` gave to a handler."""
+    """The role that `needs` gave to a handler; None without it."""
     return getattr(handler, "role", None)

@@ -1,4 +1,4 @@
-"""Serves the console until SIGTERM or SIGINT, by uvicorn."""
+"""Serves the console with uvicorn until SIGTERM or SIGINT."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +16,8 @@ from console.sources.metastore_client import MetastoreClient
 from console.sources.proxies_client import Proxies
 from console.sources.sql_client import SqlClient
 
-_AT_ONCE = 500  # connections; a live page keeps one open
-_GRACE = 2  # seconds for answers that are being sent when the console stops
+_MAX_CONNECTIONS = 500  # each live page keeps one open
+_GRACE = 2  # seconds for responses that are being sent when the console stops
 
 
 def open_sources(settings: Settings) -> Sources:
@@ -33,8 +33,8 @@ def open_sources(settings: Settings) -> Sources:
 
 
 def make_server(settings: Settings, started: Callable[[str], None] = lambda url: None) -> "Server":
-    """A server that is not yet running; `started` gets its address. Raises NoConsole, BadSetting,
-    BadCertificate."""
+    """A server that is not running yet. It calls `started` with its URL once it listens. Raises
+    NoConsole, BadSetting, BadCertificate."""
     app = make_app(settings, open_sources(settings))
     listen, tls = settings.console.listen, settings.transports.tls
     context: dict[str, Any] = {}
@@ -50,7 +50,7 @@ def make_server(settings: Settings, started: Callable[[str], None] = lambda url:
         server_header=False,
         proxy_headers=False,
         ws="none",
-        limit_concurrency=_AT_ONCE,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
         **context,
     )
@@ -59,7 +59,7 @@ def make_server(settings: Settings, started: Callable[[str], None] = lambda url:
 
 
 class Server(uvicorn.Server):
-    """Calls `listening` when it listens."""
+    """A server that calls `listening` once it listens."""
 
     def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
         super().__init__(config)

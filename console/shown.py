@@ -1,4 +1,4 @@
-"""Numbers and times as people read them. Pure; the templates have them as filters."""
+"""Formats numbers and times for users. Pure; templates use these functions as filters."""
 
 from datetime import UTC, datetime
 
@@ -12,7 +12,8 @@ _STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 
 
 def time(when: float | str | None) -> Markup:
-    """A `<time>` of Unix time or ISO 8601, which the browser shows in the viewer's own zone."""
+    """The element `<time>` for epoch seconds or an ISO 8601 text. A script shows it in the viewer's
+    time zone."""
     if when is None or when == "":
         return Markup(UNKNOWN)
     text = when if isinstance(when, str) else utc(when)

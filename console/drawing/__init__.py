@@ -1,5 +1,5 @@
-"""Pictures as SVG text, made by pure functions.
+"""Pure functions that draw pictures as SVG text.
 
-Colours are CSS classes: the console's policy allows no styles in pages. No state is shown by colour
-alone.
+Colours are CSS classes, because the console's Content-Security-Policy forbids styles in pages. Each
+state also has a mark or a pattern besides its colour.
 """

@@ -1,18 +1,17 @@
-"""A result as bars: its first column names them, its first column of numbers is their length.
-Pure."""
+"""Draws a result as bars: the first text column has their names, the first number column their
+lengths. Pure."""
 
 from collections.abc import Sequence
 
 from console.drawing.svg import element, label, picture, tooltip
 
-MOST = 30
+MOST = 30  # bars
 _WIDTH, _LEFT, _RIGHT, _ROW = 760.0, 180.0, 90.0, 20.0
 
 
 def chart(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str | None]]) -> str:
-    """The picture of the first rows; empty where the result is nothing to draw: fewer than two
-    rows, no column of numbers, or no other column for names. `columns` are names, and whether they
-    hold numbers."""
+    """The picture of the first rows. `columns` has the name of each column, and whether it holds
+    numbers. Empty for fewer than two rows, or without a number column and another column."""
     names = next((at for at, (_, number) in enumerate(columns) if not number), None)
     lengths = next((at for at, (_, number) in enumerate(columns) if number), None)
     if names is None or lengths is None or len(rows) < 2:
@@ -44,7 +43,7 @@ def _number(text: str | None) -> float | None:
         value = float(text or "")
     except ValueError:
         return None
-    return value if abs(value) < 1e300 else None  # also neither NaN nor infinite
+    return value if abs(value) < 1e300 else None  # excludes NaN and infinite values, too
 
 
 def _short(text: str) -> str:

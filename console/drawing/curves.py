@@ -1,4 +1,4 @@
-"""A value over time against its target. Pure."""
+"""Draws a value over time, with a line for its target. Pure."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ def curve(
     times: tuple[str, str],
     words: tuple[str, str],
 ) -> str:
-    """The picture of `points`, by time, over the `span` from its first to its last time, of which
-    `times` are the names. `words` are the names of the highest value and of the target."""
+    """The picture of `points`, sorted by time. `span` has the first and the last time, and `times`
+    their labels. `words` are the labels of the highest value and of the target."""
     top = max([value for _, value in points] + [target or 0.0, 1.0]) * 1.08
     start, end = span
     right, base = _WIDTH - 4, _HEIGHT - _BOTTOM

@@ -1,4 +1,4 @@
-"""A graph of data and of what makes it, from left to right. Pure."""
+"""Draws a graph of data, and of the work that makes it, from left to right. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ _LETTERS = 24
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`kind` is table, copy, feed, process or statement; `colour` the number of the cluster among
-    all of them, None where it has none. `note` is the second line."""
+    """A node. `kind` is table, copy, feed, process, path or statement. `colour` is the number of
+    its cluster, None without a cluster. `note` is the second line of text."""
 
     id: str
     kind: str
@@ -27,7 +27,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`words` say what flows; `weight` from 0 to 1 is drawn as width."""
+    """An edge. `words` describe it; `weight`, from 0 to 1, is drawn as its width."""
 
     source: str
     target: str
@@ -36,7 +36,7 @@ class Edge:
 
 
 def graph(title: str, nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
-    """The picture."""
+    """The picture. Edges to unknown nodes are left out."""
     known = {node.id: node for node in nodes}
     placed = layers(list(known), [(edge.source, edge.target) for edge in edges])
     tallest = max((len(layer) for layer in placed), default=0)
@@ -62,7 +62,7 @@ def graph(title: str, nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
 
 
 def sentences(nodes: Mapping[str, Node], edges: Iterable[Edge]) -> Iterator[str]:
-    """The edges in words, for readers without the picture."""
+    """Describes each edge by a sentence, for readers without the picture."""
     for edge in edges:
         if edge.source in nodes and edge.target in nodes:
             source, target = nodes[edge.source], nodes[edge.target]
@@ -85,7 +85,7 @@ def _node(node: Node, x: float, y: float) -> str:
 def _edge(edge: Edge, places: Mapping[str, tuple[float, float]]) -> str:
     (x, y), (to_x, to_y) = places[edge.source], places[edge.target]
     x, y, to_y = x + _WIDTH, y + _HEIGHT / 2, to_y + _HEIGHT / 2
-    if to_x <= x:  # it points back: around the nodes
+    if to_x <= x:  # an edge that points back is drawn around the nodes
         x, to_x = x - _WIDTH / 2, to_x + _WIDTH / 2
         low = max(y, to_y) + _HEIGHT
         path = f"M{x:.0f} {y:.0f}C{x:.0f} {low:.0f} {to_x:.0f} {low:.0f} {to_x:.0f} {to_y:.0f}"

@@ -1,5 +1,5 @@
-"""Statements over time: a lane a cluster, a bar a statement, in the colours of its phases; and the
-phases of one statement. Pure."""
+"""Draws statements over time, as bars in one lane for each cluster, and the phases of one
+statement. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ WORDS = {
     "fetch": "sent rows",
 }
 _WIDTH, _LEFT, _ROW, _BAR, _TOP = 1200.0, 150.0, 18.0, 14.0, 8.0
-MAX_ROWS = 12  # of a lane
+MAX_ROWS = 12  # rows of bars in a lane
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """A statement from `began` for `seconds`; `phases` are seconds by name. `state` is running,
-    finished, failed or refused."""
+class StatementBar:
+    """A statement that took `seconds` from `began` on; `phases` has the seconds of each phase.
+    `state` is running, finished, failed or refused."""
 
     name: str
     words: str
@@ -36,9 +36,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
+    """The statements of one cluster."""
+
     title: str
     note: str
-    bars: Sequence[Bar]
+    bars: Sequence[StatementBar]
 
 
 def lanes(found: Sequence[Lane], now: float, span: float) -> str:
@@ -68,9 +70,11 @@ def lanes(found: Sequence[Lane], now: float, span: float) -> str:
     return picture(_WIDTH, top + 18, title, about, parts, class_="lanes", links=True)
 
 
-def _rows(bars: Sequence[Bar], start: float, scale: float) -> tuple[list[list[Bar]], int]:
-    """The bars in as few rows as they need without overlap, and how many found no row."""
-    rows: list[list[Bar]] = []
+def _rows(
+    bars: Sequence[StatementBar], start: float, scale: float
+) -> tuple[list[list[StatementBar]], int]:
+    """The bars in as few rows as possible without overlap, and the number of bars left out."""
+    rows: list[list[StatementBar]] = []
     ends: list[float] = []
     more = 0
     for bar in sorted(bars, key=lambda each: each.began):
@@ -87,13 +91,13 @@ def _rows(bars: Sequence[Bar], start: float, scale: float) -> tuple[list[list[Ba
     return rows, more
 
 
-def _place(bar: Bar, start: float, scale: float) -> tuple[float, float]:
+def _place(bar: StatementBar, start: float, scale: float) -> tuple[float, float]:
     left = _LEFT + max(bar.began - start, 0.0) * scale
     right = _LEFT + max(bar.began + bar.seconds - start, 0.0) * scale
     return left, max(right, left + 4)
 
 
-def _bar(bar: Bar, start: float, scale: float, y: float) -> str:
+def _bar(bar: StatementBar, start: float, scale: float, y: float) -> str:
     left, right = _place(bar, start, scale)
     parts = [tooltip(f"{bar.words} ({bar.state})")]
     box = {"y": y, "height": _BAR}
@@ -113,7 +117,7 @@ def _bar(bar: Bar, start: float, scale: float, y: float) -> str:
 
 
 def phase_bar(phases: Mapping[str, float]) -> str:
-    """The phases of one statement in their order, by their length."""
+    """The picture of one statement's phases, in their order, with widths by their time."""
     total = sum(phases.get(each, 0.0) for each in PHASES) or 1.0
     parts, x = [], 0.0
     for phase in PHASES:
@@ -122,4 +126,5 @@ def phase_bar(phases: Mapping[str, float]) -> str:
             shape = element("rect", class_=f"p-{phase}", x=x, y=0, width=max(width, 1.5), height=22)
             parts.append(element("g", tooltip(f"{phase}: {WORDS[phase]}") + shape))
         x += width
-    return picture(_WIDTH, 22, "Phases", "How its time was spent.", parts, class_="lanes phases")
+    about = "The time of each phase."
+    return picture(_WIDTH, 22, "Phases", about, parts, class_="lanes phases")

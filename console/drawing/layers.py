@@ -1,8 +1,8 @@
 """Places the nodes of a directed graph in layers from left to right. Pure.
 
-A node's layer is one more than that of the last node before it. Edges that would close a circle do
-not count for layers. Within a layer, nodes are ordered by the mean place of their neighbours in
-the layer before, then in the layer after, a few times: that removes most crossings.
+A node's layer is one more than the highest layer of its predecessors. Edges that would close a
+cycle are ignored. Within a layer, nodes are sorted by the mean position of their neighbours in the
+previous layer, then in the next one, a few times; that removes most crossings.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ def layers(nodes: Sequence[N], edges: Iterable[tuple[N, N]]) -> list[list[N]]:
     for source, target in dict.fromkeys(edges):
         if source in known and target in known and source != target:
             after[source].append(target)
-    order = _without_circles(nodes, after)
+    order = _without_cycles(nodes, after)
     depth = dict.fromkeys(nodes, 0)
     before: dict[N, list[N]] = {node: [] for node in nodes}
     for node in order:
@@ -35,33 +35,33 @@ def layers(nodes: Sequence[N], edges: Iterable[tuple[N, N]]) -> list[list[N]]:
     return placed
 
 
-def _without_circles(nodes: Iterable[N], after: dict[N, list[N]]) -> list[N]:
-    """An order in which every edge points forward; removes the edges that point back."""
+def _without_cycles(nodes: Iterable[N], after: dict[N, list[N]]) -> list[N]:
+    """A topological order of the nodes. Removes the edges from `after` that close cycles."""
     done: list[N] = []
-    state: dict[N, bool] = {}  # False: on the way, True: done
+    state: dict[N, bool] = {}  # False: on the path, True: done
     for root in nodes:
         if root in state:
             continue
         state[root] = False
-        way = [(root, iter(list(after[root])))]
-        while way:
-            node, targets = way[-1]
+        path = [(root, iter(list(after[root])))]
+        while path:
+            node, targets = path[-1]
             for target in targets:
                 if target not in state:
                     state[target] = False
-                    way.append((target, iter(list(after[target]))))
+                    path.append((target, iter(list(after[target]))))
                     break
                 if not state[target]:
                     after[node].remove(target)
             else:
                 state[node] = True
                 done.append(node)
-                way.pop()
+                path.pop()
     return done[::-1]
 
 
 def _sweep(placed: Sequence[list[N]], neighbours: Mapping[N, Sequence[N]]) -> None:
-    """Orders each layer by the places of its nodes' neighbours."""
+    """Sorts each layer by the mean positions of its nodes' neighbours."""
     place: dict[N, float] = {}
     for layer in placed:
         own = {node: index / max(len(layer), 1) for index, node in enumerate(layer)}

@@ -1,4 +1,4 @@
-"""Clusters as boxes, and between them what was copied. Pure."""
+"""Draws clusters as boxes, and copies between them as arrows. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from math import cos, hypot, log10, pi, sin
 from console.drawing.svg import element, label, picture, tooltip
 
 _WIDTH, _BOX, _TALL = 1200.0, 236.0, 96.0
-_WIDEST = 14.0  # of a flow
-_BEND = 46.0  # how far a flow leaves the straight line, so that there and back are apart
+_WIDEST = 14.0  # width of the largest flow
+_BEND = 46.0  # distance of a flow from the straight line, which keeps opposite flows apart
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """`level` is fresh, minutes, hours or days: how far its worst copy lags. `health` is up,
-    drained, down or unknown."""
+    """A cluster. `level` is fresh, minutes, hours or days: the largest lag of its copies. `health`
+    is up, drained, down or unknown."""
 
     name: str
     health: str
@@ -25,7 +25,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Copies from one cluster to another; `bytes` went over the network."""
+    """The copies from one cluster to another; `bytes` were sent."""
 
     source: str
     target: str
@@ -35,7 +35,7 @@ class Flow:
 
 
 def cluster_map(boxes: Sequence[Box], flows: Sequence[Flow]) -> str:
-    """The picture."""
+    """The picture. Flows to or from unknown clusters are left out."""
     height = 300.0 if len(boxes) <= 2 else 480.0
     places = _places([box.name for box in boxes], height)
     most = max((flow.bytes for flow in flows), default=0)
@@ -48,7 +48,7 @@ def cluster_map(boxes: Sequence[Box], flows: Sequence[Flow]) -> str:
 
 
 def _places(names: Sequence[str], height: float) -> dict[str, tuple[float, float]]:
-    """The middle of each box, on an ellipse that begins at the left."""
+    """The centre of each box. The boxes are on an ellipse that begins at the left."""
     wide, tall = (_WIDTH - _BOX) / 2 - 20, (height - _TALL) / 2 - 10
     if len(names) <= 2:
         wide, tall = wide * 0.75, 0.0
@@ -113,7 +113,7 @@ def _flow(flow: Flow, places: dict[str, tuple[float, float]], most: int) -> str:
 
 
 def _edge(x: float, y: float, to_x: float, to_y: float) -> tuple[float, float]:
-    """Where the line from the middle of a box to a point leaves the box, with a little air."""
+    """The point, a little outside of a box, where the line from its centre to a point leaves it."""
     across, down = to_x - x, to_y - y
     steps = [
         (size / 2 + 4) / abs(by) for size, by in ((_BOX, across), (_TALL, down)) if abs(by) > 1e-9

@@ -1,8 +1,8 @@
-"""Tables and partitions by clusters. Pure.
+"""Draws the states of a table's partitions in each cluster. Pure.
 
 A table may have hundreds of thousands of partitions, and neighbours are mostly in the same state.
 So the picture divides them, in their order, into at most `BINS` columns, each with the shares of
-the states, and a table beside it lists `Runs`: neighbours with the same state in every cluster.
+the states. A table beside it lists runs: neighbours that have the same state in every cluster.
 """
 
 from bisect import bisect_left
@@ -18,11 +18,11 @@ from console.shown import number
 
 BINS = 200
 _WIDTH, _ROW, _GAP, _MARGIN = 800.0, 22.0, 6.0, 110.0
-_SEEN = 4.0  # the least height of a state
+_MIN_HEIGHT = 4.0  # of a state in a column, so that it is visible
 
 
-class CopyState(Enum):
-    """What a cluster has of an object, the best first."""
+class ObjectState(Enum):
+    """The state of an object in a cluster, the best first."""
 
     PRIMARY = "primary"
     FRESH = "fresh"
@@ -30,37 +30,37 @@ class CopyState(Enum):
     ABSENT = "absent"
 
 
-_ORDER = tuple(CopyState)
+_ORDER = tuple(ObjectState)
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionStates:
-    """The partitions of a table in their order. `kinds` are the different rows of states, one state
-    a cluster; `groups` has the index into them of each partition. `since` has the time, in epoch
-    seconds, at which the first copy of a partition began to lack something, where it is known."""
+    """The partitions of a table in their order. `kinds` are the distinct rows of states, one state
+    for each cluster; `groups` has the index of each partition's row in `kinds`. `since` has the
+    time, in epoch seconds, since which a partition has a stale copy, where it is known."""
 
     names: Sequence[str]
     clusters: tuple[str, ...]
-    kinds: tuple[tuple[CopyState, ...], ...]
+    kinds: tuple[tuple[ObjectState, ...], ...]
     groups: Sequence[int]
     since: Mapping[int, float] = field(default_factory=dict)
 
 
-class Run(NamedTuple):
-    """Neighbours in the same state: those from `first` to `last`, both inclusive."""
+class PartitionRun(NamedTuple):
+    """The neighbours from `first` to `last`, inclusive, which have the same states."""
 
     first: int
     last: int
-    states: tuple[CopyState, ...]
+    states: tuple[ObjectState, ...]
 
     @property
     def number(self) -> int:
-        """How many partitions it has."""
+        """The number of partitions."""
         return self.last - self.first + 1
 
 
-class Runs(Sequence[Run]):
-    """All runs of a table, in order. A run is made when it is asked for: there may be as many as
+class PartitionRuns(Sequence[PartitionRun]):
+    """All runs of a table, in order. A run is created when it is read: there may be as many runs as
     partitions, and a page shows a few."""
 
     def __init__(self, states: PartitionStates) -> None:
@@ -74,27 +74,27 @@ class Runs(Sequence[Run]):
         return len(self._lasts)
 
     @overload
-    def __getitem__(self, index: int) -> Run: ...
+    def __getitem__(self, index: int) -> PartitionRun: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Run]: ...
-    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+    def __getitem__(self, index: slice) -> list[PartitionRun]: ...
+    def __getitem__(self, index: int | slice) -> PartitionRun | list[PartitionRun]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
         last = self._lasts[index]
         states = self._states.kinds[self._states.groups[last]]
-        return Run(self._lasts[index - 1] + 1 if index else 0, last, states)
+        return PartitionRun(self._lasts[index - 1] + 1 if index else 0, last, states)
 
     def at(self, row: int) -> int:
-        """The index of the run that has this partition."""
+        """The index of the run that contains the partition `row`."""
         return bisect_left(self._lasts, row)
 
     def sizes(self) -> list[int]:
-        """How many partitions each run has."""
+        """The number of partitions of each run."""
         return [last - before for before, last in pairwise((-1, *self._lasts))]
 
 
-def totals(states: PartitionStates) -> list[dict[CopyState, int]]:
-    """For each cluster, how many partitions are in each state."""
+def totals(states: PartitionStates) -> list[dict[ObjectState, int]]:
+    """The number of partitions in each state, for each cluster."""
     return _by_cluster(states, Counter(states.groups))
 
 
@@ -103,7 +103,7 @@ def partition_matrix(table: str, states: PartitionStates) -> str:
     count = len(states.names)
     columns = list(_columns(states))
     width = _WIDTH / max(len(columns), 1)
-    shapes: dict[CopyState, list[str]] = {state: [] for state in _ORDER}
+    shapes: dict[ObjectState, list[str]] = {state: [] for state in _ORDER}
     parts = [element("defs", HATCH)]
     for row, cluster in enumerate(states.clusters):
         top = row * (_ROW + _GAP)
@@ -116,7 +116,7 @@ def partition_matrix(table: str, states: PartitionStates) -> str:
         if found:
             path = "".join(found)
             parts.append(element("path", class_=f"s-{state.value}", d=path))
-            if state is CopyState.STALE:
+            if state is ObjectState.STALE:
                 parts.append(element("path", fill="url(#hatch)", d=path))
     parts += _axis(states.names, bottom)
     return picture(
@@ -129,8 +129,8 @@ def partition_matrix(table: str, states: PartitionStates) -> str:
     )
 
 
-def share_bar(counts: Mapping[CopyState, int], title: str) -> str:
-    """A small bar of the shares of the states, which words beside it name too."""
+def share_bar(counts: Mapping[ObjectState, int], title: str) -> str:
+    """A small bar of the shares of the states. The page has the same as text beside it."""
     total = sum(counts.values())
     parts = []
     left = 0.0
@@ -142,7 +142,7 @@ def share_bar(counts: Mapping[CopyState, int], title: str) -> str:
     return picture(60, 10, title, _words(counts), parts, class_="share")
 
 
-_Shares = tuple[tuple[CopyState, float], ...]
+_Shares = tuple[tuple[ObjectState, float], ...]
 
 
 def _columns(states: PartitionStates) -> Iterator[list[_Shares]]:
@@ -159,12 +159,12 @@ def _columns(states: PartitionStates) -> Iterator[list[_Shares]]:
         yield seen[key]
 
 
-def _shares(counts: Mapping[CopyState, int]) -> _Shares:
+def _shares(counts: Mapping[ObjectState, int]) -> _Shares:
     total = sum(counts.values())
     return tuple((state, counts[state] / total) for state in _ORDER if counts[state])
 
 
-def _by_cluster(states: PartitionStates, groups: Mapping[int, int]) -> list[dict[CopyState, int]]:
+def _by_cluster(states: PartitionStates, groups: Mapping[int, int]) -> list[dict[ObjectState, int]]:
     counted = [dict.fromkeys(_ORDER, 0) for _ in states.clusters]
     for group, count in groups.items():
         for found, state in zip(counted, states.kinds[group], strict=True):
@@ -174,27 +174,27 @@ def _by_cluster(states: PartitionStates, groups: Mapping[int, int]) -> list[dict
 
 def _segments(
     cells: Iterable[_Shares], top: float, width: float
-) -> Iterator[tuple[CopyState, str]]:
-    """The boxes of one cluster; neighbours with the same shares are one."""
+) -> Iterator[tuple[ObjectState, str]]:
+    """The rectangles of one cluster. Neighbours with the same shares share one."""
     column = 0
     for shares, members in groupby(cells):
         count = sum(1 for _ in members)
         base = top
-        for state, height in _heights(shares):  # what is missing lies on top
+        for state, height in _heights(shares):  # the worst state is on top
             yield state, box(_MARGIN + column * width, base, count * width, height)
             base += height
         column += count
 
 
-def _heights(shares: _Shares) -> list[tuple[CopyState, float]]:
-    """The height of each state, the worst first. One of few partitions is large enough to be seen,
-    at the cost of the state of most."""
-    found = [(state, max(share * _ROW, _SEEN)) for state, share in reversed(shares)]
-    excess = sum(height for _, height in found) - _ROW
-    largest = max(range(len(found)), key=lambda index: found[index][1])
+def _heights(shares: _Shares) -> list[tuple[ObjectState, float]]:
+    """The height of each state, the worst first. Each state is at least visible; the state with the
+    largest share loses the height that this needs."""
+    heights = [(state, max(share * _ROW, _MIN_HEIGHT)) for state, share in reversed(shares)]
+    excess = sum(height for _, height in heights) - _ROW
+    largest = max(range(len(heights)), key=lambda index: heights[index][1])
     return [
         (state, height - excess if index == largest else height)
-        for index, (state, height) in enumerate(found)
+        for index, (state, height) in enumerate(heights)
     ]
 
 
@@ -217,7 +217,7 @@ def _described(states: PartitionStates) -> str:
     return "; ".join(lines) + ". The table below lists them."
 
 
-def _words(counts: Mapping[CopyState, int]) -> str:
+def _words(counts: Mapping[ObjectState, int]) -> str:
     return ", ".join(f"{number(counts[x])} {x.value}" for x in _ORDER if counts.get(x))
 
 

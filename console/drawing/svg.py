@@ -1,4 +1,4 @@
-"""SVG elements as text."""
+"""Builds SVG elements as text."""
 
 from collections.abc import Iterable
 from html import escape
@@ -7,12 +7,13 @@ HATCH = (
     '<pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse"'
     ' patternTransform="rotate(45)"><path class="hatch" d="M0 0v4"/></pattern>'
 )
-"""Lines over what is not fresh, so that it is seen without colours; used as `url(#hatch)`."""
+"""A pattern of lines for stale objects, visible without colours; used as `url(#hatch)`."""
 
 
 def element(name: str, content: str = "", /, **attributes: object) -> str:
-    """An element. `content` is SVG text; attributes are escaped, `class_` is `class`, and those
-    that are None are left out. In other names `_` is `-`."""
+    """An element with its content, which is SVG text, and its attributes, which are escaped here.
+    Attributes with the value None are left out. `class_` becomes `class`, and `_` in other names
+    becomes `-`."""
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
         for key, value in attributes.items()
@@ -27,7 +28,7 @@ def label(x: float, y: float, words: str, **attributes: object) -> str:
 
 
 def tooltip(words: str) -> str:
-    """The name of the element in which it stands, shown by a browser under the pointer."""
+    """The title of the enclosing element, which a browser shows under the pointer."""
     return f"<title>{escape(words, quote=False)}</title>"
 
 
@@ -41,7 +42,8 @@ def picture(
     class_: str = "",
     links: bool = False,
 ) -> str:
-    """A whole picture. Screen readers read its title and description; with `links` its parts."""
+    """The element `svg`. Screen readers read its title and description, and with `links` also its
+    parts."""
     about = tooltip(title) + element("desc", escape(description, quote=False))
     return element(
         "svg",
@@ -56,7 +58,7 @@ def picture(
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
-    """A rectangle as a part of a path: many of one class are one element."""
+    """A rectangle as a part of a path, so that one element can have many rectangles."""
     return f"M{_text(x)} {_text(y)}h{_text(width)}v{_text(height)}h-{_text(width)}z"
 
 

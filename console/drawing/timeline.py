@@ -1,4 +1,4 @@
-"""The actions of a Hudi table over time, a lane for each kind. Pure."""
+"""Draws the actions of a Hudi table over time, in one lane for each kind. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ _WIDTH, _LANE, _MARGIN = 800.0, 20.0, 110.0
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An action: its lane, when it was requested and completed (epoch seconds; None: it runs), and
-    what it did. `read`: a pull would read it."""
+    """An action: its lane, the epoch seconds of its request and completion (None while it runs),
+    and its description. `read` says whether a pull would read it."""
 
     lane: str
     began: float
@@ -21,7 +21,7 @@ class Mark:
 
 
 def timeline(title: str, marks: Sequence[Mark], times: tuple[str, str]) -> str:
-    """The picture, from the oldest action to the newest, of which `times` are the names."""
+    """The picture from the oldest action to the newest. `times` are the labels of these two."""
     lanes = list(dict.fromkeys(mark.lane for mark in marks))
     start = min((mark.began for mark in marks), default=0.0)
     end = max((mark.ended or mark.began for mark in marks), default=1.0)

@@ -1,1 +1,1 @@
-"""What pages show, computed from what the sources say. Pure."""
+"""Computes what pages show from the facts of the sources. Pure."""

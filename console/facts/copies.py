@@ -1,4 +1,4 @@
-"""What a copy that the console starts is about. Pure."""
+"""A copy that the console may start. Pure."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from router.needed_copies import Spec, copy_statement
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A table, or the partitions with these values, from its primary to another cluster."""
+    """A copy of a table, or of some of its partitions, from the primary to another cluster."""
 
     table: TableRef
     source: ClusterName
@@ -24,13 +24,13 @@ class Copy:
 
     @property
     def partition_names(self) -> str:
-        """The names of the partitions, as Hive escapes them, one a line; empty for the whole
+        """The names of the partitions with Hive's escapes, one for each line; empty for the whole
         table."""
         return "\n".join(map(partition_name, self.partitions))
 
     @property
     def title(self) -> str:
-        """Names the copy in lists."""
+        """The copy's title in lists."""
         named = f" {len(self.partitions)} partitions"
         if len(self.partitions) < 2:
             named = "".join(f" {key}={value}" for spec in self.partitions for key, value in spec)
@@ -38,7 +38,7 @@ class Copy:
 
 
 def copy_of(form: dict[str, str], topology: Topology) -> Copy:
-    """The copy that a form describes. Raises Refused for names that cannot be."""
+    """The copy that a form describes. Raises Refused for invalid names."""
     try:
         table = TableRef.parse(form.get("table", ""))
         lines = (line.removesuffix("\r") for line in form.get("partitions", "").split("\n"))

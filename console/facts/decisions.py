@@ -1,15 +1,15 @@
-"""A decision as people read it: tables by clusters, the rules in order, and the text with its
-tables marked. Pure.
+"""Explains a decision: tables by clusters, the rules in their order, and the text with its tables
+marked. Pure.
 
-`explained` is the answer of GET /v1/explain, `document` a statement of the history or of the list
-of running ones (docs/reference/rest.md).
+`explained` is the answer of GET /v1/explain. `document` is a statement of the history or of the
+list of running statements (docs/reference/rest.md).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.facts.marked_text import Piece, pieces
+from console.facts.marked_text import MarkedPiece, pieces
 from console.shown import count, seconds
 from router.obstacles import SHOWN
 from router.rule_names import rule_name
@@ -25,12 +25,12 @@ _RULES = (
     (
         ("pinned-elsewhere",),
         "The pin is the output's primary",
-        "USE CLUSTER names where it writes.",
+        "USE CLUSTER names the cluster that the statement writes in.",
     ),
     (
         ("session",),
         "Objects of the session",
-        "Temporary views and the like live in one cluster.",
+        "Temporary views and the like exist in one cluster.",
     ),
     (
         ("lost",),
@@ -50,12 +50,12 @@ _RULES = (
     (
         ("cost", "cost-probe"),
         "Several clusters may run it",
-        "The one where it is expected to end first, if the setting router.choice is cost.",
+        "With router.choice = cost, the one that is expected to finish first.",
     ),
     (
         ("inputs", "default-first"),
         "Its inputs decide",
-        "The first primary of an input that has all inputs.",
+        "The first primary of an input whose cluster has all inputs.",
     ),
     (
         ("default", "new-table"),
@@ -67,7 +67,7 @@ _RULES = (
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """`outcome` is passed (it did not apply), decided, or not reached."""
+    """A rule of the router. `outcome` is passed (it did not apply), decided, or not reached."""
 
     title: str
     help: str
@@ -76,8 +76,8 @@ class RuleRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterRow:
-    """A cluster that the deciding rule looked at, and what was against it, in words."""
+class ConsideredCluster:
+    """A cluster that the deciding rule considered, and the obstacles as sentences."""
 
     cluster: str
     rule: str
@@ -86,8 +86,8 @@ class ClusterRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What a cluster has of a table. `state` is empty where it is not known; `notes` are short."""
+class TableCell:
+    """The state of a table in a cluster; empty if it is unknown. `notes` are short texts."""
 
     state: str
     notes: tuple[str, ...] = ()
@@ -97,16 +97,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """`rows` have a table and a cell for each of `clusters`."""
+    """Tables by clusters. Each row has a table and one cell for each cluster."""
 
     clusters: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, tuple[TableCell, ...]], ...]
 
 
 def rule_rows(rule: str) -> list[RuleRow]:
-    """The router's rules in their order, with the one that decided; none for a statement that no
-    rule decided."""
-    rule = rule_name(rule)  # statements of earlier versions have its id
+    """The router's rules in their order, with the one that decided. Empty if no rule decided."""
+    rule = rule_name(rule)  # earlier versions recorded the rule's id
     at = next((n for n, (names, *_) in enumerate(_RULES) if rule in names), None)
     if at is None:
         return []
@@ -121,10 +120,10 @@ def rule_rows(rule: str) -> list[RuleRow]:
     ]
 
 
-def cluster_rows(considered: Sequence[Document]) -> list[ClusterRow]:
+def considered_clusters(considered: Sequence[Document]) -> list[ConsideredCluster]:
     """The clusters in the order in which they were considered."""
     return [
-        ClusterRow(
+        ConsideredCluster(
             each["cluster"],
             each["rule"],
             each["chosen"],
@@ -163,19 +162,19 @@ def obstacle_words(obstacle: Document) -> str:
 def matrix(
     explained: Document | None, document: Document | None, clusters: Sequence[str]
 ) -> Matrix:
-    """Tables by clusters: as they are now where `explained` is known, otherwise what the decision
-    knew. The cluster that was chosen is marked."""
+    """Tables by clusters: their present states if `explained` is given, else the states that the
+    decision recorded. Marks the chosen cluster."""
     chosen = (explained or document or {}).get("cluster") or ""
     if explained is not None:
-        rows: dict[str, dict[str, Cell]] = {}
+        rows: dict[str, dict[str, TableCell]] = {}
         for each in explained["tables"]:
-            cell = Cell(
+            cell = TableCell(
                 each["state"], _notes(each), each["stale_since"] or "", each["cluster"] == chosen
             )
             rows.setdefault(each["table"], {})[each["cluster"]] = cell
     else:
-        rows = _known_then(document or {}, chosen)
-    unknown = Cell("")
+        rows = _recorded_states(document or {}, chosen)
+    unknown = TableCell("")
     return Matrix(
         tuple(clusters),
         tuple(
@@ -188,8 +187,8 @@ def matrix(
 def _notes(state: Document) -> tuple[str, ...]:
     notes = []
     if state["partitions"] is not None and state["state"] in ("stale", "absent"):
-        there = (state["primary"] or 0) + (state["fresh"] or 0)
-        notes.append(f"{there} of {count(state['partitions'], 'partition')} there")
+        present = (state["primary"] or 0) + (state["fresh"] or 0)
+        notes.append(f"{present} of {count(state['partitions'], 'partition')} there")
     elif state["partitions"] is not None:
         notes.append(count(state["partitions"], "partition"))
     if state["lag"]:
@@ -197,10 +196,11 @@ def _notes(state: Document) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _known_then(document: Document, chosen: str) -> dict[str, dict[str, Cell]]:
-    """What a decision of the past knew: the obstacles, and that the chosen cluster had all."""
+def _recorded_states(document: Document, chosen: str) -> dict[str, dict[str, TableCell]]:
+    """The states that a past decision recorded: its obstacles, and that the chosen cluster had all
+    tables."""
     tables = [_table(each) for each in (*document.get("reads", ()), *document.get("writes", ()))]
-    rows: dict[str, dict[str, Cell]] = {table: {} for table in tables}
+    rows: dict[str, dict[str, TableCell]] = {table: {} for table in tables}
     for each in document.get("considered", ()):
         cluster, lacking = each["cluster"], {}
         for one in each["obstacles"]:
@@ -209,23 +209,23 @@ def _known_then(document: Document, chosen: str) -> dict[str, dict[str, Cell]]:
         for table in tables:
             state = lacking.get(table, "fresh" if each["chosen"] else "")
             notes = ("had it",) if state == "fresh" else ()
-            rows[table][cluster] = Cell(state, notes, "", cluster == chosen)
+            rows[table][cluster] = TableCell(state, notes, "", cluster == chosen)
     return rows
 
 
 def _table(use: Any) -> str:
-    """The name of a table: the history has partitions beside it, lists of running statements have
-    the name alone."""
+    """The name of a table. The history has objects with partitions, the list of running statements
+    has only names."""
     return str(use["table"]) if isinstance(use, Mapping) else str(use).partition("@")[0]
 
 
-def marked(text: str, database: str, found: Matrix) -> list[Piece]:
-    """The statement's text with its tables marked by their state in the cluster where it runs, or
-    the worst in any where it runs nowhere."""
+def marked(text: str, database: str, found: Matrix) -> list[MarkedPiece]:
+    """The statement's text with its tables marked by their state in the chosen cluster, or by their
+    worst state if no cluster was chosen."""
     tables = {}
     for table, cells in found.rows:
-        mine = [cell.state for cell in cells if cell.chosen and cell.state]
-        states = mine or [cell.state for cell in cells if cell.state]
+        in_chosen = [cell.state for cell in cells if cell.chosen and cell.state]
+        states = in_chosen or [cell.state for cell in cells if cell.state]
         worst = next((each for each in _WORST if each in states), "")
         words = ", ".join(
             f"{cluster}: {cell.state}"

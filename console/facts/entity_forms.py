@@ -1,5 +1,5 @@
-"""Forms for clusters, feeds and processes: their fields, the document that they make, and what is
-wrong with a document. Pure."""
+"""Forms for clusters, feeds and processes: their fields, the document that they make, and the
+problems of a document. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ Values = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """An input of a form. `choices` makes it a list; `help` says what it means."""
+class FormField:
+    """An input of a form. With `choices` it is a list. `help` is shown beside it."""
 
     name: str
     title: str
@@ -29,18 +29,19 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is wrong with a document, and what may surprise its author, by line."""
+    """The problems of a document, and warnings for its author, by line."""
 
     problems: tuple[DocumentProblem, ...]
     warnings: tuple[DocumentProblem, ...] = ()
 
 
-Groups = tuple[tuple[str, tuple[Field, ...]], ...]
+Groups = tuple[tuple[str, tuple[FormField, ...]], ...]
 _PERIOD = "a number of minutes, hours, days or months, such as hours(1)"
 _TIME = "UTC, such as 2026-01-01T00:00Z"
+_RETRIES = ("", "exp-backoff", "periodic", "final")
 _VALIDITY = (
-    Field("start", "From", help=_TIME),
-    Field("end", "Until", help=_TIME),
+    FormField("start", "From", help=_TIME),
+    FormField("end", "Until", help=_TIME),
 )
 
 FORMS: Mapping[Kind, Groups] = {
@@ -48,24 +49,26 @@ FORMS: Mapping[Kind, Groups] = {
         (
             "Cluster",
             (
-                Field("name", "Name", "east", help="as in hive.cluster.properties"),
-                Field("colo", "Place", "east", help="where it stands, for people"),
-                Field("description", "Description"),
+                FormField("name", "Name", "east", help="as in hive.cluster.properties"),
+                FormField("colo", "Place", "east", help="where it stands, for people"),
+                FormField("description", "Description"),
             ),
         ),
         (
             "Interfaces",
             (
-                Field("registry", "Metastore", "thrift://localhost:9083"),
-                Field("write", "File system", "hdfs://localhost:8020"),
-                Field("execute", "Thrift Server", "localhost:10000", help="host:port"),
+                FormField("registry", "Metastore", "thrift://localhost:9083"),
+                FormField("write", "File system", "hdfs://localhost:8020"),
+                FormField("execute", "Thrift Server", "localhost:10000", help="host:port"),
             ),
         ),
         (
             "Folders",
             (
-                Field("staging", "Staging", "/causeway/staging", help="for what is not complete"),
-                Field("working", "Working", "/causeway/working"),
+                FormField(
+                    "staging", "Staging", "/causeway/staging", help="for what is not complete"
+                ),
+                FormField("working", "Working", "/causeway/working"),
             ),
         ),
     ),
@@ -73,17 +76,17 @@ FORMS: Mapping[Kind, Groups] = {
         (
             "Feed",
             (
-                Field("name", "Name", "orders"),
-                Field("frequency", "Every", "hours(1)", help=_PERIOD),
-                Field("zone", "Time zone", "UTC"),
-                Field("description", "Description"),
+                FormField("name", "Name", "orders"),
+                FormField("frequency", "Every", "hours(1)", help=_PERIOD),
+                FormField("zone", "Time zone", "UTC"),
+                FormField("description", "Description"),
             ),
         ),
         (
             "Data",
             (
-                Field("table", "Table", "sales.orders", help="database.table"),
-                Field(
+                FormField("table", "Table", "sales.orders", help="database.table"),
+                FormField(
                     "partition",
                     "Partition",
                     "ds=${YEAR}-${MONTH}-${DAY};hour=${HOUR}",
@@ -95,21 +98,21 @@ FORMS: Mapping[Kind, Groups] = {
         (
             "Where and when",
             (
-                Field("source", "Written in", help="the cluster that has the primary"),
-                Field("target", "Copied to", help="a cluster, or none"),
-                Field("delay", "Copied after", help=f"how long to wait: {_PERIOD}"),
+                FormField("source", "Written in", help="the cluster that has the primary"),
+                FormField("target", "Copied to", help="a cluster, or none"),
+                FormField("delay", "Copied after", help=f"how long to wait: {_PERIOD}"),
                 *_VALIDITY,
             ),
         ),
         (
             "Kept and agreed",
             (
-                Field("retention", "Kept", "months(36)", help=_PERIOD),
-                Field("target_retention", "Copy kept", "months(36)", help=_PERIOD),
-                Field("low", "Warn after", help=f"of its time: {_PERIOD}"),
-                Field("high", "Late after", help=f"an agreement is missed then: {_PERIOD}"),
-                Field("late", "May change for", help=f"after its time: {_PERIOD}"),
-                Field("owner", "Owner", "", help="the user who may change it"),
+                FormField("retention", "Kept", "months(36)", help=_PERIOD),
+                FormField("target_retention", "Copy kept", "months(36)", help=_PERIOD),
+                FormField("low", "Warn after", help=f"of its time: {_PERIOD}"),
+                FormField("high", "Late after", help=f"an agreement is missed then: {_PERIOD}"),
+                FormField("late", "May change for", help=f"after its time: {_PERIOD}"),
+                FormField("owner", "Owner", "", help="the user who may change it"),
             ),
         ),
     ),
@@ -117,41 +120,41 @@ FORMS: Mapping[Kind, Groups] = {
         (
             "Process",
             (
-                Field("name", "Name", "daily-orders"),
-                Field("cluster", "Runs in", help="a cluster"),
+                FormField("name", "Name", "daily-orders"),
+                FormField("cluster", "Runs in", help="a cluster"),
                 *_VALIDITY,
-                Field("frequency", "Every", "days(1)", help=_PERIOD),
-                Field("zone", "Time zone", "UTC"),
+                FormField("frequency", "Every", "days(1)", help=_PERIOD),
+                FormField("zone", "Time zone", "UTC"),
             ),
         ),
         (
             "Work",
             (
-                Field("engine", "Engine", "hive", choices=("hive", "spark", "pig", "oozie")),
-                Field("path", "Program", "/apps/orders.hql"),
-                Field("parallel", "At a time", "1", help="from 1 to 12 instances"),
-                Field("order", "Order", "FIFO", choices=("FIFO", "LIFO", "LAST_ONLY")),
-                Field("timeout", "Waits for", "hours(6)", help=f"its inputs: {_PERIOD}"),
+                FormField("engine", "Engine", "hive", choices=("hive", "spark", "pig", "oozie")),
+                FormField("path", "Program", "/apps/orders.hql"),
+                FormField("parallel", "At a time", "1", help="from 1 to 12 instances"),
+                FormField("order", "Order", "FIFO", choices=("FIFO", "LIFO", "LAST_ONLY")),
+                FormField("timeout", "Waits for", "hours(6)", help=f"its inputs: {_PERIOD}"),
             ),
         ),
         (
             "Reads and writes",
             (
-                Field("input", "Reads feed"),
-                Field("input_start", "from", "today(0,0)", help="an expression of its time"),
-                Field("input_end", "to", "today(23,0)"),
-                Field("output", "Writes feed"),
-                Field("output_instance", "of", "today(0,0)"),
+                FormField("input", "Reads feed"),
+                FormField("input_start", "from", "today(0,0)", help="an expression of its time"),
+                FormField("input_end", "to", "today(23,0)"),
+                FormField("output", "Writes feed"),
+                FormField("output_instance", "of", "today(0,0)"),
             ),
         ),
         (
             "Failures and agreements",
             (
-                Field("retry", "Retries", "exp-backoff", ("", "exp-backoff", "periodic", "final")),
-                Field("retry_delay", "after", "minutes(10)", help=_PERIOD),
-                Field("attempts", "at most", "3"),
-                Field("start_in", "Warn after", help=f"if it has not begun: {_PERIOD}"),
-                Field("end_in", "Late after", help=f"if it has not ended: {_PERIOD}"),
+                FormField("retry", "Retries", "exp-backoff", _RETRIES),
+                FormField("retry_delay", "after", "minutes(10)", help=_PERIOD),
+                FormField("attempts", "at most", "3"),
+                FormField("start_in", "Warn after", help=f"if it has not begun: {_PERIOD}"),
+                FormField("end_in", "Late after", help=f"if it has not ended: {_PERIOD}"),
             ),
         ),
     ),
@@ -159,7 +162,7 @@ FORMS: Mapping[Kind, Groups] = {
 
 
 def defaults(kind: Kind, now: datetime) -> dict[str, str]:
-    """The values that a new form has. It begins today: what is earlier would be due at once."""
+    """The values of a new form. It starts today: earlier instances would be due at once."""
     known = {field.name: field.default for _, fields in FORMS[kind] for field in fields}
     if "start" in known:
         known |= {"start": f"{now:%Y-%m-%dT00:00Z}", "end": f"{now.year + 10}-{now:%m}-01T00:00Z"}
@@ -167,7 +170,7 @@ def defaults(kind: Kind, now: datetime) -> dict[str, str]:
 
 
 def document_of(kind: Kind, values: Values) -> str:
-    """The document that the values make; whether it is valid is for `judge`."""
+    """The document for the values, which may be invalid (see `judge`)."""
     names = (field.name for _, fields in FORMS[kind] for field in fields)
     known = {name: values.get(name, "").strip() for name in names}
     lines = {Kind.CLUSTER: _cluster, Kind.FEED: _feed, Kind.PROCESS: _process}[kind](known)
@@ -175,7 +178,7 @@ def document_of(kind: Kind, values: Values) -> str:
 
 
 def judge(text: str, others: EntitySet, now: datetime) -> Judgement:
-    """The problems of a document among the entities that are submitted."""
+    """The problems of a document, also with its references to submitted entities."""
     data = text.encode()
     if len(data) > tree.MAX_BYTES:
         reason = f"is longer than {tree.MAX_BYTES} bytes"

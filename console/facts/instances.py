@@ -1,18 +1,18 @@
-"""Instances of feeds and processes as pages show them: by hour, with their agreements. Pure."""
+"""Computes grids of instances by hour, and their agreements. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from console.drawing.grid import Cell, Row, worst
+from console.drawing.grid import GridCell, GridRow, worst
 from pipeline.falcon.entities.agreements import Sla
 from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.feed import Feed
 from pipeline.falcon.entities.process import Process
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-_NAMED = 3  # instances of a cell that are named under the pointer
+_NAMED = 3  # instances that a cell's tooltip names
 Instance = Mapping[str, Any]
 ScheduleId = tuple[str, str, str, str, str]
 """Kind, name, action, cluster and source."""
@@ -20,14 +20,14 @@ ScheduleId = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The service level of an entity in a cluster. `high` is the time from an instance's nominal
-    time until which its work, or its data, has to be there; `name` is the attribute's."""
+    """The service level of an entity in a cluster. An instance must end within `high` after its
+    nominal time. `name` is the attribute in the document."""
 
     name: str
     high: timedelta
 
     def is_missed(self, instance: Instance, now: datetime) -> bool:
-        """Whether the instance was later, or is late now."""
+        """Whether the instance ended too late, or is open and late now."""
         late, ended = moment(instance["instance"]) + self.high, instance["ended"]
         if instance["state"] == "SKIPPED":
             return False
@@ -37,7 +37,7 @@ class Agreement:
 
 
 def agreement_of(entity: Entity | None, schedule: ScheduleId) -> Agreement | None:
-    """What was agreed for the instances of a schedule, if anything was."""
+    """The agreement for the instances of a schedule, if there is one."""
     _, _, action, cluster, _ = schedule
     sla: Sla | None = None
     if isinstance(entity, Feed) and action in ("replicate", "watch"):
@@ -55,7 +55,7 @@ def agreement_of(entity: Entity | None, schedule: ScheduleId) -> Agreement | Non
 def agreements_of(
     known: Mapping[tuple[str, str], Entity], schedules: Iterable[ScheduleId]
 ) -> dict[ScheduleId, Agreement]:
-    """The agreements of those schedules that have one."""
+    """The agreements of the schedules that have one."""
     found = {}
     for key in schedules:
         agreement = agreement_of(known.get((key[0], key[1])), key)
@@ -76,13 +76,13 @@ def where(schedule: ScheduleId) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time as the API has it."""
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    """Parses a time of the REST API."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def minute(time: datetime) -> str:
-    """The time as the API takes it."""
+    """Formats a time for a request of the REST API."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ")
 
 
@@ -100,7 +100,7 @@ def rows_of_schedules(
     hours: Sequence[datetime],
     agreements: Mapping[ScheduleId, Agreement],
     now: datetime,
-) -> list[Row]:
+) -> list[GridRow]:
     """A row for each schedule, a cell for each hour."""
     by_schedule: dict[ScheduleId, list[Instance]] = {}
     for each in instances:
@@ -110,7 +110,7 @@ def rows_of_schedules(
         cells = _by_hour(found)
         agreement = agreements.get(key)
         rows.append(
-            Row(
+            GridRow(
                 f"{key[1]}: {where(key)}",
                 [_cell(cells.get(hour, ()), hour, key, agreement, now) for hour in hours],
                 entity_path(key[0], key[1]),
@@ -125,11 +125,11 @@ def rows_of_days(
     days: Sequence[datetime],
     agreement: Agreement | None,
     now: datetime,
-) -> list[Row]:
+) -> list[GridRow]:
     """A row for each day, the newest first, a cell for each hour of it in UTC."""
     cells = _by_hour(instances)
     return [
-        Row(
+        GridRow(
             f"{day:%a %d %b}",
             [
                 _cell(cells.get(day + HOUR * hour, ()), day + HOUR * hour, schedule, agreement, now)
@@ -141,7 +141,7 @@ def rows_of_days(
 
 
 def hour_labels(hours: Sequence[datetime]) -> list[str]:
-    """The names of columns: every third hour, and the day where it begins."""
+    """The labels of columns: every third hour, and the date at midnight."""
     return [f"{hour:%d.%m}" if hour.hour == 0 else _third(hour.hour) for hour in hours]
 
 
@@ -163,7 +163,7 @@ def _cell(
     schedule: ScheduleId,
     agreement: Agreement | None,
     now: datetime,
-) -> Cell | None:
+) -> GridCell | None:
     if not found:
         return None
     state = worst(each["state"] for each in found)
@@ -174,7 +174,7 @@ def _cell(
     if missed and agreement is not None:
         words += f"; {agreement.name} missed"
     link = f"{entity_path(schedule[0], schedule[1])}?start={minute(hour)}&hours=1#instances"
-    return Cell(state, len(found), words[:300], link, missed)
+    return GridCell(state, len(found), words[:300], link, missed)
 
 
 def _words(one: Instance) -> str:
@@ -183,5 +183,5 @@ def _words(one: Instance) -> str:
 
 
 def entity_path(kind: str, name: str) -> str:
-    """The address of an entity's page; names are letters, digits and `-_`."""
+    """The path of an entity's page. Names have only letters, digits and `-_`."""
     return f"/feeds/{kind}/{name}"

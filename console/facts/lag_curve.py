@@ -1,7 +1,7 @@
-"""How far a copy was behind over time, from the instances that make it. Pure.
+"""Computes the lag of a copy over time from its instances. Pure.
 
-At a time, the lag is the time since the oldest instance was due that had not ended then; 0 if all
-that were due had ended. So it is the lag of the lifecycle's REST API, also for the past.
+The lag at a time is the age of the oldest instance that was due and had not ended at that time; 0
+if there was none. The lifecycle's REST API defines the present lag in the same way.
 """
 
 import heapq
@@ -16,8 +16,8 @@ MAX_POINTS = 300
 def lag_points(
     instances: Iterable[tuple[float, float | None]], start: float, end: float
 ) -> list[Point]:
-    """The lag in seconds from `start` to `end`. `instances` are the times at which each was due
-    and ended, the latter None while it is open."""
+    """The lag in seconds from `start` to `end`. `instances` has the times at which each instance
+    was due and ended; an open one has None as its end."""
     known = sorted((due, end + 1 if ended is None else ended) for due, ended in instances)
     times = {start, end}
     for due, ended in known:
@@ -38,7 +38,8 @@ def lag_points(
 
 
 def _fewer(points: Sequence[Point]) -> list[Point]:
-    """At most about MAX_POINTS: of neighbours the lowest and the highest, in their order."""
+    """Reduces the points to about MAX_POINTS: keeps the lowest and highest of each group of
+    neighbours."""
     if len(points) <= MAX_POINTS:
         return list(points)
     size = -(-2 * len(points) // MAX_POINTS)

@@ -1,5 +1,5 @@
-"""What data is made of, from left to right: tables, their copies, and the feeds, processes and
-statements that make them. Pure."""
+"""The graph of lineage: tables, their copies, and the feeds, processes and statements that make
+them. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +22,14 @@ DIRECTIONS = (BOTH, UPSTREAM, DOWNSTREAM)
 
 @dataclass(slots=True)
 class Lineage:
-    """Everything that is known, by the ids of nodes; `colours` numbers the clusters."""
+    """All known nodes and edges, by the ids of nodes. `colours` has a number for each cluster."""
 
     colours: Mapping[str, int]
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
 
     def add_tables(self, tables: Iterable[TableCopies]) -> None:
-        """Tables in the cluster of their primary, and their copies."""
+        """Adds tables, in the cluster of their primary, and their copies."""
         for each in tables:
             name = str(each.table)
             self.table(name, self._primary(each))
@@ -43,7 +43,8 @@ class Lineage:
                 self.edge(name_of_table(name), copy, f"copied to {cluster}")
 
     def table(self, name: str, cluster: str | None = None) -> str:
-        """The node of a table, which a statement may name that does not exist any more."""
+        """The id of a table's node. Adds the node if it is missing: a statement may name a table
+        that was dropped."""
         known = self.nodes.get(name_of_table(name))
         if known is None or cluster is not None:
             note = f"primary in {cluster}" if cluster else "a table"
@@ -55,11 +56,12 @@ class Lineage:
         return name_of_table(name)
 
     def add_statements(self, edges: Iterable[Mapping[str, Any]]) -> None:
-        """Statements that read one table and wrote another, those of equal tables as one node."""
-        found = [each for each in edges if each["source"] != each["target"]]
+        """Adds statements that read one table and wrote another, as one node for each written
+        table."""
+        flows = [each for each in edges if each["source"] != each["target"]]
         totals, lasts = Counter[str](), dict[str, str]()
-        most = max((each["statements"] for each in found), default=1)
-        for each in found:
+        most = max((each["statements"] for each in flows), default=1)
+        for each in flows:
             source, target = self.table(each["source"]), self.table(each["target"])
             count = each["statements"]
             node = f"statements {each['target']}"
@@ -73,7 +75,7 @@ class Lineage:
             self.edge(node, target, "written by statements", count / most)
 
     def add_entities(self, entities: Iterable[Entity]) -> None:
-        """Feeds with the tables that they copy, and processes with those that they use."""
+        """Adds feeds with the tables that they copy, and processes with those that they use."""
         known = list(entities)
         feeds = {each.name: each for each in known if isinstance(each, Feed)}
         for feed in feeds.values():
@@ -104,12 +106,12 @@ class Lineage:
             self.edge(self._data(feed, source.name), name, f"copied from {source.name}")
         for target in targets:
             data = self._data(feed, target.name)
-            if (data, name) in self.edges:  # the copy of the same table
+            if (data, name) in self.edges:  # source and target are copies of the same table
                 data = f"copy {self.nodes[data].label} {target.name}"
                 if data not in self.nodes:
                     continue
                 table = name_of_table(self.nodes[data].label)
-                self.edges.pop((table, data), None)  # the feed makes it
+                self.edges.pop((table, data), None)  # the edges through the feed replace it
             self.edge(name, data, f"copies to {target.name}")
 
     def _process(self, process: Process, feeds: Mapping[str, Feed]) -> None:
@@ -127,7 +129,7 @@ class Lineage:
                 self.edge(name, self._data(feed, cluster), f"written as {written.name}")
 
     def _data(self, feed: Feed, cluster: str) -> str:
-        """The node of a feed's data in a cluster: its table, or its directory."""
+        """The id of the node of a feed's data in a cluster: its table or its directory."""
         place = feed.on(cluster)
         storage = feed.storage_on(place) if place else feed.storage
         if isinstance(storage, Table):
@@ -145,8 +147,8 @@ def name_of_table(name: str) -> str:
 
 
 def part_of(lineage: Lineage, table: str, direction: str) -> tuple[list[Node], list[Edge], int]:
-    """The nodes and edges that are shown, and how many nodes are left out: with a table what it is
-    made of or what is made of it, the nearest first; else what has edges."""
+    """The nodes and edges to draw, and the number of nodes left out. For a table, these are its
+    sources, its results or both, the nearest first; without a table, all nodes with edges."""
     after: dict[str, list[str]] = {}
     before: dict[str, list[str]] = {}
     for source, target in lineage.edges:
@@ -170,7 +172,8 @@ def part_of(lineage: Lineage, table: str, direction: str) -> tuple[list[Node], l
 
 
 def _connected(edges: Iterable[tuple[str, str]]) -> list[str]:
-    """What statements, feeds and processes connect, with its copies: others have copies alone."""
+    """The nodes that statements, feeds and processes connect, and the copies of these tables. Other
+    tables have only copies."""
     makers = [edge for edge in edges if not edge[1].startswith("copy ")]
     data = {name for edge in makers for name in edge}
     copies = [edge for edge in edges if edge[1].startswith("copy ") and edge[0] in data]
@@ -178,7 +181,7 @@ def _connected(edges: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _reached(start: str, neighbours: Mapping[str, Sequence[str]]) -> list[str]:
-    """What can be reached, the nearest first."""
+    """The nodes that can be reached from `start`, the nearest first."""
     found = {start: None}
     queue = [start]
     for node in queue:
@@ -196,7 +199,7 @@ def _marked(node: Node, chosen: bool) -> Node:
 
 
 def _copies(copies: TableCopies) -> dict[str, bool]:
-    """The clusters with copies of a table's objects, and whether all of them are fresh."""
+    """The clusters with copies of a table's objects, and whether all copies there are fresh."""
     found: dict[str, bool] = {}
     for placement in copies.objects:
         for state in cluster_copies(placement):

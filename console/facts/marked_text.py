@@ -1,4 +1,4 @@
-"""A statement's text in pieces, with the tables that it names marked. Pure."""
+"""Marks the tables that a statement's text names. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,9 @@ _PART = re.compile(r"`[^`]*`|[^.`]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """`table` is the table that the piece names, empty for other text; `state` is a state of the
-    table, and `words` say where it is."""
+class MarkedPiece:
+    """A piece of the text. `table` is the table that it names, empty for other text; `state` is the
+    table's state, and `words` has its state in each cluster."""
 
     text: str
     table: str = ""
@@ -20,22 +20,23 @@ class Piece:
     words: str = ""
 
 
-def pieces(text: str, database: str, tables: Mapping[str, tuple[str, str]]) -> list[Piece]:
-    """The text, with the names of `tables` (`db.table` to a state and words about it) marked.
-    Names in literals and comments are left alone; a name without a database is of `database`."""
-    found: list[Piece] = []
+def pieces(text: str, database: str, tables: Mapping[str, tuple[str, str]]) -> list[MarkedPiece]:
+    """The text in pieces, with the names of `tables` marked. `tables` maps `db.table` to its state
+    and words. Names in literals and comments are not marked. A name without a database belongs to
+    `database`."""
+    found: list[MarkedPiece] = []
     plain = 0
     for start, end, parts in _names(text):
         table = ".".join(parts[-2:] if len(parts) > 1 else (database, *parts)).lower()
         if table in tables:
-            found += [Piece(text[plain:start])] if plain < start else []
-            found.append(Piece(text[start:end], table, *tables[table]))
+            found += [MarkedPiece(text[plain:start])] if plain < start else []
+            found.append(MarkedPiece(text[start:end], table, *tables[table]))
             plain = end
-    return [*found, Piece(text[plain:])] if plain < len(text) or not found else found
+    return [*found, MarkedPiece(text[plain:])] if plain < len(text) or not found else found
 
 
 def _names(text: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Each dotted name: where it begins and ends, and its parts without backquotes."""
+    """Yields start, end and parts, without backquotes, of each dotted name."""
     start = end = 0
     for token in tokens(text):
         if token.kind == "name" and token.start == end:

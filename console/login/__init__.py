@@ -1,1 +1,1 @@
-"""Logging in to the console: sessions, what every request passes, the record of actions."""
+"""Log-ins to the console: sessions, the checks of every request, and the audit of actions."""

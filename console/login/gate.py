@@ -1,8 +1,8 @@
-"""What every request passes before its page, and what every answer has.
+"""The checks of every request before its page, and the security headers of every response.
 
-A request has to name this console as its host (DNS rebinding), one that changes something has to
-come from one of its pages (the session's token, and `Origin`), and all but the log-in needs a
-session. The body is read here, within a bound: `request.state.form` has its fields.
+A request must name this console in its Host header (against DNS rebinding). A POST must come from
+one of the console's pages, by `Origin` and by the session's token (against CSRF). All pages but the
+log-in need a session. The body is read here, up to a limit: `request.state.form` has its fields.
 """
 
 import logging
@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from console.login.access import Access
+from console.login.sessions import LoginSessions
 from proxy.record.incidents import internal_error
 
 _log = logging.getLogger(__name__)
 MAX_BODY = 1 << 20  # bytes
 MAX_FIELDS = 200
-LOG_IN = "/login"  # and below it, what needs no session
+LOG_IN = "/login"  # this path, and paths below it, need no session
 _STATIC = "/static/"
 _TOKEN_FIELD, _TOKEN_HEADER = "csrf", "x-csrf-token"
 _POLICY = (
@@ -30,7 +30,7 @@ _POLICY = (
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with less, browsers send forms without their origin
+    "Referrer-Policy": "same-origin",  # with stricter ones, browsers send POST without Origin
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -38,13 +38,13 @@ _FOREVER = "public, max-age=31536000, immutable"  # the address has a hash of th
 
 
 class Gate:
-    """`accepts` says whether a Host header is this console's; `failed` is the page of an error that
-    no page expects."""
+    """The ASGI middleware with the checks. `accepts` returns whether a Host header is this
+    console's; `failed` renders the page for an internal error."""
 
     def __init__(
         self,
         app: ASGIApp,
-        access: Access,
+        access: LoginSessions,
         accepts: Callable[[str | None], bool],
         failed: Callable[[Request, str], Awaitable[Response]],
     ) -> None:
@@ -85,7 +85,7 @@ class Gate:
             await response(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope, path: str, body: bytes | None) -> Response | None:
-        """The answer to a request that goes no further. Sets the state of one that does."""
+        """The response to a refused request; None for a passing one, after its state is set."""
         headers = Headers(scope=scope)
         if not self._accepts(headers.get("host")):
             return PlainTextResponse("The request is for another host.", 421)
@@ -111,7 +111,7 @@ class Gate:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The body of a request; None: it is too large, or the client is gone."""
+    """The body of a request; None if it is too large or the client has disconnected."""
     pieces, length = [], 0
     while True:
         message = await receive()
@@ -126,7 +126,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _fields(body: bytes) -> dict[str, str]:
-    """The fields of a form; none if it is not one."""
+    """The fields of a form; empty if the body is not a form."""
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS))
     except ValueError:
@@ -134,13 +134,13 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 def _is_of(origin: str | None, host: str | None) -> bool:
-    """Whether the page that sent a form is the console's. A browser always sends `Origin` with
-    POST."""
+    """Whether a page of the console sent the form. Browsers always send `Origin` with POST; other
+    clients may omit it."""
     return origin is None or urlsplit(origin).netloc == host
 
 
 def _to_log_in(scope: Scope) -> Response:
-    """The way to the log-in page, and from there back."""
+    """Redirects to the log-in page, which leads back after the log-in."""
     request = Request(scope)
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"HX-Redirect": LOG_IN})

@@ -1,4 +1,4 @@
-"""Logging in and out, and the list of those who are logged in."""
+"""The pages to log in and out, and the list of sessions."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,9 +8,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from conf.roles import Role
-from console.login.access import set_cookie
 from console.login.audit import address_of
 from console.login.gate import LOG_IN
+from console.login.sessions import set_cookie
 from console.rendering import page
 from console.roles import needs, role_of
 from proxy.errors import AuthRejected
@@ -19,7 +19,7 @@ _WRONG = "The name or the password is wrong, or there were too many attempts."
 
 
 async def show_login(request: Request) -> Response:
-    """The form; someone who is logged in goes on."""
+    """Shows the form; redirects a user who is logged in."""
     to = own_path(request.query_params.get("to"))
     if request.state.session is not None:
         return RedirectResponse(to, 303)
@@ -27,12 +27,12 @@ async def show_login(request: Request) -> Response:
 
 
 async def log_in(request: Request) -> Response:
-    """Checks the name and password with the proxy's own authenticator."""
+    """Checks the name and password with the proxy's authenticator, and starts a session."""
     state, fields = request.app.state, request.state.form
     typed, to = fields.get("user", ""), own_path(fields.get("to"))
     address = address_of(request)
     if not state.takes_passwords:
-        return form(request, 403, to=to, failed="No password is taken here.")
+        return form(request, 403, to=to, failed="Log-in by password is disabled.")
     try:
         user = await state.authenticator.password(typed, fields.get("password", ""), address)
     except AuthRejected:
@@ -43,8 +43,8 @@ async def log_in(request: Request) -> Response:
 
 
 def form(request: Request, status: int = 200, **context: Any) -> Response:
-    """The page with all ways to log in. `left`: a user has just logged out; `failed` is why the
-    log-in failed."""
+    """The page with all ways to log in. `left` in the context says that a user has just logged out;
+    `failed` is the reason why a log-in failed."""
     state = request.app.state
     issuer = state.oidc.name if state.oidc is not None else ""
     ways = {"takes_passwords": state.takes_passwords, "issuer": issuer}
@@ -54,8 +54,8 @@ def form(request: Request, status: int = 200, **context: Any) -> Response:
 def session_cookie(
     request: Request, user: str, role: Role, subject: str = "", sid: str = ""
 ) -> str:
-    """Starts the session of a user whose log-in was accepted; the lists of names may give it a
-    higher role. The value of Set-Cookie."""
+    """Starts the session of an authenticated user, and returns the value of Set-Cookie. The
+    settings' lists of names may give a higher role than `role`."""
     state, address = request.app.state, address_of(request)
     state.audit.login(user, address, accepted=True)
     highest = max(role, role_of(user, state.settings.console))
@@ -77,7 +77,7 @@ async def show_sessions(request: Request) -> Response:
 
 @needs(Role.ADMINISTRATOR)
 async def end_session(request: Request) -> Response:
-    """Ends a session of any user."""
+    """Ends any user's session."""
     state, name = request.app.state, request.path_params["name"]
     ended = state.access.end(name)
     if ended is not None:
@@ -86,7 +86,8 @@ async def end_session(request: Request) -> Response:
 
 
 def own_path(text: str | None) -> str:
-    """A path of the console, `/` for anything else: a link to the log-in leads nowhere else."""
+    """The path if it is one of the console, else `/`, so that a link to the log-in cannot redirect
+    to another site."""
     parts = urlsplit(text or "/")
     own = not parts.scheme and not parts.netloc and parts.path.startswith("/")
     return (text or "/") if own and not (text or "/").startswith(("//", "/\\")) else "/"

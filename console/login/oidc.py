@@ -18,8 +18,8 @@ from console.login.oidc_login import (
     MAX_AGE,
     REVOKED,
     START,
-    Attempt,
     Issued,
+    LoginAttempt,
     LoginFailed,
     OidcLogin,
     attempt_of,
@@ -31,17 +31,19 @@ from proxy.auth.thread_pool import DaemonThreads
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _COOKIE = "causeway-console-oidc"
-_THREADS = 4  # that ask the issuer; others wait
+_THREADS = 4  # for calls of the issuer; more calls wait
 
 
 class OidcPages:
+    """Runs the calls of `OidcLogin`, which block, in threads."""
+
     def __init__(self, oidc: OidcLogin) -> None:
         self._oidc = oidc
         self._signer = Signer()
         self._threads = DaemonThreads(_THREADS, "oidc")
 
     def routes(self) -> list[Route]:
-        """Pages that need no session."""
+        """The routes, which need no session."""
         return [
             Route(START, self.start),
             Route(CALLBACK, self.back),
@@ -50,7 +52,7 @@ class OidcPages:
         ]
 
     async def start(self, request: Request) -> Response:
-        """Sends the browser to the issuer."""
+        """Redirects the browser to the issuer's log-in page."""
         to = login.own_path(request.query_params.get("to"))
         try:
             location, attempt = await self._run(lambda: self._oidc.begin(to))
@@ -59,7 +61,7 @@ class OidcPages:
         return RedirectResponse(location, 303, {"Set-Cookie": self._kept(request, attempt)})
 
     async def back(self, request: Request) -> Response:
-        """Makes a session of the issuer's answer."""
+        """Starts a session for the issuer's answer."""
         answer = dict(request.query_params)
         attempt = attempt_of(self._signer.read(request.headers.get("cookie"), _COOKIE))
         try:
@@ -68,8 +70,8 @@ class OidcPages:
             failed = self._failed(request, error, attempt.to if attempt else "/")
             failed.headers.append("Set-Cookie", self._kept(request, None))
             return failed
-        # A browser sends no SameSite=Strict cookie while it follows the issuer's redirect, so this
-        # is a page, which goes on by itself.
+        # Browsers do not send a SameSite=Strict cookie while they follow the issuer's redirect. So
+        # the response is a page that loads the next one, not a redirect.
         to = login.own_path(attempt.to if attempt else "/")
         response = page(request, "logged_in.html", to=to)
         response.headers.append("Set-Cookie", self._cookie(request, found))
@@ -77,7 +79,7 @@ class OidcPages:
         return response
 
     async def end(self, request: Request) -> Response:
-        """Sends the browser to the issuer's log-out."""
+        """Redirects the browser to the issuer's log-out page."""
         try:
             url = await self._run(self._oidc.end_url)
         except LoginFailed as error:
@@ -85,7 +87,7 @@ class OidcPages:
         return RedirectResponse(url or LOG_IN, 303)
 
     async def revoke(self, request: Request) -> Response:
-        """The issuer itself ends sessions, by a token in a form."""
+        """Ends the sessions that the issuer names in a log-out token (back-channel log-out)."""
         state, token = request.app.state, request.state.form.get("logout_token", "")
         try:
             subject, sid, until = await self._run(lambda: self._oidc.ended(token))
@@ -102,9 +104,9 @@ class OidcPages:
     async def _run(self, call: Callable[[], _T]) -> _T:
         return await self._threads.run(call)
 
-    def _kept(self, request: Request, attempt: Attempt | None) -> str:
-        """The cookie of an attempt; None: it is over. It comes back from the issuer's page, which
-        Strict would prevent."""
+    def _kept(self, request: Request, attempt: LoginAttempt | None) -> str:
+        """The Set-Cookie value that keeps an attempt; None deletes it. SameSite is Lax, because
+        Strict cookies are not sent on the way back from the issuer."""
         value = "" if attempt is None else self._signer.sign(attempt.text())
         secure = request.app.state.secure
         return cookie(_COOKIE, value, int(MAX_AGE), START, "Lax", secure)

@@ -1,8 +1,9 @@
 """The log-in at an OpenID Connect issuer: the authorization code flow with PKCE, state and nonce.
 
-`begin` says where the browser goes and what it keeps meanwhile, `finish` makes of the answer that
-it brings back a user with a role. Both block: they ask the issuer. What the browser keeps is
-signed by this console, so that nothing is kept here for browsers that never come back.
+`begin` returns the issuer's URL for the browser, and an attempt that the browser keeps in a signed
+cookie. `finish` checks the issuer's answer, which the browser brings back, and returns a user with
+a role. Both block, because they call the issuer. The console itself keeps no attempts, so browsers
+that never come back cost nothing.
 """
 
 import base64
@@ -32,21 +33,21 @@ from saslauth.errors import AuthBackendUnavailable, BadCredentials
 
 START, CALLBACK, END = "/login/oidc", "/login/oidc/callback", "/login/oidc/end"
 REVOKED = "/login/oidc/backchannel"
-MAX_AGE = 600.0  # seconds for a log-in at the issuer
-_MAX_PATH = 1_500  # characters of the page to go on to: a cookie holds 4,096 bytes
-_MAX_TEXT = 200  # characters of what an issuer says of an error
+MAX_AGE = 600.0  # seconds that a log-in at the issuer may take
+_MAX_PATH = 1_500  # characters of the next page's path: a cookie holds 4,096 bytes
+_MAX_TEXT = 200  # characters of an issuer's error message
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 _LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
 
 
 class LoginFailed(Exception):
-    """The message is for the user."""
+    """A log-in failed. The message is shown to the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """A log-in that has begun. `to` is the page to go on to, `began` in seconds since 1970."""
+class LoginAttempt:
+    """A log-in that has begun. `to` is the path of the next page; `began` is in epoch seconds."""
 
     state: str
     nonce: str
@@ -55,22 +56,22 @@ class Attempt:
     began: float
 
     def text(self) -> str:
-        """It as the text of a cookie."""
+        """The attempt as the text of a cookie."""
         return base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode().rstrip("=")
 
 
-def attempt_of(text: str) -> Attempt | None:
-    """The attempt of a text that this console made; None for an empty one."""
+def attempt_of(text: str) -> LoginAttempt | None:
+    """The attempt in the text of a cookie whose signature was checked; None for an empty text."""
     if not text:
         return None
     padded = text + "=" * (-len(text) % 4)
-    return Attempt(**json.loads(base64.urlsafe_b64decode(padded)))
+    return LoginAttempt(**json.loads(base64.urlsafe_b64decode(padded)))
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A user that logged in. `subject` and `sid` are what the issuer calls the user and its own
-    session; `sid` is empty where it has no name."""
+    """An authenticated user. `subject` and `sid` are the issuer's ids of the user and of its own
+    session; `sid` is empty if the issuer sends none."""
 
     user: str
     role: Role
@@ -79,7 +80,7 @@ class Issued:
 
 
 class OidcLogin:
-    """The console as a client of the issuer. `name` is what users call the issuer."""
+    """The console as a client of the issuer. `name` is the issuer's name for users."""
 
     def __init__(self, settings: Settings) -> None:
         console = settings.console
@@ -90,11 +91,11 @@ class OidcLogin:
         self._client = IssuerClient(self._issuer, (self._own.client,))
         self.name = self._own.name or str(urlsplit(self._issuer.url).hostname)
 
-    def begin(self, to: str) -> tuple[str, Attempt]:
-        """The issuer's page to log in, and what `finish` needs. Raises LoginFailed."""
+    def begin(self, to: str) -> tuple[str, LoginAttempt]:
+        """The URL of the issuer's log-in page, and the attempt for `finish`. Raises LoginFailed."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         kept = to if len(to) <= _MAX_PATH else "/"
-        attempt = Attempt(state, nonce, verifier, kept, time.time())
+        attempt = LoginAttempt(state, nonce, verifier, kept, time.time())
         location = prepare_grant_uri(
             self._provider().authorization,
             self._own.client,
@@ -108,9 +109,9 @@ class OidcLogin:
         )
         return str(location), attempt
 
-    def finish(self, answer: Mapping[str, str], attempt: Attempt | None) -> Issued:
-        """The user, with its role by its groups. `answer` has the parameters that the browser
-        brings back. Raises LoginFailed."""
+    def finish(self, answer: Mapping[str, str], attempt: LoginAttempt | None) -> Issued:
+        """The authenticated user, with the role of its groups. `answer` has the query parameters of
+        the callback. Raises LoginFailed."""
         age = time.time() - attempt.began if attempt else 0.0
         if attempt is None or age > MAX_AGE or not _same(answer.get("state"), attempt.state):
             raise LoginFailed(
@@ -131,8 +132,8 @@ class OidcLogin:
         return Issued(user, role, _text(claims, "sub"), _text(claims, "sid"))
 
     def ended(self, token: str) -> tuple[str, str, float]:
-        """The subject and the session that a log-out token ends, and until when they began
-        (OpenID Connect Back-Channel Logout, 2.4). Raises LoginFailed."""
+        """The subject and `sid` of a log-out token, and the time before which the ended sessions
+        began (OpenID Connect Back-Channel Logout, 2.4). Raises LoginFailed."""
         try:
             claims = self._client.claims(token)
         except AuthBackendUnavailable as error:
@@ -147,8 +148,7 @@ class OidcLogin:
         return subject, sid, float(at) + CLOCK_SKEW
 
     def end_url(self) -> str:
-        """Where a browser logs out of the issuer; empty if it has no such page. Raises
-        LoginFailed."""
+        """The URL of the issuer's log-out page; empty if it has none. Raises LoginFailed."""
         provider = self._provider()
         if not provider.end_session:
             return ""
@@ -162,8 +162,8 @@ class OidcLogin:
         except AuthBackendUnavailable as error:
             raise self._down(error) from error
 
-    def _id_token(self, provider: Provider, code: str, attempt: Attempt) -> str:
-        """The token that the issuer gives for a code. Raises LoginFailed."""
+    def _id_token(self, provider: Provider, code: str, attempt: LoginAttempt) -> str:
+        """The ID token that the issuer returns for a code. Raises LoginFailed."""
         body = prepare_token_request(
             "authorization_code",
             code=code,
@@ -184,8 +184,8 @@ class OidcLogin:
         return token
 
     def _authenticated(self, provider: Provider, body: str) -> tuple[str, dict[str, str], str]:
-        """A request for a token with what proves that this client sends it (RFC 6749, 2.3.1).
-        Raises OSError if the secret cannot be read."""
+        """URL, headers and body of a token request with the client's authentication (RFC 6749,
+        2.3.1). Raises OSError if the secret cannot be read."""
         client, secret, method = self._own.client, "", "none"
         if self._own.secret is not None:
             secret = self._own.secret.read_text().strip()
@@ -198,8 +198,8 @@ class OidcLogin:
         url, headers, body = prepared
         return url, headers, body
 
-    def _claims(self, token: str, attempt: Attempt) -> Mapping[str, Any]:
-        """The claims of an ID token that is good and of this attempt. Raises LoginFailed."""
+    def _claims(self, token: str, attempt: LoginAttempt) -> Mapping[str, Any]:
+        """The claims of an ID token, after all checks. Raises LoginFailed."""
         try:
             claims = self._client.claims(token)
             checked = {"nonce": attempt.nonce, "client_id": self._own.client}
@@ -235,7 +235,7 @@ def _object(body: bytes) -> Mapping[str, Any]:
 
 
 def _error(answer: Mapping[str, Any]) -> str:
-    """What an issuer says is wrong (RFC 6749, 4.1.2.1 and 5.2), within a bound."""
-    said = (answer.get("error"), answer.get("error_description"))
-    text = ": ".join(each for each in said if isinstance(each, str) and each)
+    """The error message in an issuer's answer (RFC 6749, 4.1.2.1 and 5.2), cut to _MAX_TEXT."""
+    parts = (answer.get("error"), answer.get("error_description"))
+    text = ": ".join(each for each in parts if isinstance(each, str) and each)
     return escaped(text)[:_MAX_TEXT].rstrip(".") or "it gave no reason"

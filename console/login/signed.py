@@ -1,4 +1,4 @@
-"""Values of cookies that this process signed: one that is forged or of another process is none."""
+"""Signs and checks the values of cookies with a key of this process."""
 
 import hmac
 import secrets
@@ -6,15 +6,17 @@ from http.cookies import CookieError, SimpleCookie
 
 
 class Signer:
+    """Signs texts with a random key, so that values of other processes are not accepted."""
+
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
     def sign(self, text: str) -> str:
-        """The value of a cookie; `text` has only characters that a cookie may have."""
+        """The text with its signature. The text must have only characters that a cookie allows."""
         return f"{text}.{self._signature(text)}"
 
     def read(self, header: str | None, name: str) -> str:
-        """The text of the cookie `name` in a Cookie header; empty without our signature."""
+        """The text of the cookie `name` in a Cookie header; empty without a valid signature."""
         cookies: SimpleCookie = SimpleCookie()
         try:
             cookies.load(header or "")
@@ -30,8 +32,8 @@ class Signer:
 
 
 def cookie(name: str, value: str, age: int, path: str, same_site: str, secure: bool) -> str:
-    """The value of Set-Cookie for a cookie that scripts cannot read; without a value it deletes
-    the cookie. `age` is in seconds."""
+    """The value of Set-Cookie for a cookie that scripts cannot read. An empty `value` deletes the
+    cookie. `age` is in seconds."""
     flags = "; Secure" if secure else ""
     kept = age if value else 0
     return f"{name}={value}; Max-Age={kept}; Path={path}; HttpOnly; SameSite={same_site}{flags}"

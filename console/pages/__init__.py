@@ -1,2 +1,2 @@
-"""One module a screen: `ROUTES`, handlers that ask the sources, and pure functions that make of
-their facts what a template shows."""
+"""One module for each screen: its `ROUTES`, handlers that read from the sources, and pure functions
+that compute the template's context."""

@@ -1,4 +1,4 @@
-"""A form for a cluster, a feed or a process, with its document beside it."""
+"""The form for a cluster, a feed or a process, with its document beside it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from pipeline.falcon.entity_set import EntitySet
 
 @needs(Role.VIEWER)
 async def new(request: Request) -> Response:
-    """A form for an entity, with its document beside it."""
+    """Shows a new form and its document."""
     kind = _kind(request.query_params.get("kind", "feed"))
     known, now = await _known(request), datetime.now(UTC)
     values = {**defaults(kind, now), **_first_clusters(kind, sorted(known.clusters))}
@@ -32,7 +32,7 @@ async def new(request: Request) -> Response:
 
 @needs(Role.VIEWER)
 async def draft(request: Request) -> Response:
-    """The document that the fields make, and what is wrong with it."""
+    """Shows the document for the form's fields, and its problems."""
     form = request.state.form
     kind = _kind(str(form.get("kind", "")))
     text = document_of(kind, {name: str(value) for name, value in form.items()})
@@ -41,7 +41,7 @@ async def draft(request: Request) -> Response:
 
 @needs(Role.VIEWER)
 async def check(request: Request) -> Response:
-    """What is wrong with a document."""
+    """Shows the problems of a document."""
     form = request.state.form
     return await _judged(request, str(form.get("xml", "")), "entity_problems.html")
 
@@ -52,7 +52,7 @@ async def _judged(request: Request, text: str, template: str) -> Response:
 
 
 async def _known(request: Request) -> EntitySet:
-    """The entities that are submitted."""
+    """The submitted entities."""
     known = await request.app.state.sources.lifecycle.parsed_entities()
     return EntitySet.of(known.values())
 
@@ -65,7 +65,7 @@ ROUTES = [
 
 
 def _first_clusters(kind: Kind, clusters: Sequence[str]) -> dict[str, str]:
-    """Values for a new form from what is submitted already."""
+    """The submitted clusters that a new form chooses at first."""
     if kind is Kind.CLUSTER or not clusters:
         return {}
     if kind is Kind.PROCESS:

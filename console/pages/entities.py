@@ -1,4 +1,4 @@
-"""One feed or process: its instances by hour, failures and lateness, and an operator's actions."""
+"""The page of one feed or process: instances by hour, failures, missed agreements, actions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,14 +19,14 @@ from console.roles import needs
 from pipeline.falcon.entities.entity import Entity
 
 DAYS = (7, 14, 31)
-LISTED = 50  # instances of a page
+LISTED = 50  # instances on a page
 ACTIONS = {
     "rerun": ("FAILED", "KILLED", "TIMEDOUT", "SKIPPED", "SUCCEEDED"),
     "kill": ("WAITING", "READY", "RUNNING", "SUSPENDED"),
     "suspend": ("WAITING", "READY"),
     "resume": ("SUSPENDED",),
 }
-"""The states of instances for which a page offers each action."""
+"""The states of instances in which a page offers each action."""
 _ENTITY_ACTIONS = {"suspend": "RUNNING", "resume": "SUSPENDED"}
 
 
@@ -59,7 +59,7 @@ async def entity(request: Request) -> Response:
 
 @needs(Role.OPERATOR)
 async def change_instances(request: Request) -> Response:
-    """Reruns, kills, suspends or resumes the instance, or instances, that the form names."""
+    """Reruns, kills, suspends or resumes the instances that the form names."""
     kind, name, action = (request.path_params[each] for each in ("kind", "name", "action"))
     form = request.state.form
     if action not in ACTIONS:
@@ -79,11 +79,11 @@ async def change_instances(request: Request) -> Response:
     )
     audit.action(request, f"{action}-instance", argument, accepted=bool(done["changed"]))
     back = str(form.get("back", ""))
-    said = {
+    result = {
         "done": f"{action}: {len(done['changed'])} changed",
         "refused": "; ".join(done["refused"])[:500],
     }
-    return RedirectResponse(shown.entity_path(kind, name) + changed(_query(back), **said), 303)
+    return RedirectResponse(shown.entity_path(kind, name) + changed(_query(back), **result), 303)
 
 
 @needs(Role.OPERATOR)
@@ -104,7 +104,7 @@ ROUTES = [
 
 
 def days_of(query: Mapping[str, str], now: datetime) -> list[datetime]:
-    """The days that the grids of an entity show, the newest first: up to `until`, or today."""
+    """The days of an entity's grids, the newest first. The newest is `until` or today."""
     text = query.get("days", "")
     count = int(text) if text.isdecimal() and int(text) in DAYS else DAYS[0]
     try:
@@ -116,7 +116,8 @@ def days_of(query: Mapping[str, str], now: datetime) -> list[datetime]:
 
 
 def list_parameters(query: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What the list of instances is asked for: `start` with `hours` is a part of the grid."""
+    """The parameters of the request for the list of instances. `start` and `hours` in the query
+    choose a part of the grid."""
     found = [("limit", str(LISTED))]
     for name in ("state", "action", "cluster", "after"):
         if query.get(name):
@@ -142,7 +143,7 @@ def entity_context(
     now: datetime,
     query: Mapping[str, str],
 ) -> dict[str, Any]:
-    """An entity: its schedules with a grid each, and its document."""
+    """The context of an entity's page: its schedules, each with a grid, and its document."""
     keys = sorted({shown.schedule_of(each) for each in [*found, *lag]})
     agreements = shown.agreements_of(known, keys)
     behind = {shown.schedule_of(each): each for each in lag}
@@ -187,7 +188,7 @@ def listed_context(
     now: datetime,
     query: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A page of instances with the actions that each allows."""
+    """The context of the list of instances, with the actions that each allows."""
     rows = []
     for each in listed["instances"]:
         key = shown.schedule_of(each)
@@ -218,6 +219,6 @@ def _find(entities: Sequence[Mapping[str, Any]], kind: str, name: str) -> Mappin
 
 
 def _query(text: str) -> dict[str, str]:
-    """The query of the page from which a form was sent, without what an action said."""
-    found = dict(parse_qsl(text.removeprefix("?")))
-    return {name: value for name, value in found.items() if name not in ("done", "refused")}
+    """The query of the page that sent a form, without the results of an earlier action."""
+    query = dict(parse_qsl(text.removeprefix("?")))
+    return {name: value for name, value in query.items() if name not in ("done", "refused")}

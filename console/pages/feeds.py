@@ -1,4 +1,4 @@
-"""Feeds and processes: a line each, and their instances of the last hours."""
+"""The list of feeds and processes, and a grid of their instances of the last hours."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from pipeline.falcon.entities.entity import Entity
 from pipeline.falcon.entities.identity import Kind
 
 _RUNNING = (Kind.FEED.value, Kind.PROCESS.value)
-HOURS = 48  # that the grid shows
+HOURS = 48  # columns of the grid
 
 
 @needs(Role.VIEWER)
@@ -27,13 +27,13 @@ async def feeds(request: Request) -> Response:
     lifecycle = request.app.state.sources.lifecycle
     now = datetime.now(UTC)
     hours = shown.hours_before(now, HOURS)
-    asked = [("start", shown.minute(hours[0])), ("end", shown.minute(now + shown.HOUR))]
+    span = [("start", shown.minute(hours[0])), ("end", shown.minute(now + shown.HOUR))]
     entities, known, lag = (
         await lifecycle.entities(),
         await lifecycle.parsed_entities(),
         await lifecycle.lag(),
     )
-    found, more = await lifecycle.instances(asked)
+    found, more = await lifecycle.instances(span)
     context = feeds_context(entities, known, lag, found, hours, now, request.query_params)
     return page(request, "feeds.html", **context, more=more, link=links(request.query_params))
 
@@ -50,7 +50,7 @@ def feeds_context(
     now: datetime,
     query: Mapping[str, str],
 ) -> dict[str, Any]:
-    """All feeds and processes: a line each, and their instances of the last hours as a grid."""
+    """The context of the page: a line for each feed and process, and the grid of instances."""
     search = query.get("search", "").strip().lower()
     chosen = [each for each in found if search in each["name"].lower()]
     agreements = shown.agreements_of(known, {shown.schedule_of(each) for each in [*chosen, *lag]})

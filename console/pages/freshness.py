@@ -1,4 +1,4 @@
-"""Which copies are fresh: tables by clusters, and the partitions of a table by clusters."""
+"""The pages of fresh and stale copies: all tables by clusters, and one table's partitions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from conf.copies import CopySum, TableCopies, cluster_copies, sums
 from conf.names import ClusterName, TableRef
 from conf.roles import Role
 from console.drawing.matrix import (
-    CopyState,
+    ObjectState,
+    PartitionRun,
+    PartitionRuns,
     PartitionStates,
-    Run,
-    Runs,
     partition_matrix,
     share_bar,
 )
@@ -34,7 +34,7 @@ PARTITION_SORTS = ("name", "lag", "count")
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A line of the list of tables. `lag` is in seconds, the largest of its copies."""
+    """A line of the list of tables. `lag` is the largest lag of its copies, in seconds."""
 
     table: str
     cells: tuple[dict[str, Any], ...]
@@ -77,7 +77,7 @@ ROUTES = [
 
 
 def tables_context(found: TableList, query: Mapping[str, str]) -> dict[str, Any]:
-    """What the list shows: a page of `rows`, sorted and selected as `query` says."""
+    """The context of the list: a page of rows, selected and sorted by `query`."""
     rows = [_row(each, found) for each in found.tables]
     rows += [_unread(ref, f"more than {number(MAX_PARTITIONS)} partitions") for ref in found.many]
     rows += [_unread(ref, reason) for ref, reason in found.broken]
@@ -135,10 +135,10 @@ def _unread(ref: TableRef, note: str) -> TableRow:
 
 
 def cell(table: str, counted: CopySum, now: float) -> dict[str, Any]:
-    """What one cluster has of a table: its state, and a bar where its partitions differ."""
+    """The state of a table in a cluster, with a bar if the states of its partitions differ."""
     counts = state_counts(counted)
     total = sum(counts.values())
-    present = [state for state in CopyState if counts[state]]
+    present = [state for state in ObjectState if counts[state]]
     state = present[-1].value if present else "empty"
     worst = counts[present[-1]] if present else 0
     bar = ""
@@ -154,13 +154,13 @@ def cell(table: str, counted: CopySum, now: float) -> dict[str, Any]:
     }
 
 
-def state_counts(counted: CopySum) -> dict[CopyState, int]:
-    """The numbers of objects in each state."""
+def state_counts(counted: CopySum) -> dict[ObjectState, int]:
+    """The number of objects in each state."""
     return {
-        CopyState.PRIMARY: counted.primary,
-        CopyState.FRESH: counted.fresh,
-        CopyState.STALE: counted.stale,
-        CopyState.ABSENT: counted.absent,
+        ObjectState.PRIMARY: counted.primary,
+        ObjectState.FRESH: counted.fresh,
+        ObjectState.STALE: counted.stale,
+        ObjectState.ABSENT: counted.absent,
     }
 
 
@@ -168,8 +168,8 @@ def state_counts(counted: CopySum) -> dict[CopyState, int]:
 
 
 def table_context(found: TableDetails, query: Mapping[str, str]) -> dict[str, Any]:
-    """What a table's page shows: its clusters and, of a partitioned table, the picture and a page
-    of runs of partitions."""
+    """The context of a table's page: its clusters and, for a partitioned table, the picture and a
+    page of runs of partitions."""
     own = {state.cluster: state for state in cluster_copies(found.placement)}
     clusters = [
         {
@@ -204,10 +204,10 @@ def _location(found: TableDetails, cluster: ClusterName, own: Mapping[ClusterNam
 def partitions_context(
     table: str, states: PartitionStates, now: float, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The picture of the partitions that `query` selects, and a page of their runs."""
+    """The context for the partitions that `query` selects: their picture and a page of runs."""
     chosen = select(states, query.get("search", "").strip(), query.get("state", ""))
     sort = _one_of(query.get("sort"), PARTITION_SORTS)
-    found = Runs(chosen)
+    found = PartitionRuns(chosen)
     began = _first_times(found, chosen.since)
     order: Sequence[int] = range(len(found))
     if sort == "lag":
@@ -231,7 +231,7 @@ def partitions_context(
 
 
 def select(states: PartitionStates, search: str, state: str) -> PartitionStates:
-    """The partitions whose names contain the text and that are in this state in some cluster."""
+    """The partitions whose names contain `search` and that are in `state` in some cluster."""
     if not search and not state:
         return states
     fitting = {
@@ -253,8 +253,8 @@ def select(states: PartitionStates, search: str, state: str) -> PartitionStates:
     )
 
 
-def _first_times(found: Runs, since: Mapping[int, float]) -> dict[int, float]:
-    """The earliest time of each run that has one, by its index."""
+def _first_times(found: PartitionRuns, since: Mapping[int, float]) -> dict[int, float]:
+    """The earliest time in `since` of each run that has one, by the run's index."""
     first: dict[int, float] = {}
     for row, when in since.items():
         index = found.at(row)
@@ -262,7 +262,7 @@ def _first_times(found: Runs, since: Mapping[int, float]) -> dict[int, float]:
     return first
 
 
-def _run(run: Run, states: PartitionStates, since: float | None) -> dict[str, Any]:
+def _run(run: PartitionRun, states: PartitionStates, since: float | None) -> dict[str, Any]:
     return {
         "first": states.names[run.first],
         "last": states.names[run.last],

@@ -1,4 +1,4 @@
-"""The address of the console itself leads to the first screen that the user may see."""
+"""The path `/`, which redirects to the first screen that the user may see."""
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response

@@ -1,4 +1,4 @@
-"""Hudi tables: their timeline, and what a pull since an instant would read."""
+"""The pages of Hudi tables: their timeline, and what a pull since an instant would read."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,8 +21,8 @@ from console.sources.metastore_client import NoSuchTable
 from pipeline.hudi.plan import Plan
 from pipeline.hudi.table.timeline import Instant
 
-_LISTED = 200  # lines
-_FILES = 100
+_LISTED = 200  # actions in the list
+_FILES = 100  # files and partitions of a pull in the lists
 
 
 @needs(Role.VIEWER)
@@ -63,7 +63,7 @@ ROUTES = [Route("/hudi", tables), Route("/hudi/{table}", table)]
 
 
 def hudi_context(name: str, found: HudiTimeline, plan: Plan | None) -> dict[str, Any]:
-    """The timeline as a picture and as lines, and what a pull would read."""
+    """The context of a table's page: the timeline as a picture and as lines, and the pull."""
     read = {each.requested for each in plan.commits} if plan else set()
     lines = [_line(each, found, read) for each in found.instants]
     marks = [
@@ -92,7 +92,7 @@ def hudi_context(name: str, found: HudiTimeline, plan: Plan | None) -> dict[str,
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """What a pull would read, for its page."""
+    """The facts about a pull that the page shows."""
     return {
         "since": plan.since,
         "bookmark": plan.bookmark,
@@ -110,7 +110,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
 
 
 def moment(instant: str) -> float:
-    """Epoch seconds of an instant: `yyyyMMddHHmmss`, with milliseconds or without, taken as UTC."""
+    """The epoch seconds of an instant `yyyyMMddHHmmss[SSS]`, taken as UTC; 0 for other texts."""
     try:
         whole = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
     except ValueError:

@@ -1,4 +1,4 @@
-"""How far copies are behind: a curve for each against its target, what runs, and what failed."""
+"""The page of lag: a curve for each feed that copies, running copies, stale copies and failures."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ from pipeline.falcon.entities.feed import Feed
 
 HOURS = (24, 72, 168)
 _LISTED = 50  # lines of each table
-_CURVES = 60
+_CURVES = 60  # curves that are drawn
 
 
 @needs(Role.VIEWER)
@@ -38,7 +38,7 @@ async def lag(request: Request) -> Response:
     behind = await optional(sources.lifecycle.lag(), [], problems)
     known = await optional(sources.lifecycle.parsed_entities(), {}, problems) if behind else {}
     copying = [("action", "replicate")]
-    # An instance that ended in these hours may be older.
+    # Instances that ended in these hours may be due earlier, so twice the time is read.
     span = [("start", shown.minute(start - timedelta(hours=hours)))]
     found, more = (
         await optional(sources.lifecycle.instances([*copying, *span]), ([], False), problems)
@@ -71,7 +71,7 @@ ROUTES = [Route("/lag", lag)]
 
 
 def hours_of(query: Mapping[str, str]) -> int:
-    """How many hours the curves show."""
+    """The hours that the curves show."""
     text = query.get("hours", "")
     return int(text) if text.isdecimal() and int(text) in HOURS else HOURS[0]
 
@@ -85,7 +85,8 @@ def lag_context(
     start: datetime,
     now: datetime,
 ) -> dict[str, Any]:
-    """The curves, the worst first, what runs, the last copies, and copies that are stale now."""
+    """The context of the page: curves, the worst first, running instances, failures, ended copies
+    and stale copies."""
     by_schedule: dict[shown.ScheduleId, dict[str, Mapping[str, Any]]] = {}
     for each in found:
         by_schedule.setdefault(shown.schedule_of(each), {})[each["instance"]] = each
@@ -112,8 +113,8 @@ def lag_context(
 
 
 def stale_copies(tables: TableList) -> list[dict[str, Any]]:
-    """The copies that lack something now, those that lag most first; of unknown lag at the end."""
-    found = [
+    """The stale copies, the largest lag first; copies of unknown lag are last."""
+    copies = [
         {
             "table": str(each.table),
             "cluster": counted.cluster,
@@ -127,7 +128,7 @@ def stale_copies(tables: TableList) -> list[dict[str, Any]]:
         for counted in sums(each.objects, tables.clusters)
         if counted.stale
     ]
-    return sorted(found, key=lambda one: (one["lag"] is None, -(one["lag"] or 0), one["table"]))
+    return sorted(copies, key=lambda one: (one["lag"] is None, -(one["lag"] or 0), one["table"]))
 
 
 def _curve(
@@ -174,7 +175,7 @@ def _curve(
 
 
 def _delay(entity: Entity | None, key: shown.ScheduleId) -> timedelta:
-    """How long after its time an instance is copied."""
+    """The feed's delay: the time after an instance's nominal time at which it is copied."""
     place = entity.on(key[3]) if isinstance(entity, Feed) else None
     return place.delay.length if place and place.delay else timedelta(0)
 

@@ -1,4 +1,4 @@
-"""Lineage: what tables are made of, and what is made of them."""
+"""The page of lineage: the sources of tables, and what is made of them."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from console.sources.optional import optional
 from pipeline.falcon.entities.entity import Entity
 
 DAYS = (1, 7, 30)
-_EDGES = "1000"
+_EDGES = "1000"  # most edges that are read from the history
 
 
 @needs(Role.VIEWER)
@@ -28,8 +28,8 @@ async def lineage(request: Request) -> Response:
     problems: list[str] = []
     days = days_of(query)
     since = str(time.time() - days * 86_400)
-    asked = {"since": since, "limit": _EDGES}
-    statements = await optional(sources.history.answer("lineage", asked), {}, problems)
+    parameters = {"since": since, "limit": _EDGES}
+    statements = await optional(sources.history.answer("lineage", parameters), {}, problems)
     known = await optional(sources.lifecycle.parsed_entities(), {}, problems)
     tables = await optional(sources.metastore.tables(), None, problems)
     context = lineage_context(
@@ -45,7 +45,7 @@ ROUTES = [Route("/lineage", lineage)]
 
 
 def days_of(query: Mapping[str, str]) -> int:
-    """The days whose statements are shown."""
+    """The number of days whose statements are shown."""
     text = query.get("days", "")
     return int(text) if text.isdecimal() and int(text) in DAYS else DAYS[1]
 
@@ -57,7 +57,7 @@ def lineage_context(
     statements: Iterable[Mapping[str, Any]],
     query: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The picture of what `query` selects, and its edges in words."""
+    """The context of the page: the picture of what `query` selects, and its edges as sentences."""
     known = list(tables.clusters) if tables else list(clusters)
     found = Lineage({cluster: number for number, cluster in enumerate(known)})
     found.add_tables(tables.tables if tables else ())

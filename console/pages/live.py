@@ -1,4 +1,5 @@
-"""Live: what runs in each cluster, and what ended in the last minute, as it happens."""
+"""The page of live statements: those that run in each cluster, and those that ended in the last
+minute. Server-sent events update it."""
 
 import asyncio
 import json
@@ -16,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from conf.roles import Role
-from console.drawing.lanes import Bar, Lane, lanes
+from console.drawing.lanes import Lane, StatementBar, lanes
 from console.errors import SourceDown
 from console.pages.statements import RUNNING, headline, state_of
 from console.rendering import page, render
@@ -25,22 +26,22 @@ from console.sources.cached import Cached
 from console.sources.history_client import MINUTE
 
 _STEP = 1.0  # seconds between pictures
-_FRESH = 0.9  # seconds for which a picture is shown to others, too
-_LONGEST = 3600.0  # seconds of a stream; the browser opens the next
+_FRESH = 0.9  # seconds for which a picture serves other viewers, too
+_LONGEST = 3600.0  # seconds of a stream; then the browser opens the next one
 _NOWHERE = "in no cluster"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A statement that runs."""
+class RunningStatement:
+    """A line of the list of running statements."""
 
     statement: Mapping[str, Any]
     headline: str
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """The body of the page, and the server-sent event that has it."""
+class LiveBody:
+    """The body of the page, as HTML and as a server-sent event."""
 
     body: str
     event: bytes
@@ -53,32 +54,32 @@ async def show(request: Request) -> Response:
 
 @needs(Role.VIEWER)
 async def events(request: Request) -> Response:
-    """Server-sent events: the whole body of the page whenever it was drawn again."""
+    """Sends the whole body of the page as a server-sent event whenever it was drawn again."""
     shared = _shared(request)
 
     async def stream() -> AsyncIterator[bytes]:
         last, deadline = None, time.monotonic() + _LONGEST
         while time.monotonic() < deadline:
-            drawn = await shared.get()
-            yield b": the same\n\n" if drawn is last else drawn.event
-            last = drawn
+            body = await shared.get()
+            yield b": the same\n\n" if body is last else body.event
+            last = body
             await asyncio.sleep(_STEP)
 
     return StreamingResponse(stream(), media_type="text/event-stream")
 
 
-def _shared(request: Request) -> Cached[Drawn]:
-    """What all viewers who may do the same see. It is drawn once for all of them, so nothing of it
-    is one session's: its buttons send the token that the page around it has."""
+def _shared(request: Request) -> Cached[LiveBody]:
+    """The body that viewers with the same rights share. It contains nothing of a session: its
+    buttons send the token of the page around it."""
     state, may_kill = request.app.state, request.state.session.role >= Role.OPERATOR
     if may_kill not in state.live:
         state.live[may_kill] = Cached(partial(_draw, state, may_kill), _FRESH)
-    found: Cached[Drawn] = state.live[may_kill]
-    return found
+    shared: Cached[LiveBody] = state.live[may_kill]
+    return shared
 
 
-async def _draw(state: State, may_kill: bool) -> Drawn:
-    """The picture and the list. A source that is down is named in its place."""
+async def _draw(state: State, may_kill: bool) -> LiveBody:
+    """Draws the picture and the list. If a source is down, the body names it."""
     sources, now = state.sources, time.time()
     problems: list[str] = []
     running: list[dict[str, Any]] = []
@@ -97,11 +98,11 @@ async def _draw(state: State, may_kill: bool) -> Drawn:
     body = render(
         "live_body.html",
         picture=Markup(lanes(lanes_of(running, ended, clusters, now), now, MINUTE)),
-        rows=[Row(each, headline(each)) for each in running],
+        rows=[RunningStatement(each, headline(each)) for each in running],
         problems=problems,
         may_kill=may_kill,
     )
-    return Drawn(body, f"data: {json.dumps(body)}\n\n".encode())
+    return LiveBody(body, f"data: {json.dumps(body)}\n\n".encode())
 
 
 def lanes_of(
@@ -113,21 +114,21 @@ def lanes_of(
     """A lane for each cluster, and one for statements without a cluster if there are any."""
     known = {each["statement"] for each in ended}
     both = [*ended, *(each for each in running if each["statement"] not in known)]
-    found: dict[str, list[Bar]] = {each: [] for each in clusters}
-    going = dict.fromkeys(clusters, 0)
+    by_cluster: dict[str, list[StatementBar]] = {each: [] for each in clusters}
+    active = dict.fromkeys(clusters, 0)
     for each in both:
-        where = each["cluster"] or _NOWHERE
+        cluster = each["cluster"] or _NOWHERE
         bar = bar_of(each, now)
-        found.setdefault(where, []).append(bar)
-        going[where] = going.get(where, 0) + (bar.state == "running")
+        by_cluster.setdefault(cluster, []).append(bar)
+        active[cluster] = active.get(cluster, 0) + (bar.state == "running")
     return [
-        Lane(where, f"{going[where]} running, {len(bars) - going[where]} ended", bars)
-        for where, bars in found.items()
+        Lane(cluster, f"{active[cluster]} running, {len(bars) - active[cluster]} ended", bars)
+        for cluster, bars in by_cluster.items()
     ]
 
 
-def bar_of(document: Mapping[str, Any], now: float) -> Bar:
-    """A statement as a bar. That of a running one goes on until now."""
+def bar_of(document: Mapping[str, Any], now: float) -> StatementBar:
+    """A statement as a bar. The bar of a running statement ends now."""
     began, state = datetime.fromisoformat(document["time"]).timestamp(), state_of(document)
     seconds = now - began if state == "running" else document["seconds"] or 0.0
     text = " ".join(document["text"].split())[:120]
@@ -135,7 +136,7 @@ def bar_of(document: Mapping[str, Any], now: float) -> Bar:
     if state == "running":
         phases["execute"] = max(seconds - sum(phases.values()), 0.0) if document["cluster"] else 0.0
     words = f"{document['user']}: {text}. {document['because'] or headline(document)}"
-    return Bar(
+    return StatementBar(
         document["statement"], words, f"/statements/{document['statement']}", state, began,
         max(seconds, 0.0), phases,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Map: the clusters, what runs in them, how far copies lag, and what was copied between them."""
+"""The page with the map: the clusters with their load and lag, and the copies between them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ _LEVELS = ((1.0, "fresh"), (3_600.0, "minutes"), (_DAY, "hours"))
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
-    """A cluster as the table below the picture shows it. `lag` is that of its worst copy in
-    seconds; None: no copy there is known. `problems` are its Thrift Servers that do not answer, and
-    why."""
+    """A line of the table below the picture. `lag` is the largest lag of the cluster's copies, in
+    seconds; None without known copies. `problems` are its Thrift Servers that do not answer, with
+    the reasons."""
 
     name: str
     health: str
@@ -65,7 +65,7 @@ async def show(request: Request) -> Response:
 
 @needs(Role.ADMINISTRATOR)
 async def drain(request: Request) -> Response:
-    """Opens no new sessions in a cluster, or does so again."""
+    """Drains a cluster: no new sessions are opened there."""
     return await _drain(request, resume=False)
 
 
@@ -83,14 +83,14 @@ async def _drain(request: Request, resume: bool) -> Response:
 
 
 def worst_lags(metrics: str) -> dict[str, tuple[float, str]]:
-    """For each cluster with copies the largest lag in seconds, and the table that has it."""
-    found: dict[str, tuple[float, str]] = {}
+    """The largest lag in seconds of each cluster with copies, and the table that has it."""
+    worst: dict[str, tuple[float, str]] = {}
     lines = "\n".join(line for line in metrics.splitlines() if LAG in line)
     for family in text_string_to_metric_families(lines):
         for sample in family.samples:
             cluster, lag = sample.labels["cluster"], (sample.value, sample.labels["table"])
-            found[cluster] = max(found.get(cluster, lag), lag)
-    return found
+            worst[cluster] = max(worst.get(cluster, lag), lag)
+    return worst
 
 
 def cluster_rows(
@@ -99,27 +99,27 @@ def cluster_rows(
     recent: Sequence[Mapping[str, Any]],
     lags: Mapping[str, tuple[float, str]],
 ) -> list[ClusterRow]:
-    """The clusters of all proxies, each once. A Thrift Server is up if it is so for one proxy."""
+    """The clusters of all proxies, each once. A Thrift Server is up if one proxy says so."""
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for each in clusters:
         by_name.setdefault(each["name"], []).append(each)
-    return [_row(name, seen, running, recent, lags) for name, seen in by_name.items()]
+    return [_row(name, reports, running, recent, lags) for name, reports in by_name.items()]
 
 
 def _row(
     name: str,
-    seen: Sequence[Mapping[str, Any]],
+    reports: Sequence[Mapping[str, Any]],
     running: Sequence[Mapping[str, Any]],
     recent: Sequence[Mapping[str, Any]],
     lags: Mapping[str, tuple[float, str]],
 ) -> ClusterRow:
     endpoints: dict[str, list[Mapping[str, Any]]] = {}
-    for cluster in seen:
+    for cluster in reports:
         for each in cluster["endpoints"]:
             endpoints.setdefault(each["endpoint"], []).append(each)
     up = [any(one["up"] for one in each) for each in endpoints.values()]
     tried = any(one["up"] is not None for each in endpoints.values() for one in each)
-    drained = any(each["drained"] for each in seen)
+    drained = any(each["drained"] for each in reports)
     health = "unknown" if not tried else "up" if all(up) else "partly up" if any(up) else "down"
     lag, table = lags.get(name, (None, ""))
     here = [each for each in running if each["cluster"] == name and each["state"] in RUNNING]
@@ -143,7 +143,7 @@ def _row(
 
 
 def box_of(row: ClusterRow) -> Box:
-    """A cluster as the picture shows it."""
+    """The box of a cluster in the picture."""
     level = "none" if row.lag is None else next((n for at, n in _LEVELS if row.lag < at), "days")
     lag = {"none": "no copies known", "fresh": "all copies fresh"}.get(level)
     lines = (
@@ -156,7 +156,7 @@ def box_of(row: ClusterRow) -> Box:
 
 
 def flow_of(traffic: Mapping[str, Any]) -> Flow:
-    """A row of `traffic` of the history as the picture shows it."""
+    """The arrow for a row of the history's `traffic`."""
     copies, failed = traffic["copies"], traffic["failed"]
     words = f"{size(traffic['bytes'])} in {copies} {'copy' if copies == 1 else 'copies'}"
     words += f", {failed} failed" if failed else ""

@@ -1,7 +1,7 @@
-"""Refused statements, grouped by what they lack. Pure.
+"""Groups refused statements by what they lack. Pure.
 
-Each cluster that a decision considered and that lacks nothing but tables is a way to free the
-statement: copy these tables there. Statements with the same ways are one group.
+If a considered cluster lacks only copies of tables, copying these tables there is a way to free the
+statement: afterwards the statement can run. Statements with the same ways are one group.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What a cluster lacks of a table. `partitions` is the largest number of partitions that one of
-    the statements needs, `first` are names of them; None: the table has none."""
+    """A table that a cluster lacks. `partitions` is the largest number of missing partitions that
+    a statement of the group needs, None for an unpartitioned table; `first` are names of them."""
 
     table: str
     kind: str
@@ -29,13 +29,13 @@ class Lack:
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """The names of all its partitions; empty if not all are known."""
+        """The names of all missing partitions; empty if not all are known."""
         return self.first if self.partitions == len(self.first) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Copies of these tables to the cluster free the statements."""
+    """A cluster, and the tables to copy there so that the statements can run."""
 
     cluster: str
     lacks: tuple[Lack, ...]
@@ -43,8 +43,8 @@ class Way:
 
 @dataclass(slots=True)
 class Group:
-    """Refused statements that the same copies free. `example` is the newest; `users` have their
-    numbers of statements, the most first."""
+    """Refused statements that the same copies free. `example` is the newest; `users` counts the
+    statements of each user."""
 
     ways: tuple[Way, ...]
     example: Document
@@ -59,14 +59,14 @@ class Group:
 
     @property
     def key(self) -> str:
-        """Names the group in an address."""
+        """The id of the group in the page."""
         return str(self.example["statement"][:12])
 
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """`groups` can be freed by copies; `others` are the rest by code. `days` is the time that the
-    statements cover, at least one day."""
+    """All groups. Copies free the statements of `groups`; `others` has the rest, grouped by code.
+    `days` is the time that the statements cover, at least one day."""
 
     groups: list[Group]
     others: list[Group]
@@ -74,12 +74,13 @@ class Refusals:
     days: float
 
     def daily(self, group: Group) -> float:
-        """How many statements of the group come a day."""
+        """The statements of the group for each day."""
         return group.count / self.days
 
 
 def grouped(statements: Sequence[Document], now: float) -> Refusals:
-    """Refused statements of the history, the newest first, in groups, the largest first."""
+    """Groups refused statements of the history, which come newest first. The largest group is
+    first."""
     freed: dict[Any, Group] = {}
     others: dict[Any, Group] = {}
     for each in statements:
@@ -103,12 +104,12 @@ def grouped(statements: Sequence[Document], now: float) -> Refusals:
 
 
 def moment(text: str) -> float:
-    """Unix time of the history's times."""
+    """The epoch seconds of a time in the history."""
     return datetime.fromisoformat(text).timestamp()
 
 
 def ways_of(considered: Iterable[Document]) -> tuple[Way, ...]:
-    """The ways to free a statement whose decision considered these clusters."""
+    """The ways to free a statement, by the clusters that its decision considered."""
     ways = (
         Way(each["cluster"], _lacks(each["obstacles"]))
         for each in considered
@@ -126,8 +127,8 @@ def _lacks(obstacles: Iterable[Document]) -> tuple[Lack, ...]:
 
 
 def _widest(ways: tuple[Way, ...], more: tuple[Way, ...]) -> tuple[Way, ...]:
-    """The same ways, each lack with the larger number of partitions; where two statements lack
-    different partitions, the names of both."""
+    """Merges the equal ways of two statements: each lack has the larger number of partitions, and
+    the names of both."""
     return tuple(
         Way(one.cluster, tuple(map(_wider, one.lacks, other.lacks)))
         for one, other in zip(ways, more, strict=True)

@@ -1,4 +1,4 @@
-"""Refusals: what refused statements lack, and the copy that frees them."""
+"""The page of refusals: what refused statements lack, and the copies that free them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ from console.login.login import own_path
 from console.pages.refusal_groups import Group, Refusals, Way, grouped
 from console.rendering import page
 from console.roles import needs
-from console.sources.sql_client import COPY_LIMIT, Run
+from console.sources.sql_client import COPY_LIMIT, SqlRun
 
 DAYS = (1, 7, 30)
-MOST = 1_000  # statements that are grouped, the newest
-_SHOWN = 12  # groups whose state now is asked for
-ABOUT = "copy "  # titles of runs that copy
+MOST = 1_000  # newest statements that are grouped
+_SHOWN = 12  # groups whose present decision is requested
+ABOUT = "copy "  # begin of the titles of runs that copy
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One copy of a way. `bytes` is the size of the table in its primary; None: not known. `copy`
-    None: the table has no primary to copy from any more."""
+class MissingCopy:
+    """One copy of a way. `bytes` is the size of the table in its primary, None if unknown. `copy`
+    is None if the table has no primary to copy from any more."""
 
     table: str
     kind: str
@@ -40,22 +40,22 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """A way as it is now: the copies that are still missing."""
+class RemainingWay:
+    """A way with the copies that are still missing."""
 
     cluster: str
-    steps: tuple[Step, ...]
+    steps: tuple[MissingCopy, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A group as the page shows it. `now` is where its example would run now, empty if it would be
-    refused; `unknown` is why that is not known."""
+    """A group on the page. `now` is the cluster where its example would run now, empty if it would
+    be refused; `unknown` says why that is unknown."""
 
     group: Group
     daily: float
     now: str
-    options: tuple[Option, ...]
+    options: tuple[RemainingWay, ...]
     unknown: str = ""
 
 
@@ -86,7 +86,7 @@ async def show(request: Request) -> Response:
 
 @needs(Role.OPERATOR)
 async def start_copy(request: Request) -> Response:
-    """Begins a copy as the user, and shows how it goes on."""
+    """Starts a copy as the user, and shows its state."""
     state = request.app.state
     copy = copy_of(request.state.form, state.settings.topology)
     user = request.state.session.user
@@ -97,7 +97,7 @@ async def start_copy(request: Request) -> Response:
 
 @needs(Role.OPERATOR)
 async def show_copy(request: Request) -> Response:
-    """How a copy goes on: a part of a page, asked for again while the copy runs."""
+    """Shows a copy's state, a part of a page that reloads itself while the copy runs."""
     return _copy_state(request, _own_copy(request))
 
 
@@ -109,8 +109,9 @@ async def cancel_copy(request: Request) -> Response:
     return _copy_state(request, run)
 
 
-def _own_copy(request: Request) -> Run:
-    """The copy of the address. Operators may cancel their own copies, administrators all."""
+def _own_copy(request: Request) -> SqlRun:
+    """The copy that the path names. Operators may see and cancel their own copies, administrators
+    all. Raises NotAllowed, Refused."""
     session, name = request.state.session, request.path_params["name"]
     for run in request.app.state.sources.sql.runs(ABOUT):
         if run.name == name:
@@ -120,7 +121,7 @@ def _own_copy(request: Request) -> Run:
     raise Refused("The console does not know this copy any more: reload the page.")
 
 
-def _copy_state(request: Request, run: Run) -> Response:
+def _copy_state(request: Request, run: SqlRun) -> Response:
     return page(
         request,
         "copy_state.html",
@@ -131,16 +132,17 @@ def _copy_state(request: Request, run: Run) -> Response:
 
 
 def _here(request: Request) -> str:
-    """The page that the copy is shown on, to look at it again."""
+    """The path of the page that shows the copy."""
     url = urlsplit(request.headers.get("hx-current-url", ""))
     return own_path(f"{url.path}?{url.query}") if url.path else "/refusals"
 
 
 async def _explained(sources: Any, group: Group) -> Any:
-    """Where the newest statement of the group would run now; text: why that is not known."""
+    """The present decision for the group's newest statement; a text if it is unknown, which says
+    why."""
     example = group.example
     if example["length"] > len(example["text"]):
-        return "its text is too long to be kept whole"
+        return "its text is too long to be kept complete"
     try:
         return await sources.proxies.explain(example["text"], example["database"])
     except (SourceDown, Refused) as error:
@@ -148,17 +150,17 @@ async def _explained(sources: Any, group: Group) -> Any:
 
 
 def chosen_days(text: str | None) -> int:
-    """One of DAYS; 7 unless the address has another."""
+    """The days in the query if they are one of DAYS, else 7."""
     return next((each for each in DAYS if str(each) == text), 7)
 
 
 def card(refusals: Refusals, group: Group, explained: Any, topology: Any) -> Card:
-    """A group with its state now. `explained` is the answer of REST, a text that says why there is
-    none, or None: it was not asked for."""
+    """A group with its present state. `explained` is the answer of GET /v1/explain, a text that
+    says why there is none, or None if it was not requested."""
     daily = refusals.daily(group)
     if not isinstance(explained, Mapping):
         options = tuple(_option(way, {}, topology) for way in group.ways)
-        return Card(group, daily, "", options, explained or "only the largest groups are looked at")
+        return Card(group, daily, "", options, explained or "only the largest groups are checked")
     if explained["decision"] != "refuse":
         return Card(group, daily, explained["cluster"] or "", ())
     return Card(group, daily, "", options_now(group.ways, explained, topology))
@@ -166,28 +168,28 @@ def card(refusals: Refusals, group: Group, explained: Any, topology: Any) -> Car
 
 def options_now(
     ways: Sequence[Way], explained: Mapping[str, Any], topology: Any
-) -> tuple[Option, ...]:
-    """The ways with the copies that are still missing, by the tables of `explained`: the fewest
-    copies first, then those of the fewest bytes."""
+) -> tuple[RemainingWay, ...]:
+    """The ways with the copies that are still missing according to the tables of `explained`. The
+    ways with the fewest copies are first, and among them the fewest bytes."""
     states = {(each["table"], each["cluster"]): each for each in explained["tables"]}
     return tuple(sorted((_option(way, states, topology) for way in ways), key=_cost))
 
 
-def _cost(option: Option) -> tuple[int, bool, int]:
+def _cost(option: RemainingWay) -> tuple[int, bool, int]:
     sizes = [step.bytes for step in option.steps]
     return len(sizes), None in sizes, sum(each or 0 for each in sizes)
 
 
-def _option(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> Option:
-    return Option(way.cluster, tuple(_steps(way, states, topology)))
+def _option(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> RemainingWay:
+    return RemainingWay(way.cluster, tuple(_steps(way, states, topology)))
 
 
-def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> list[Step]:
+def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> list[MissingCopy]:
     steps = []
     for lack in way.lacks:
-        there = states.get((lack.table, way.cluster))
-        if there is not None and there["state"] in ("fresh", "primary"):
-            continue  # copied meanwhile
+        state = states.get((lack.table, way.cluster))
+        if state is not None and state["state"] in ("fresh", "primary"):
+            continue  # copied since the refusal
         primary = next(
             (x for (table, _), x in states.items() if table == lack.table and _is_primary(x)), None
         )
@@ -198,7 +200,7 @@ def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> li
         }
         copy = primary and copy_of(form | {"source": primary["cluster"]}, topology)
         steps.append(
-            Step(
+            MissingCopy(
                 lack.table,
                 lack.kind,
                 lack.partitions,
@@ -211,7 +213,7 @@ def _steps(way: Way, states: Mapping[tuple[str, str], Any], topology: Any) -> li
 
 
 def _is_primary(state: Mapping[str, Any]) -> bool:
-    """Whether the cluster has the table's primary, or that of all partitions."""
+    """Whether the cluster is the primary of the table and of all its partitions."""
     return bool(state["state"] == "primary")
 
 

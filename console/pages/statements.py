@@ -1,4 +1,4 @@
-"""Statements: a search of those that ended, and one of them with everything that is known of it."""
+"""The search of ended statements, and the page of one statement."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from conf.roles import Role
 from console.drawing import lanes
 from console.errors import Refused, SourceDown
-from console.facts.decisions import cluster_rows, marked, matrix, rule_rows
+from console.facts.decisions import considered_clusters, marked, matrix, rule_rows
 from console.pages.refusal_groups import ways_of
 from console.rendering import page
 from console.roles import needs
@@ -29,23 +29,23 @@ _STATES = {"FINISHED": "finished", "CANCELED": "cancelled", "CLOSED": "cancelled
 
 @needs(Role.VIEWER)
 async def search(request: Request) -> Response:
-    """Statements that ended, newest first, with filters in the address."""
-    asked = {name: value for name, value in request.query_params.items() if value}
-    parameters = {name: asked[name] for name in (*_FILTERS, "refused", "before") if name in asked}
+    """Lists ended statements, the newest first, by the filters of the query."""
+    query = {name: value for name, value in request.query_params.items() if value}
+    parameters = {name: query[name] for name in (*_FILTERS, "refused", "before") if name in query}
     found = await request.app.state.sources.history.page(parameters | {"limit": _PAGE})
     older = urlencode(parameters | {"before": found["next"]}) if found["next"] else ""
     return page(
         request,
         "statements.html",
         statements=[dict(each) | {"shown_state": state_of(each)} for each in found["statements"]],
-        asked=asked,
+        filters=query,
         older=older,
     )
 
 
 @needs(Role.VIEWER)
 async def show(request: Request) -> Response:
-    """One statement, running or ended."""
+    """Shows one statement, running or ended."""
     number = request.path_params["statement"]
     sources, settings = request.app.state.sources, request.app.state.settings
     document = await _find(sources, number)
@@ -60,7 +60,7 @@ async def show(request: Request) -> Response:
 
 @needs(Role.OPERATOR)
 async def kill(request: Request) -> Response:
-    """Cancels a statement that runs."""
+    """Cancels a running statement."""
     number = request.path_params["statement"]
     state = request.app.state
     try:
@@ -75,8 +75,8 @@ async def kill(request: Request) -> Response:
 
 
 async def _find(sources: Any, number: str) -> Mapping[str, Any]:
-    """A running statement, or one of the history. Raises SourceDown if it was not found and one of
-    the two does not answer."""
+    """The statement with this id, running or in the history. Raises SourceDown if it was not found
+    and one of the two sources does not answer."""
     down: SourceDown | None = None
     try:
         for each in (await sources.proxies.statements()).rows():
@@ -96,9 +96,9 @@ async def _find(sources: Any, number: str) -> Mapping[str, Any]:
 
 
 async def _now(sources: Any, document: Mapping[str, Any]) -> tuple[Any, str]:
-    """What the proxy would decide now for the text, and why that is not known."""
+    """The proxy's present decision for the text, or None and the reason why it is unknown."""
     if document["length"] > len(document["text"]):
-        return None, "the text is too long to be kept whole"
+        return None, "the text is too long to be kept complete"
     if not document["rule"]:
         return None, "no decision was made for it"
     try:
@@ -113,7 +113,7 @@ def view(
     clusters: tuple[str, ...],
     now: float,
 ) -> dict[str, Any]:
-    """What the page shows of a statement. `explained` is the decision for its text now."""
+    """The context of a statement's page. `explained` is the present decision for its text."""
     found = matrix(explained, document, clusters)
     return {
         "statement": document,
@@ -124,7 +124,7 @@ def view(
         "now": now_words(document, explained),
         "pieces": marked(document["text"], document["database"], found),
         "rules": rule_rows(document["rule"]),
-        "considered": cluster_rows(document["considered"]),
+        "considered": considered_clusters(document["considered"]),
         "can_be_freed": bool(ways_of(document["considered"])),
         "phases": [
             (name, lanes.WORDS[name], document["phases"][name])
@@ -138,7 +138,7 @@ def view(
 
 
 def state_of(document: Mapping[str, Any]) -> str:
-    """running, finished, cancelled, refused or failed."""
+    """The state for a page: running, finished, cancelled, refused or failed."""
     if document["state"] in RUNNING:
         return "running"
     if document["state"] in _STATES:
@@ -152,23 +152,23 @@ def is_refused(document: Mapping[str, Any]) -> bool:
 
 
 def headline(document: Mapping[str, Any]) -> str:
-    """The outcome in a few words."""
-    where = f" in {document['cluster']}" if document["cluster"] else ""
-    took = "" if document["seconds"] is None else f", {seconds(document['seconds'])}"
+    """The outcome as a short text."""
+    place = f" in {document['cluster']}" if document["cluster"] else ""
+    duration = "" if document["seconds"] is None else f", {seconds(document['seconds'])}"
     match state_of(document):
         case "running":
-            return f"Running{where}{took}"
+            return f"Running{place}{duration}"
         case "finished":
-            return f"Ran{where}{took}" if where else f"Answered by Causeway{took}"
+            return f"Ran{place}{duration}" if place else f"Answered by Causeway{duration}"
         case "cancelled":
-            return f"Cancelled{where}{took}"
+            return f"Cancelled{place}{duration}"
         case "refused":
             return f"Refused with {document['code']}"
-    return f"Failed{where}{took}"
+    return f"Failed{place}{duration}"
 
 
 def now_words(document: Mapping[str, Any], explained: Mapping[str, Any] | None) -> str:
-    """What the decision would be now, where it differs from what it was; else an empty text."""
+    """A sentence about the present decision if it differs from the recorded one, else empty."""
     if explained is None:
         return ""
     refused, cluster = explained["decision"] == "refuse", explained["cluster"]

@@ -1,4 +1,5 @@
-"""Where is my table, where would this run: for everybody who can log in. And run it, as oneself."""
+"""The page for every user: shows where a table is and where a statement would run, and runs the
+statement as the user."""
 
 import re
 from collections.abc import Mapping
@@ -12,28 +13,26 @@ from starlette.routing import Route
 from conf.roles import Role
 from console.drawing import bars
 from console.errors import Refused
-from console.facts.decisions import cluster_rows, marked, matrix, rule_rows
+from console.facts.decisions import considered_clusters, marked, matrix, rule_rows
 from console.pages.refusal_groups import ways_of
 from console.pages.refusals import options_now
 from console.rendering import page
 from console.roles import needs
-from console.sources.sql_client import Run
+from console.sources.sql_client import SqlRun
 
-MAX_SQL = 30_000  # characters, those of an address
+MAX_SQL = 30_000  # characters: the statement is in the URL
 _TABLE = re.compile(r"\s*(?:`[^`]+`|\w+)(?:\.(?:`[^`]+`|\w+))?\s*;?\s*")
-ABOUT = "query"  # titles of runs
+ABOUT = "query"  # the title of runs
 
 
 @needs(Role.ANALYST)
 async def show(request: Request) -> Response:
-    """The form, and the decision for the statement of the address."""
-    asked = request.query_params
-    sql, database = asked.get("sql", "").strip(), asked.get("database", "").strip() or "default"
+    """Shows the form, and the decision for the statement in the query."""
+    query = request.query_params
+    sql, database = query.get("sql", "").strip(), query.get("database", "").strip() or "default"
     context: dict[str, Any] = {"decision": None, "problem": "", "options": ()}
     if len(sql) > MAX_SQL:
-        context["problem"] = (
-            f"A statement of more than {MAX_SQL:,} characters is not looked at here."
-        )
+        context["problem"] = f"The statement has more than {MAX_SQL:,} characters."
     elif sql:
         clusters = tuple(request.app.state.settings.topology.clusters)
         statement = statement_of(sql)
@@ -49,7 +48,7 @@ async def show(request: Request) -> Response:
 
 @needs(Role.ANALYST)
 async def start(request: Request) -> Response:
-    """Begins to run the statement as the user."""
+    """Starts the statement as the user."""
     form, user = request.state.form, request.state.session.user
     sql = statement_of(form.get("sql", "").strip())
     if not sql:
@@ -61,7 +60,7 @@ async def start(request: Request) -> Response:
 
 @needs(Role.ANALYST)
 async def follow(request: Request) -> Response:
-    """How a run goes on: a part of a page, asked for again while it runs."""
+    """Shows a run's state, a part of a page that reloads itself while the statement runs."""
     return _state(request, _own(request))
 
 
@@ -72,8 +71,8 @@ async def cancel(request: Request) -> Response:
     return _state(request, run)
 
 
-def _own(request: Request) -> Run:
-    """The user's own run of the address."""
+def _own(request: Request) -> SqlRun:
+    """The user's own run that the path names. Raises Refused."""
     sources, name = request.app.state.sources, request.path_params["name"]
     run = sources.sql.run(name, request.state.session.user)
     if run is None:
@@ -81,14 +80,14 @@ def _own(request: Request) -> Run:
     return run  # type: ignore[no-any-return]
 
 
-def _state(request: Request, run: Run) -> Response:
+def _state(request: Request, run: SqlRun) -> Response:
     drawn = Markup(bars.chart(run.columns, run.rows))
     return page(request, "run.html", run=run, chart=drawn)
 
 
 def statement_of(text: str) -> str:
-    """The statement that a text means: the name of a table stands for reading it. One `;` at the
-    end is left out."""
+    """The statement in the text, without a `;` at its end. For the name of a table: a statement
+    that reads the table."""
     if _TABLE.fullmatch(text):
         return f"SELECT * FROM {text.strip().rstrip(';').strip()}"
     return text.rstrip().removesuffix(";").rstrip()
@@ -97,7 +96,7 @@ def statement_of(text: str) -> str:
 def view(
     sql: str, database: str, explained: Mapping[str, Any], clusters: tuple[str, ...]
 ) -> dict[str, Any]:
-    """What the page shows of a decision."""
+    """The context for a decision."""
     found = matrix(explained, None, clusters)
     outcome = explained["decision"]
     return {
@@ -113,7 +112,7 @@ def view(
         "matrix": found,
         "pieces": marked(sql, database, found),
         "rules": rule_rows(explained["rule"]),
-        "considered": cluster_rows(explained["considered"]),
+        "considered": considered_clusters(explained["considered"]),
     }
 
 

@@ -1,5 +1,5 @@
-"""Where facts come from. Each source is bounded in time and size, and raises SourceDown, which says
-which source does not answer, instead of any other error."""
+"""The sources of facts. Calls are limited in time and size. A source that does not answer raises
+SourceDown with its name, instead of its own errors."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,8 +14,8 @@ from console.sources.sql_client import SqlClient
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All sources of the console. One that the settings do not name is there, too: it raises
-    SourceDown with the setting that it needs."""
+    """All sources of the console. A source that the settings do not name raises SourceDown with the
+    setting that it needs."""
 
     proxies: Proxies
     history: HistoryClient
@@ -25,7 +25,7 @@ class Sources:
     hudi: HudiClient
 
     async def close(self) -> None:
-        """Ends what the sources still do."""
+        """Ends the sources' running work."""
         for each in fields(self):
             close: Any = getattr(getattr(self, each.name), "close", None)
             if close is not None:

@@ -1,4 +1,4 @@
-"""One answer for all who ask at about the same time."""
+"""Shares the result of a call between requests that come at about the same time."""
 
 import asyncio
 import time
@@ -11,20 +11,20 @@ T = TypeVar("T")
 
 
 class Cached(Generic[T]):
-    """The result of `ask`, at most `age` seconds old. Many viewers cost a source one call in that
-    time; a call that fails fails for all who wait for it, and is made again by the next."""
+    """The result of `fetch`, at most `age` seconds old, so that many viewers cost a source one call
+    in that time. A failed call fails for all that wait for it, and the next `get` calls again."""
 
-    def __init__(self, ask: Callable[[], Awaitable[T]], age: float) -> None:
-        self._ask = ask
+    def __init__(self, fetch: Callable[[], Awaitable[T]], age: float) -> None:
+        self._fetch = fetch
         self._age = age
         self._task: asyncio.Task[T] | None = None
         self._began = 0.0
 
     async def get(self) -> T:
-        """Raises what `ask` raises."""
+        """The result. Raises the errors of `fetch`."""
         task, now = self._task, time.monotonic()
         if task is None or (task.done() and (now - self._began > self._age or _failed(task))):
-            task = self._task = asyncio.ensure_future(self._ask())
+            task = self._task = asyncio.ensure_future(self._fetch())
             self._began = now
         return await asyncio.shield(task)
 
@@ -34,7 +34,7 @@ def _failed(task: asyncio.Task[T]) -> bool:
 
 
 async def within(seconds: float, source: str, call: Awaitable[T]) -> T:
-    """The result of a call of a source. Raises SourceDown after so many seconds."""
+    """The result of a call of a source. Raises SourceDown after `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             return await call

@@ -1,4 +1,4 @@
-"""Feeds, processes and clusters from the documents that the lifecycle lists. Pure."""
+"""Parses the documents of feeds, processes and clusters that the lifecycle lists. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from pipeline.falcon.errors import BadDocument
 
 
 class EntityReader:
-    """Reads lists of documents. A document that was in the list before is not parsed again."""
+    """Parses lists of documents. Documents of the previous list are not parsed again."""
 
     def __init__(self) -> None:
-        self._parsed: dict[str, Entity | None] = {}  # by the text; None: it cannot be read
+        self._parsed: dict[str, Entity | None] = {}  # by text; None for invalid documents
 
     def read(self, documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Entity]:
-        """The entities whose documents can be read, by kind and name."""
+        """The entities with valid documents, by kind and name."""
         before, self._parsed = self._parsed, {}
         found: dict[tuple[str, str], Entity] = {}
         for each in documents:
@@ -31,4 +31,4 @@ def _parse(text: str) -> Entity | None:
     try:
         return document.read(text.encode())
     except BadDocument:
-        return None  # submitted to another release
+        return None  # it was valid for another release

@@ -1,4 +1,4 @@
-"""The history of statements, read from its database (`history.store`)."""
+"""Reads the history from its database (`history.store`)."""
 
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -13,12 +13,13 @@ from proxy.operations.history.history_runner import HistoryRunner
 
 SOURCE = "the history"
 MINUTE = 60.0  # seconds
-RECENT = 300  # statements
-_FRESH = 0.9  # seconds for which an answer is shown to others, too
+RECENT = 300  # most statements of the last minute
+_FRESH = 0.9  # seconds for which an answer serves other viewers, too
 
 
 class HistoryClient:
-    """Raises SourceDown where there is no history, or its database does not answer in time."""
+    """The history. Methods raise SourceDown if there is none, or if its database does not answer in
+    time."""
 
     def __init__(self, settings: Settings) -> None:
         url = settings.operating.history_store
@@ -26,8 +27,8 @@ class HistoryClient:
         self._recent = Cached(self._last_minute, _FRESH)
 
     async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """`statements`, the newest first, and `next` (docs/reference/rest.md#history). Raises
-        BadSearch."""
+        """A page of `statements`, the newest first, and `next` (docs/reference/rest.md#history).
+        Raises BadSearch."""
         return await self.answer("statements", parameters)
 
     async def answer(self, question: str, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -36,8 +37,8 @@ class HistoryClient:
             return await self._known().answer(question, parameters)
 
     async def recent(self) -> list[dict[str, Any]]:
-        """The statements that arrived in the last minute and ended, `RECENT` at most. Viewers that
-        ask at about the same time cost the database one search."""
+        """The ended statements that arrived in the last minute, `RECENT` at most. Requests at about
+        the same time share one search."""
         return await self._recent.get()
 
     async def _last_minute(self) -> list[dict[str, Any]]:
@@ -46,7 +47,7 @@ class HistoryClient:
         return list(found["statements"])
 
     async def statement(self, number: str) -> dict[str, Any] | None:
-        """The statement with this id that ended; None: there is none."""
+        """The ended statement with this id; None if there is none."""
         found = await self.page({"statement": number, "limit": "1"})
         return found["statements"][0] if found["statements"] else None
 

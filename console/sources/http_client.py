@@ -1,4 +1,4 @@
-"""One request to a REST API of Causeway, which blocks: call it in a thread."""
+"""Calls a REST API of Causeway. The functions block, so call them in a thread."""
 
 import http.client
 import json
@@ -13,13 +13,13 @@ from proxy.administration.operator_client import connection_to
 from proxy.administration.operator_tokens import first_token
 from proxy.protocol.request_guard import XSRF_HEADER
 
-TIMEOUT = 12.0  # seconds for a step of the connection; a history page may take 8
+TIMEOUT = 12.0  # seconds for each step of a connection; a page of the history may take 8
 MAX_ANSWER = 64 << 20  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A REST API, by its name for users; `token` is the file with the one to send."""
+    """A REST API. `source` is its name for users, `token` the file with the token to send."""
 
     source: str
     endpoint: Endpoint
@@ -28,8 +28,8 @@ class Api:
 
 
 def call(api: Api, method: str, path: str) -> Any:
-    """The JSON of the answer. Raises SourceDown if there is none or the API has failed, and Refused
-    with the API's error."""
+    """The response as JSON. Raises SourceDown if the API does not answer or fails, and Refused with
+    the API's error."""
     source, endpoint = api.source, api.endpoint
     status, data = _exchange(api, method, path)
     try:
@@ -46,7 +46,7 @@ def call(api: Api, method: str, path: str) -> Any:
 
 
 def text(api: Api, path: str) -> str:
-    """The text of an answer that needs no token. Raises SourceDown."""
+    """The text of a response for which no token is needed. Raises SourceDown."""
     status, data = _exchange(replace(api, token=None), "GET", path)
     if status != http.client.OK:
         raise SourceDown(api.source, f"{api.endpoint}: status {status}")
@@ -69,7 +69,7 @@ def _exchange(api: Api, method: str, path: str) -> tuple[int, bytes]:
     finally:
         connection.close()
     if len(data) > MAX_ANSWER:
-        raise SourceDown(source, f"an answer of more than {MAX_ANSWER >> 20} MB")
+        raise SourceDown(source, f"its answer has more than {MAX_ANSWER >> 20} MB")
     return response.status, data
 
 

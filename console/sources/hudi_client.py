@@ -1,4 +1,4 @@
-"""Hudi tables in files of this machine or S3: their timeline, and what a pull would read."""
+"""Reads the timelines of Hudi tables on this machine or S3, and plans pulls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from proxy.auth.thread_pool import DaemonThreads
 T = TypeVar("T")
 
 SOURCE = "the files of the Hudi table"
-MAX_INSTANTS = 400  # of a timeline, the newest
-DESCRIBED = 40  # commits whose metadata is read, the newest
-_PATIENCE = 30.0  # seconds
+MAX_INSTANTS = 400  # newest instants of a timeline
+DESCRIBED = 40  # newest commits whose metadata is read
+_PATIENCE = 30.0  # seconds for a request
 _THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class HudiTimeline:
-    """The newest actions of a table, the newest first, and the metadata of some of them by the
-    names of their files. `left_out` older actions are not here. `bookmarks` says by which time a
-    bookmark counts."""
+    """The newest actions of a table, the newest first. `commits` has the metadata of the newest
+    commits, by the names of their files. `left_out` counts the older actions. `by_completion` says
+    whether bookmarks are completion times."""
 
     base: str
     version: int
@@ -43,17 +43,18 @@ class HudiTimeline:
 
 
 class HudiClient:
-    """Raises SourceDown where the files cannot be read, and Refused for a range that is none."""
+    """Hudi tables. Methods raise SourceDown if the files cannot be read, and Refused for an invalid
+    range."""
 
     def __init__(self) -> None:
         self._threads = DaemonThreads(_THREADS, "hudi")
 
     async def timeline(self, base: str) -> HudiTimeline:
-        """The timeline of the table in this directory."""
+        """The timeline of the table at `base`."""
         return await self._run(partial(_timeline, base))
 
     async def pull(self, base: str, since: str) -> Plan:
-        """What a pull since this instant would read."""
+        """The plan of a pull since this instant."""
         return await self._run(partial(_plan, base, since))
 
     async def _run(self, call: Callable[[], T]) -> T:
@@ -65,7 +66,7 @@ class HudiClient:
 
 def _timeline(base: str) -> HudiTimeline:
     try:
-        table = _opened(base)
+        table = _open(base)
         instants = sorted(table.timeline.instants, key=lambda each: each.requested, reverse=True)
         newest = tuple(instants[:MAX_INSTANTS])
         described = [x for x in newest if x.completed and x.action in COMMIT_ACTIONS][:DESCRIBED]
@@ -80,15 +81,15 @@ def _timeline(base: str) -> HudiTimeline:
 
 def _plan(base: str, since: str) -> Plan:
     try:
-        return plan(_opened(base), since or EARLIEST)
+        return plan(_open(base), since or EARLIEST)
     except IncrementalError as error:
         raise Refused(str(error)) from error
 
 
-def _opened(base: str) -> HudiTable:
+def _open(base: str) -> HudiTable:
     return open_for_changes(base, open_storage(base, {}, {}, _no_spark))
 
 
 def _no_spark() -> HudiStorage:
-    text = "files on HDFS are read by Spark: `causeway incremental plan` shows what a pull reads"
+    text = "files on HDFS need Spark: run `causeway incremental plan` to see what a pull reads"
     raise SourceDown(SOURCE, text)

@@ -1,4 +1,4 @@
-"""The lifecycle's REST API (docs/reference/rest.md#lifecycle): feeds, processes, instances."""
+"""Calls the lifecycle's REST API (docs/reference/rest.md#lifecycle)."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -14,17 +14,17 @@ from pipeline.falcon.entities.entity import Entity
 from proxy.auth.thread_pool import DaemonThreads
 
 SOURCE = "the lifecycle"
-MAX_INSTANCES = 5_000  # read for one page
-_PAGE = 1_000
+MAX_INSTANCES = 5_000  # read for one page of the console
+_PAGE = 1_000  # instances of one response
 _PATIENCE = 15.0  # seconds for a request
-_FRESH, _DOCUMENTS_FRESH = 1.0, 10.0  # seconds for which an answer serves other requests too
+_FRESH, _DOCUMENTS_FRESH = 1.0, 10.0  # seconds for which a response serves other requests, too
 _THREADS = 8
 
 Parameters = Sequence[tuple[str, str]]
 
 
 class LifecycleClient:
-    """Raises SourceDown where the lifecycle does not answer, and Refused with its reason."""
+    """The lifecycle. Methods raise SourceDown if it does not answer, and Refused with its error."""
 
     def __init__(self, settings: Settings) -> None:
         self._endpoint = settings.lifecycle.port
@@ -43,27 +43,27 @@ class LifecycleClient:
         return found
 
     async def documents(self) -> list[dict[str, Any]]:
-        """Entities with their documents, which may be those of some seconds ago."""
+        """Entities with their documents, up to some seconds old."""
         found: list[dict[str, Any]] = await self._documents.get()
         return found
 
     async def parsed_entities(self) -> dict[tuple[str, str], Entity]:
-        """The entities of `documents` that can be read, by kind and name."""
+        """The entities with valid documents, by kind and name."""
         return self._reader.read(await self.documents())
 
     async def lag(self) -> list[dict[str, Any]]:
-        """How far replications and processes are behind."""
+        """The lag of replications and processes."""
         found: list[dict[str, Any]] = await self._lag.get()
         return found
 
     async def page(self, parameters: Parameters) -> dict[str, Any]:
-        """`instances`, the newest first, and `next`."""
+        """A page of `instances`, the newest first, and `next`."""
         found: dict[str, Any] = await self._get(f"/v1/instances?{urlencode(parameters)}")
         return found
 
     async def instances(self, parameters: Parameters) -> tuple[list[dict[str, Any]], bool]:
-        """All instances that fit, the newest first, and whether there are more than
-        MAX_INSTANCES."""
+        """The matching instances, the newest first, up to MAX_INSTANCES, and whether there are
+        more."""
         found: list[dict[str, Any]] = []
         after: str | None = None
         while len(found) < MAX_INSTANCES:
@@ -75,7 +75,7 @@ class LifecycleClient:
         return found, True
 
     async def log(self, kind: str, name: str, start: str = "") -> list[dict[str, Any]]:
-        """The log of an entity, or of its instances at a time, the oldest entry first."""
+        """The log of an entity, or of its instances at the time `start`, the oldest entry first."""
         path = f"/v1/log/{_part(kind)}/{_part(name)}"
         found: list[dict[str, Any]] = await self._get(
             path + (f"?{urlencode({'start': start})}" if start else "")
@@ -83,29 +83,30 @@ class LifecycleClient:
         return found
 
     async def retention(self, feed: str) -> list[dict[str, Any]]:
-        """What retention of the feed would drop now, for each cluster."""
+        """The plan of the feed's next eviction, for each cluster."""
         found: list[dict[str, Any]] = await self._get(f"/v1/retention/{_part(feed)}")
         return found
 
     async def change_instances(
         self, kind: str, name: str, action: str, parameters: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Reruns, kills, suspends or resumes instances: those `changed`, and why others were
-        `refused`."""
+        """Reruns, kills, suspends or resumes instances. Returns the `changed` ones, and the reasons
+        why others were `refused`."""
         path = f"/v1/instances/{_part(kind)}/{_part(name)}/{_part(action)}"
-        found: dict[str, Any] = await self._ask("POST", f"{path}?{urlencode(parameters)}")
-        return found
+        result: dict[str, Any] = await self._call("POST", f"{path}?{urlencode(parameters)}")
+        return result
 
     async def change_entity(self, kind: str, name: str, action: str) -> str:
-        """Suspends or resumes an entity."""
-        found = await self._ask("POST", f"/v1/entities/{_part(kind)}/{_part(name)}/{_part(action)}")
+        """Suspends or resumes an entity. Returns the lifecycle's sentence about it."""
+        path = f"/v1/entities/{_part(kind)}/{_part(name)}/{_part(action)}"
+        result = await self._call("POST", path)
         self._entities = Cached(partial(self._get, "/v1/entities"), _FRESH)
-        return str(found["changed"])
+        return str(result["changed"])
 
     async def _get(self, path: str) -> Any:
-        return await self._ask("GET", path)
+        return await self._call("GET", path)
 
-    async def _ask(self, method: str, path: str) -> Any:
+    async def _call(self, method: str, path: str) -> Any:
         if self._endpoint is None:
             raise NotSetUp(SOURCE, "lifecycle.port")
         api = Api(SOURCE, self._endpoint, self._access, self._token)

@@ -1,7 +1,7 @@
-"""Tables, their partitions and their copies, as the metastore has them now.
+"""Reads tables, their partitions and their copies from the metastore.
 
-Everything is bounded: so many tables are read for a list, and so many of their partitions; a table
-with more of them is named, and its partitions are read when its own page is opened.
+The number of tables and partitions that are read for a list is limited. A table with more
+partitions is listed without its states; its own page reads them.
 """
 
 import time
@@ -30,13 +30,13 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 SOURCE = "the metastore"
-MAX_TABLES = 2_000  # read for one list
-MAX_PARTITIONS = 5_000  # of one table in a list
-MAX_LISTED = 30_000  # partitions of all tables of a list
+MAX_TABLES = 2_000  # tables read for one list
+MAX_PARTITIONS = 5_000  # partitions of one table in a list
+MAX_LISTED = 30_000  # partitions of all tables in a list
 MAX_SHOWN = 300_000  # partitions of one table on its page
 _PATIENCE, _LONG_PATIENCE = 30.0, 120.0  # seconds for a list, and for the partitions of a table
-_FRESH = 5.0  # seconds for which what was read serves other requests too
-_KEPT = 8
+_FRESH = 5.0  # seconds for which a result serves other requests, too
+_KEPT = 8  # results
 _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 
 
@@ -46,9 +46,9 @@ class NoSuchTable(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class TableList:
-    """Tables whose names fit, by name. `many` are those with too many partitions to read in a list,
-    `total` is how many tables fit, of which only the first may have been read. `broken` are tables
-    whose facts cannot be read, with the reason."""
+    """The tables that match a search, by name. `many` are tables with too many partitions for a
+    list; `broken` are tables whose facts cannot be read, with the reasons. `total` counts all
+    matching tables, of which only the first MAX_TABLES are read."""
 
     tables: tuple[TableCopies, ...]
     many: tuple[TableRef, ...]
@@ -65,8 +65,8 @@ class TableList:
 
 @dataclass(frozen=True, slots=True)
 class TableDetails:
-    """One table. `states` is None for a table without partitions, or one that is copied as a
-    whole; `sums` has one sum a cluster. `read` is Unix time."""
+    """One table. `sums` has one sum for each cluster. `states` is None for a table without
+    partitions or one that is copied as a whole. `read` is in epoch seconds."""
 
     table: TableRef
     location: str
@@ -78,7 +78,7 @@ class TableDetails:
 
 
 class MetastoreClient:
-    """Raises SourceDown where the metastore does not answer in time."""
+    """The metastore. Methods raise SourceDown if it does not answer in time."""
 
     def __init__(self, settings: Settings) -> None:
         self._clusters = tuple(settings.topology.clusters)
@@ -90,12 +90,12 @@ class MetastoreClient:
         self._details: _Recent[TableRef, TableDetails] = _Recent(self._read_details, _FRESH)
 
     async def close(self) -> None:
-        """Ends the threads when their calls end."""
+        """Ends the threads once their calls have ended."""
         self._pool.close()
 
     @property
     def clusters(self) -> Sequence[ClusterName]:
-        """Those of the settings."""
+        """The clusters of the settings."""
         return self._clusters
 
     async def databases(self) -> list[str]:
@@ -103,7 +103,8 @@ class MetastoreClient:
         return await self._run(lambda client: sorted(client.get_all_databases()), _PATIENCE)
 
     async def tables(self, database: str = "", search: str = "") -> TableList:
-        """The tables of the database (empty: of all) whose `db.table` contains the text."""
+        """The tables whose `db.table` contains `search`, of one database or, if it is empty, of
+        all."""
         return await self._lists.get((database.lower(), search.lower()))
 
     async def table(self, ref: TableRef) -> TableDetails:
@@ -167,7 +168,7 @@ class MetastoreClient:
 
 
 class _ListReader:
-    """Reads the tables of one list after another, within its bounds."""
+    """Reads the tables of a list, within the limits above."""
 
     def __init__(self, client: HmsClient, default: ClusterName) -> None:
         self._client = client
@@ -194,7 +195,7 @@ class _ListReader:
                 raise
             except MetastoreError as error:
                 self.broken.append((table.ref, str(error)))
-        self.views += len(missing)  # dropped since their names were read
+        self.views += len(missing)  # counts as views the tables that were dropped meanwhile
 
     def _read_table(self, table: Table) -> None:
         placed = self._store.placement(table)
@@ -211,7 +212,7 @@ class _ListReader:
 
 
 class _Recent(Generic[K, T]):
-    """What was read of the last few keys, each for `age` seconds."""
+    """A cache of the results for the last few keys, each for `age` seconds."""
 
     def __init__(self, read: Callable[[K], Awaitable[T]], age: float) -> None:
         self._read = read

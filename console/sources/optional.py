@@ -1,4 +1,4 @@
-"""Sources of a part of a page, without which the rest is shown."""
+"""Calls of sources that a page can do without."""
 
 from collections.abc import Awaitable
 from typing import TypeVar
@@ -8,11 +8,11 @@ from console.errors import Refused, SourceDown
 T = TypeVar("T")
 
 
-async def optional(call: Awaitable[T], instead: T, problems: list[str]) -> T:
-    """The result of the call. If its source does not answer, `instead`, and the reason is added to
-    `problems`."""
+async def optional(call: Awaitable[T], default: T, problems: list[str]) -> T:
+    """The result of the call. If its source does not answer, adds the reason to `problems` and
+    returns `default`."""
     try:
         return await call
     except (SourceDown, Refused) as error:
         problems.append(str(error))
-        return instead
+        return default

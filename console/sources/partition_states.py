@@ -1,17 +1,17 @@
-"""The states of a table's partitions for people, from their cluster facts. Pure."""
+"""Computes the states of a table's partitions from their cluster facts. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from conf.copies import lacking_since
 from conf.names import ClusterName
 from conf.placement import Placement
-from console.drawing.matrix import CopyState, PartitionStates
+from console.drawing.matrix import ObjectState, PartitionStates
 
 
 def clusters_in_order(
     placements: Iterable[Placement], known: Sequence[ClusterName]
 ) -> tuple[ClusterName, ...]:
-    """The clusters of the settings, then others that the facts name."""
+    """The clusters of the settings, then other clusters in the facts."""
     named = set()
     for each in placements:
         named.add(each.primary)
@@ -22,10 +22,10 @@ def clusters_in_order(
 def partition_states(
     partitions: Mapping[str, Placement], known: Sequence[ClusterName]
 ) -> PartitionStates:
-    """The partitions in the order of their names, in which numbers count as numbers."""
+    """The states of the partitions, sorted by name; numbers in names are compared as numbers."""
     names = sorted(partitions, key=_order)
     clusters = clusters_in_order(partitions.values(), known)
-    numbers: dict[tuple[CopyState, ...], int] = {}
+    numbers: dict[tuple[ObjectState, ...], int] = {}
     groups: list[int] = []
     since: dict[int, float] = {}
     for index, name in enumerate(names):
@@ -38,24 +38,24 @@ def partition_states(
 
 def _states(
     placement: Placement, clusters: Sequence[ClusterName]
-) -> tuple[tuple[CopyState, ...], float | None]:
-    """What each cluster has, and the time at which the first copy began to lack something."""
-    found = dict.fromkeys(clusters, CopyState.ABSENT)
+) -> tuple[tuple[ObjectState, ...], float | None]:
+    """The state in each cluster, and the earliest time since which a copy is stale."""
+    found = dict.fromkeys(clusters, ObjectState.ABSENT)
     first: float | None = None
     for copy in placement.copies:
         if placement.is_fresh(copy):
-            found[copy.cluster] = CopyState.FRESH
+            found[copy.cluster] = ObjectState.FRESH
             continue
-        found[copy.cluster] = CopyState.STALE
+        found[copy.cluster] = ObjectState.STALE
         began = lacking_since(placement, copy)
         if began is not None:
             first = began if first is None else min(first, began)
-    found[placement.primary] = CopyState.PRIMARY
+    found[placement.primary] = ObjectState.PRIMARY
     return tuple(found.values()), first
 
 
 def _order(name: str) -> list[str]:
-    """`hour=9` before `hour=10`."""
+    """The sort key of a partition's name, which places `hour=9` before `hour=10`."""
     if "/" not in name:
         return [_padded(name)]
     return [_padded(part) for part in name.split("/")]

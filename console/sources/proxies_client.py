@@ -1,5 +1,5 @@
-"""The administration of all proxies: what runs, the clusters' health, and where a statement would
-run (docs/reference/rest.md)."""
+"""Calls the administration of all proxies: running statements, health of clusters, and decisions
+(docs/reference/rest.md)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,28 +15,28 @@ from console.sources.cached import Cached, within
 from console.sources.http_client import Api, call, text
 from proxy.auth.thread_pool import DaemonThreads
 
-_PATIENCE = 15.0  # seconds for all proxies
-_FRESH = 0.9  # seconds for which an answer is shown to others, too
+_PATIENCE = 15.0  # seconds for a request
+_FRESH = 0.9  # seconds for which a response serves other viewers, too
 _THREADS = 16
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of the proxies that answer, and why the others do not: a sentence for each."""
+    """The responses of the proxies. `problems` has a sentence for each that did not answer."""
 
     by_proxy: dict[Endpoint, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """The lists of all proxies as one; each row has its `proxy`."""
+        """The rows of all proxies; each row has its `proxy`."""
         return [
             row | {"proxy": str(proxy)} for proxy, rows in self.by_proxy.items() for row in rows
         ]
 
 
 class Proxies:
-    """Raises SourceDown where no proxy answers. `Answers.problems` names those that do not."""
+    """All proxies. Methods raise SourceDown if no proxy answers."""
 
     def __init__(self, settings: Settings) -> None:
         own = settings.operating.admin
@@ -59,7 +59,7 @@ class Proxies:
         return await self._sessions.get()
 
     async def copies(self) -> Answers:
-        """Copies that are being made for statements."""
+        """Running copies for statements."""
         return await self._copies.get()
 
     async def clusters(self) -> Answers:
@@ -71,41 +71,42 @@ class Proxies:
         return await self._metrics.get()
 
     async def explain(self, sql: str, database: str = "default", cluster: str = "") -> Any:
-        """Where a statement would run. Raises Refused for one that the API does not take."""
-        asked = {"sql": sql, "database": database or "default"}
-        asked |= {"cluster": cluster} if cluster else {}
-        return await self._first(partial(self._call, "GET"), f"/v1/explain?{urlencode(asked)}")
+        """The decision for a statement, which is not run. Raises Refused with the API's error."""
+        parameters = {"sql": sql, "database": database or "default"}
+        parameters |= {"cluster": cluster} if cluster else {}
+        path = f"/v1/explain?{urlencode(parameters)}"
+        return await self._first(partial(self._call, "GET"), path)
 
     async def kill_statement(self, statement: str) -> None:
-        """Cancels a statement, wherever it runs. Raises Refused if it runs nowhere."""
-        await self._somewhere(f"/v1/statements/{quote(statement, safe='')}/kill")
+        """Cancels a statement in the proxy that runs it. Raises Refused if none does."""
+        await self._post_to_any(f"/v1/statements/{quote(statement, safe='')}/kill")
 
     async def drain(self, cluster: str, resume: bool = False) -> None:
-        """Opens no new sessions in a cluster, or does so again, in all proxies. Raises SourceDown
-        if one of them does not answer."""
+        """Drains a cluster in all proxies, or ends that. Raises SourceDown if a proxy does not
+        answer."""
         action = "resume" if resume else "drain"
         answers = await self._all(f"/v1/clusters/{quote(cluster, safe='')}/{action}", "POST")
         if answers.problems:
             raise SourceDown("a proxy", "; ".join(answers.problems))
 
-    async def _first(self, ask: Callable[[str, Endpoint], Awaitable[T]], path: str) -> T:
-        """The answer of the first proxy that answers."""
+    async def _first(self, request: Callable[[str, Endpoint], Awaitable[T]], path: str) -> T:
+        """The response of the first proxy that answers."""
         problems = []
         for proxy in self._known():
             try:
-                return await ask(path, proxy)
+                return await request(path, proxy)
             except SourceDown as error:
                 problems.append(error.reason)
         raise SourceDown("the proxy", "; ".join(problems))
 
-    async def _somewhere(self, path: str) -> None:
-        """Posts to all proxies, of which one has what is asked for. Raises Refused."""
+    async def _post_to_any(self, path: str) -> None:
+        """Posts to all proxies. Raises Refused unless one accepts the request."""
         answers = await self._all(path, "POST")
         if not answers.by_proxy:
             raise Refused("; ".join(answers.problems))
 
     async def _all(self, path: str, method: str = "GET") -> Answers:
-        """Raises SourceDown if no proxy answers."""
+        """The responses of all proxies. Raises SourceDown if none answers."""
         known = self._known()
         calls = (self._call(method, path, each) for each in known)
         results = await asyncio.gather(*calls, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Rows of a FetchResults reply as texts of a table. Pure."""
+"""Converts the rows of a FetchResults reply to texts. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,8 +6,8 @@ from proxy.errors import WireError
 from thriftcodec.values import Items, Struct, Value
 
 MAX_CELL = 500  # characters
-_NUMBERS = frozenset((1, 2, 3, 4, 5, 6, 15))  # TTypeId: integers, FLOAT, DOUBLE, DECIMAL
-_BOOL = 1  # of TColumn
+_NUMBERS = frozenset((1, 2, 3, 4, 5, 6, 15))  # TTypeId of integers, FLOAT, DOUBLE, DECIMAL
+_BOOL = 1  # the field of TColumn for booleans
 
 
 def is_number(kind: int) -> bool:
@@ -16,7 +16,7 @@ def is_number(kind: int) -> bool:
 
 
 def rows_of(reply: Struct) -> list[tuple[str | None, ...]]:
-    """The rows of a result in columns (V6 and later), with None for NULL. Raises WireError."""
+    """The rows of a columnar result (from protocol V6 on), with None for NULL. Raises WireError."""
     row_set = reply.get(3)
     columns = row_set.get(3) if isinstance(row_set, Struct) else None
     if not isinstance(columns, Items):

@@ -1,5 +1,5 @@
-"""Statements that a user of the console runs through the proxy, as that user: queries of the screen
-"Where", and copies. Each has a connection and a session of its own, and ends with them."""
+"""Runs statements through the proxy as a user of the console: queries of the screen "Where", and
+copies. Each statement has its own connection and session, which end with it."""
 
 import asyncio
 import secrets
@@ -40,15 +40,15 @@ from proxy.upstream.upstream_connection import UpstreamConnection
 from thriftcodec.values import Struct
 
 MAX_ROWS = 1_000
-QUERY_LIMIT = 600.0  # seconds
-COPY_LIMIT = 24 * 3600.0
-AT_ONCE = 20  # runs that have not ended
-_KEPT = 100  # runs that have
+QUERY_LIMIT = 600.0  # seconds of a query
+COPY_LIMIT = 24 * 3600.0  # seconds of a copy
+AT_ONCE = 20  # running statements
+_KEPT = 100  # ended statements that are kept
 _KEPT_SECONDS = 3600.0
 _CHUNK = 250  # rows of a reply
 _MAX_TEXT = 4 << 20  # characters of a result
-_CALL = 30.0  # seconds for a short call
-_PROXY = ClusterName("the proxy")  # what messages name
+_CALL = 30.0  # seconds for a call
+_PROXY = ClusterName("the proxy")  # the name in messages
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
@@ -60,9 +60,9 @@ class RunState(StrEnum):
 
 
 @dataclass(slots=True)
-class Run:
-    """A statement that runs or has run. `columns` are names, and whether they hold numbers; `more`:
-    the result has more rows than `rows`."""
+class SqlRun:
+    """A running or ended statement. `columns` has the name of each column, and whether it holds
+    numbers. `more` says whether the result has more rows than `rows`."""
 
     user: str
     sql: str
@@ -82,48 +82,48 @@ class Run:
 
 
 class SqlClient:
-    """Runs statements through the proxy of `console.sql`."""
+    """Runs statements through the proxy in `console.sql`."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises BadSetting for a login that cannot be used."""
+        """Raises BadSetting for an unusable `console.login`."""
         listen = settings.console.sql or settings.listen
         self._endpoint = Endpoint(_ANY_HOST.get(listen.host, listen.host), listen.port)
         self._credentials = UpstreamCredentials(settings.console.login)
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, SqlRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def start(
         self, user: str, sql: str, database: str = "", limit: float = QUERY_LIMIT, about: str = ""
-    ) -> Run:
-        """Begins to run a statement as the user, for `limit` seconds at most. `about` is a title
-        for lists. Raises Refused if too many run."""
+    ) -> SqlRun:
+        """Starts a statement as the user, for `limit` seconds at most. `about` is its title in
+        lists. Raises Refused if too many run."""
         self._forget()
         if len(self._tasks) >= AT_ONCE:
             raise Refused(f"{AT_ONCE} statements run through the console: wait for one to end.")
-        run = Run(user, sql, about=about)
+        run = SqlRun(user, sql, about=about)
         self._runs[run.name] = run
         task = asyncio.ensure_future(self._run(run, database, limit))
         self._tasks[run.name] = task
         task.add_done_callback(lambda _: self._ended(run))
         return run
 
-    def _ended(self, run: Run) -> None:
-        """The task of a run is over, which may have been cancelled before it began."""
+    def _ended(self, run: SqlRun) -> None:
+        """Called at the end of a run's task, which may have been cancelled before it began."""
         self._tasks.pop(run.name, None)
         if run.ended is None:
             run.state, run.ended = RunState.CANCELLED, time.time()
 
-    def run(self, name: str, user: str) -> Run | None:
-        """The run of that name, if it is the user's own."""
+    def run(self, name: str, user: str) -> SqlRun | None:
+        """The run with this name, if it is the user's own."""
         run = self._runs.get(name)
         return run if run is not None and run.user == user else None
 
-    def runs(self, about: str = "") -> list[Run]:
+    def runs(self, about: str = "") -> list[SqlRun]:
         """All runs whose title begins with `about`, the newest first."""
         return [each for each in reversed(self._runs.values()) if each.about.startswith(about)]
 
-    def cancel(self, run: Run) -> None:
-        """Ends a run; its statement is cancelled in the cluster."""
+    def cancel(self, run: SqlRun) -> None:
+        """Cancels a run, and its statement in the cluster."""
         task = self._tasks.get(run.name)
         if task is not None:
             run.state = RunState.CANCELLED
@@ -142,7 +142,7 @@ class SqlClient:
             if at >= _KEPT or time.time() - (each.ended or 0) > _KEPT_SECONDS:
                 del self._runs[each.name]
 
-    async def _run(self, run: Run, database: str, limit: float) -> None:
+    async def _run(self, run: SqlRun, database: str, limit: float) -> None:
         try:
             async with asyncio.timeout(limit):
                 await self._in_session(run, database)
@@ -158,7 +158,7 @@ class SqlClient:
         finally:
             run.ended = time.time()
 
-    async def _in_session(self, run: Run, database: str) -> None:
+    async def _in_session(self, run: SqlRun, database: str) -> None:
         connection = await self._connect(run.user)
         try:
             configuration = {"use:database": database} if database else {}
@@ -178,7 +178,7 @@ class SqlClient:
             await _read_rows(connection, started, run)
             await _call(connection, "CloseSession", close_session_call(session))
         finally:
-            connection.abort()  # the proxy ends the session with its connection
+            connection.abort()  # the proxy closes the session with its connection
 
     async def _connect(self, user: str) -> UpstreamConnection:
         try:
@@ -189,7 +189,7 @@ class SqlClient:
             raise Refused(str(error)) from error
 
     async def _cancel(self, user: str, operation: RemoteOperation) -> None:
-        """Cancels on a connection of its own: the run's waits for a reply."""
+        """Cancels over a new connection, because the run's connection waits for a reply."""
         with suppress(CausewayError, Rejected, OSError, TimeoutError):
             async with asyncio.timeout(_CALL):
                 connection = await self._connect(user)
@@ -201,7 +201,7 @@ class SqlClient:
 
 
 async def _call(connection: UpstreamConnection, name: str, request: bytes) -> Struct:
-    """Raises ClusterLost, WireError, and Rejected with the proxy's words."""
+    """The result of a call. Raises ClusterLost, WireError, and Rejected with the proxy's error."""
     result = read_result(await connection.call(name, request, _CALL), name)
     if (failure := result_failure(result)) is not None:
         raise Rejected(failure)
@@ -221,8 +221,10 @@ async def _end_of(connection: UpstreamConnection, operation: RemoteOperation) ->
         raise Rejected(status.failure or Failure(f"It ended {status.state.name}."))
 
 
-async def _read_rows(connection: UpstreamConnection, operation: RemoteOperation, run: Run) -> None:
-    """Reads up to `MAX_ROWS` rows, and looks whether there are more."""
+async def _read_rows(
+    connection: UpstreamConnection, operation: RemoteOperation, run: SqlRun
+) -> None:
+    """Reads up to `MAX_ROWS` rows, and sets `more` if there are more."""
     name = "GetResultSetMetadata"
     schema = await _call(connection, name, operation_call(name, operation))
     run.columns = [(title, is_number(kind)) for title, kind in header(schema)]

@@ -1,4 +1,4 @@
-// Times in the viewer's own zone, filters of tables, and links that a row stands for.
+// Shows times in the viewer's time zone, filters tables, copies texts, and sends forms by Ctrl-Enter.
 "use strict";
 
 function showTimes(root) {

@@ -1,4 +1,4 @@
-// Shows each picture that the console sends. The element that has the focus keeps it.
+// Shows each picture that the console sends. The focused element keeps the focus.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -20,6 +20,6 @@ document.addEventListener("DOMContentLoaded", () => {
   pause.addEventListener("click", () => {
     const paused = pause.getAttribute("aria-pressed") !== "true";
     pause.setAttribute("aria-pressed", String(paused));
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? "Continue" : "Pause";
   });
 });

@@ -15,7 +15,7 @@ from console.app import make_app
 from console.errors import Refused, SourceDown
 from console.sources import Sources
 from console.sources.proxies_client import Answers
-from console.sources.sql_client import Run
+from console.sources.sql_client import SqlRun
 from tests.conf.settings.reading import settings_from
 from tests.console.fake_places import FakeHudi, FakeLifecycle, FakeMetastore
 
@@ -99,21 +99,21 @@ class FakeHistory:
 
 @dataclass(slots=True)
 class FakeSql:
-    started: list[Run] = field(default_factory=list)
+    started: list[SqlRun] = field(default_factory=list)
 
     def start(
         self, user: str, sql: str, database: str = "", limit: float = 0, about: str = ""
-    ) -> Run:
-        self.started.append(Run(user, sql, about=about))
+    ) -> SqlRun:
+        self.started.append(SqlRun(user, sql, about=about))
         return self.started[-1]
 
-    def run(self, name: str, user: str) -> Run | None:
+    def run(self, name: str, user: str) -> SqlRun | None:
         return next((x for x in self.started if (x.name, x.user) == (name, user)), None)
 
-    def runs(self, about: str = "") -> list[Run]:
+    def runs(self, about: str = "") -> list[SqlRun]:
         return [each for each in self.started if each.about.startswith(about)]
 
-    def cancel(self, run: Run) -> None:
+    def cancel(self, run: SqlRun) -> None:
         run.ended = run.began
 
 

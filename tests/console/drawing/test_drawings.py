@@ -5,14 +5,14 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from console.drawing.bars import MOST, chart
-from console.drawing.lanes import MAX_ROWS, Bar, Lane, lanes, phase_bar
+from console.drawing.lanes import MAX_ROWS, Lane, StatementBar, lanes, phase_bar
 from console.drawing.map import Box, Flow, cluster_map
 
 NOW = 1000.0
 
 
-def bar(number: int, began: float, seconds: float, state: str = "finished") -> Bar:
-    return Bar(
+def bar(number: int, began: float, seconds: float, state: str = "finished") -> StatementBar:
+    return StatementBar(
         str(number), f"ann: statement {number}", f"/statements/{number}", state, began, seconds
     )
 
@@ -54,7 +54,7 @@ def test_a_bar_that_began_before_the_picture_begins_at_its_edge() -> None:
 
 
 def test_texts_are_escaped() -> None:
-    nasty = Bar("1", "<script>\"'&", "/statements/1", "failed", 990, 1)
+    nasty = StatementBar("1", "<script>\"'&", "/statements/1", "failed", 990, 1)
     assert tree(lanes([Lane("<b>", "", [nasty])], NOW, 60)) is not None
 
 

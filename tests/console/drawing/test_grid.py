@@ -1,6 +1,6 @@
 """Instances by hour."""
 
-from console.drawing.grid import GLYPHS, Cell, Row, grid, worst
+from console.drawing.grid import GLYPHS, GridCell, GridRow, grid, worst
 from pipeline.scheduler.instances.states import InstanceState
 
 
@@ -16,8 +16,8 @@ def test_a_cell_of_several_instances_has_the_worst_state() -> None:
 
 
 def test_cells_link_to_their_instances_and_say_what_they_are() -> None:
-    cell = Cell("FAILED", 1, "FAILED at 01:00: <no space>", "/feeds/feed/a?at=1", missed=True)
-    drawn = grid("Instances", ["0", "1"], [Row("replicate a", [None, cell], "/feeds/feed/a")])
+    cell = GridCell("FAILED", 1, "FAILED at 01:00: <no space>", "/feeds/feed/a?at=1", missed=True)
+    drawn = grid("Instances", ["0", "1"], [GridRow("replicate a", [None, cell], "/feeds/feed/a")])
     assert 'class="i-failed"' in drawn
     assert ">×<" in drawn
     assert "&lt;no space&gt;" in drawn

@@ -9,15 +9,15 @@ import pytest
 
 from console.drawing.matrix import (
     BINS,
-    CopyState,
+    ObjectState,
+    PartitionRuns,
     PartitionStates,
-    Runs,
     partition_matrix,
     share_bar,
     totals,
 )
 
-PRIMARY, FRESH, STALE, ABSENT = CopyState
+PRIMARY, FRESH, STALE, ABSENT = ObjectState
 CLUSTERS = ("c1", "c2", "c3", "c4", "c5")
 SEED = int(os.environ.get("CAUSEWAY_SEED", "20"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,7 +32,7 @@ def made(groups: list[int], kinds: int = 40, seed: int = SEED) -> PartitionState
     return PartitionStates(names, CLUSTERS, tuple(rows), groups)
 
 
-def small(*states: tuple[CopyState, ...]) -> PartitionStates:
+def small(*states: tuple[ObjectState, ...]) -> PartitionStates:
     kinds = tuple(dict.fromkeys(states))
     names = [f"day={number}" for number in range(len(states))]
     return PartitionStates(names, ("east", "west"), kinds, [kinds.index(each) for each in states])
@@ -40,24 +40,25 @@ def small(*states: tuple[CopyState, ...]) -> PartitionStates:
 
 def test_neighbours_in_the_same_state_are_one_run() -> None:
     both, old = (PRIMARY, FRESH), (PRIMARY, STALE)
-    found = Runs(small(both, both, old, both))
+    found = PartitionRuns(small(both, both, old, both))
     assert [(run.first, run.last, run.number, run.states) for run in found] == [
         (0, 1, 2, both),
         (2, 2, 1, old),
         (3, 3, 1, both),
     ]
-    assert list(Runs(small())) == []
+    assert list(PartitionRuns(small())) == []
 
 
 def test_runs_cover_every_partition_once() -> None:
     print("seed", SEED)
     chance = random.Random(SEED)
     states = made([chance.randrange(3) for _ in range(500)])
-    assert Runs(states).sizes() == [run.number for run in Runs(states)]
-    assert all(Runs(states)[Runs(states).at(row)].first <= row for row in range(500))
-    rows = [row for run in Runs(states) for row in range(run.first, run.last + 1)]
+    runs = PartitionRuns(states)
+    assert runs.sizes() == [run.number for run in runs]
+    assert all(runs[runs.at(row)].first <= row for row in range(500))
+    rows = [row for run in runs for row in range(run.first, run.last + 1)]
     assert rows == list(range(500))
-    for run in Runs(states):
+    for run in runs:
         assert {states.kinds[states.groups[row]] for row in range(run.first, run.last + 1)} == {
             run.states
         }
@@ -108,7 +109,7 @@ def test_a_hundred_thousand_partitions_are_drawn_quickly_and_small(pattern: str)
     states = made(groups)
     began = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     picture = partition_matrix("db.t", states)
-    found = Runs(states)
+    found = PartitionRuns(states)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_utime - began
     print(f"{pattern}: {used * 1000:.0f} ms, {len(picture):,} bytes, {len(found):,} runs")
     assert len(picture) < 100_000

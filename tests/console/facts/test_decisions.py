@@ -2,8 +2,15 @@
 
 import pytest
 
-from console.facts.decisions import Cell, cluster_rows, marked, matrix, obstacle_words, rule_rows
-from console.facts.marked_text import Piece, pieces
+from console.facts.decisions import (
+    TableCell,
+    considered_clusters,
+    marked,
+    matrix,
+    obstacle_words,
+    rule_rows,
+)
+from console.facts.marked_text import MarkedPiece, pieces
 from router.route import RULES
 from tests.console.fake_sources import considered, explained, obstacle, state_of, statement
 
@@ -40,7 +47,7 @@ def test_a_mark_has_the_state_in_the_cluster_where_it_runs() -> None:
     tables = [state_of("s.orders", "east", "primary"), state_of("s.orders", "west", "stale")]
     runs = matrix(explained("run", "east", tables=tables), None, CLUSTERS)
     [mark] = marked("s.orders", "default", runs)
-    assert mark == Piece("s.orders", "s.orders", "primary", "east: primary, west: stale")
+    assert mark == MarkedPiece("s.orders", "s.orders", "primary", "east: primary, west: stale")
     nowhere = matrix(explained(tables=tables), None, CLUSTERS)
     assert marked("s.orders", "default", nowhere)[0].state == "stale"
 
@@ -51,7 +58,9 @@ def test_the_matrix_has_every_table_in_every_cluster() -> None:
     found = matrix(explained("run", "east", tables=[stale]), None, (*CLUSTERS, "north"))
     notes = ("7 of 9 partitions there", "2.0 h behind")
     since = "2026-01-31T06:00:00.000Z"
-    assert found.rows == (("s.v", (Cell(""), Cell("stale", notes, since), Cell(""))),)
+    assert found.rows == (
+        ("s.v", (TableCell(""), TableCell("stale", notes, since), TableCell(""))),
+    )
 
 
 def test_without_the_state_now_the_matrix_has_what_the_decision_knew() -> None:
@@ -60,7 +69,7 @@ def test_without_the_state_now_the_matrix_has_what_the_decision_knew() -> None:
     assert states == {"s.orders": ["", "absent"], "s.visits": ["absent", ""]}
     ran = statement("a", cluster="east", considered=[considered("east", chosen=True)])
     found = matrix(None, ran, CLUSTERS)
-    assert found.rows[0][1][0] == Cell("fresh", ("had it",), "", chosen=True)
+    assert found.rows[0][1][0] == TableCell("fresh", ("had it",), "", chosen=True)
 
 
 def test_running_statements_have_their_tables_as_names() -> None:
@@ -123,7 +132,7 @@ def test_obstacles_in_words(found: dict[str, object], words: str) -> None:
 
 
 def test_the_clusters_are_in_the_order_in_which_they_were_considered() -> None:
-    rows = cluster_rows(
+    rows = considered_clusters(
         [considered("west", obstacle("west", "s.t")), considered("east", chosen=True)]
     )
     assert [(each.cluster, each.chosen, each.obstacles) for each in rows] == [

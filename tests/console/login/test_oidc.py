@@ -299,7 +299,7 @@ def test_with_an_issuer_no_password_and_no_open_console(issuer: Issuer, tmp_path
     browser = browser_of(issuer, tmp_path)
     assert browser.get("/where").status == 303
     answer = browser.log_in("ada", "anything")
-    assert (answer.status, "No password is taken" in answer.text) == (403, True)
+    assert (answer.status, "by password is disabled" in answer.text) == (403, True)
     assert browser.get("/where").status == 303
 
 

@@ -70,7 +70,7 @@ def test_a_statement_whose_text_is_cut_is_not_explained_by_a_part_of_it() -> Non
     sources.history.statements = [one]
     sources.proxies.explained = {one["text"]: explained("run", "west")}
     text = browser_of(sources).get("/statements/a").text
-    assert "the text is too long to be kept whole" in text
+    assert "the text is too long to be kept complete" in text
     assert "would run now" not in text
 
 
@@ -229,7 +229,9 @@ def test_where_offers_the_copies_that_would_free_a_refused_statement() -> None:
 def test_a_refusal_that_no_copy_frees_leads_to_no_copies() -> None:
     sources: Any = fake_sources()
     sources.history.statements = [statement("a", code="CW101", considered=[], rule="unknown")]
-    assert "See the copies that free it" not in browser_of(sources).get("/statements/a").text
+    assert (
+        "See the copies with which it can run" not in browser_of(sources).get("/statements/a").text
+    )
 
 
 def test_where_says_what_the_proxy_refuses() -> None:

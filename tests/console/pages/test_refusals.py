@@ -98,7 +98,7 @@ def test_a_group_that_would_run_now_is_freed() -> None:
     sources.history.statements = [one]  # type: ignore[attr-defined]
     sources.proxies.explained = {one["text"]: explained("run", "east")}  # type: ignore[attr-defined]
     text = Browser(open_app(sources)).get("/refusals").text
-    assert "it would run now, in east" in text
+    assert "It can run now, in east" in text
     assert "/copies" not in text
 
 
@@ -160,7 +160,7 @@ def test_a_finished_copy_leads_back_to_the_page_that_it_was_begun_on(page: str, 
     [run] = sources.sql.started
     run.state = "finished"
     text = browser.get(f"/copies/{run.name}", hx_current_url=page).text
-    assert f'<a href="{back}">See what it freed</a>' in text
+    assert f'<a href="{back}">See what can run now</a>' in text
 
 
 def test_the_way_with_the_least_to_copy_is_the_first() -> None:

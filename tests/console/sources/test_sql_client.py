@@ -8,7 +8,7 @@ from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from console.errors import Refused
 from console.sources import sql_client
-from console.sources.sql_client import MAX_ROWS, Run, RunState, SqlClient
+from console.sources.sql_client import MAX_ROWS, RunState, SqlClient, SqlRun
 from tests.console.fake_sources import settings_of
 from tests.proxy.running import Site, play
 
@@ -20,7 +20,7 @@ def client_of(site: Site) -> SqlClient:
     return SqlClient(settings)
 
 
-async def ended(run: Run) -> Run:
+async def ended(run: SqlRun) -> SqlRun:
     async with asyncio.timeout(PATIENCE):
         while run.ended is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)

@@ -55,12 +55,12 @@ def test_the_copy_button_lets_a_refused_statement_run(
     chromium.open(f"/where?{urlencode({'sql': refused})}")
     assert "not known" not in page.locator(".ways").inner_text()  # the sizes of both
     copy_to_c1(chromium, picture="copying")
-    page.get_by_role("link", name="See what it freed").click()
+    page.get_by_role("link", name="See what can run now").click()
     page.get_by_role("heading", name=f"It would run in {C1}").wait_for()
     page.get_by_role("button", name="Run it as ada").click()
     page.get_by_text("3 rows").wait_for()
     chromium.open("/refusals")
-    group.get_by_text(f"it would run now, in {C1}").wait_for()
+    group.get_by_text(f"It can run now, in {C1}").wait_for()
     chromium.picture("freed")
     look_at_the_copy(chromium, db, sql, refused)
 

@@ -1,7 +1,7 @@
-"""Log-ins to the console: who is logged in, and what proves it. In memory only.
+"""The sessions of logged-in users, in memory only.
 
-A browser gets the id of its session in a signed cookie. An id that is forged, ended or too old is
-that of nobody. Ids are random and secret: lists of sessions show `name` instead.
+A browser gets the id of its session in a signed cookie. An id that is forged, ended or too old has
+no session. Ids are random and secret: lists of sessions show `name` instead.
 """
 
 import secrets
@@ -20,8 +20,8 @@ MAX_SESSIONS = 1_000
 
 @dataclass(slots=True)
 class Session:
-    """`csrf` is the token that this session's forms have to send. `subject` and `sid` are what an
-    issuer calls the user and its own session; empty without them."""
+    """A session. Its forms must send the token `csrf`. `subject` and `sid` are an issuer's ids of
+    the user and of its own session; empty without an issuer."""
 
     user: str
     role: Role
@@ -34,9 +34,9 @@ class Session:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
 
-class Access:
-    """`open_user`: every request is that user's, an administrator, without a log-in. `clock` is in
-    seconds since 1970."""
+class LoginSessions:
+    """The console's sessions. With `open_user` no log-in is needed: each request has the session of
+    that user, an administrator. `clock` returns epoch seconds."""
 
     def __init__(
         self, open_user: str | None = None, clock: Callable[[], float] = time.time
@@ -55,7 +55,7 @@ class Access:
         return self._open is not None
 
     def log_in(self, user: str, role: Role, address: str, subject: str = "", sid: str = "") -> str:
-        """Starts a session. The value of its cookie."""
+        """Starts a session, and returns the value of its cookie."""
         now, number = self._clock(), secrets.token_urlsafe(32)
         while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
@@ -63,7 +63,7 @@ class Access:
         return self._signer.sign(number)
 
     def session(self, header: str | None) -> Session | None:
-        """The session of the cookies of a request, which is used now."""
+        """The session for a request's Cookie header, if there is one. Renews its idle time."""
         if self._open is not None:
             return self._open
         number = self._signer.read(header, COOKIE)
@@ -76,19 +76,19 @@ class Access:
         return found
 
     def sessions(self) -> list[Session]:
-        """All sessions, the last used first."""
+        """All sessions, the most recently used first."""
         return list(reversed(self._sessions.values()))
 
     def end(self, name: str) -> Session | None:
-        """Ends a session, so that its cookie proves nothing any more; None: there is none."""
+        """Ends the session with this name and returns it; None if there is none."""
         for number, session in self._sessions.items():
             if session.name == name:
                 return self._sessions.pop(number)
         return None
 
     def end_issued(self, subject: str, sid: str, until: float) -> list[Session]:
-        """Ends the sessions that an issuer ended: those of its `sid`, or without it all of the
-        subject, which began until then."""
+        """Ends the sessions that an issuer has ended and returns them: those of its `sid`, or
+        without a `sid` those of the subject, if they began before `until`."""
         found = [
             (number, each)
             for number, each in self._sessions.items()
@@ -100,5 +100,5 @@ class Access:
 
 
 def set_cookie(value: str, secure: bool) -> str:
-    """The value of Set-Cookie; without a value it deletes the cookie."""
+    """The value of a Set-Cookie header; an empty `value` deletes the cookie."""
     return cookie(COOKIE, value, int(MAX_AGE), "/", "Strict", secure)

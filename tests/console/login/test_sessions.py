@@ -4,8 +4,8 @@ import pytest
 
 from conf.roles import Role
 from conf.settings.console import ConsoleSettings
-from console.login import access
-from console.login.access import COOKIE, Access, set_cookie
+from console.login import sessions as console_sessions
+from console.login.sessions import COOKIE, LoginSessions, set_cookie
 from console.roles import role_of
 
 
@@ -21,7 +21,7 @@ def header(value: str) -> str:
 
 
 def test_a_cookie_proves_its_session() -> None:
-    sessions = Access()
+    sessions = LoginSessions()
     found = sessions.session(header(sessions.log_in("ann", Role.VIEWER, "10.0.0.7")))
     assert found is not None
     assert (found.user, found.role, found.address) == ("ann", Role.VIEWER, "10.0.0.7")
@@ -31,17 +31,17 @@ def test_a_cookie_proves_its_session() -> None:
     "change", [lambda v: v[:-1] + "x", lambda v: "x" + v, lambda v: "", str.upper]
 )
 def test_a_changed_cookie_proves_nothing(change: object) -> None:
-    sessions = Access()
+    sessions = LoginSessions()
     value = sessions.log_in("ann", Role.VIEWER, "10.0.0.7")
     assert sessions.session(header(change(value))) is None  # type: ignore[operator]
 
 
 def test_a_cookie_of_another_process_proves_nothing() -> None:
-    assert Access().session(header(Access().log_in("ann", Role.VIEWER, ""))) is None
+    assert LoginSessions().session(header(LoginSessions().log_in("ann", Role.VIEWER, ""))) is None
 
 
 def test_a_session_that_is_ended_proves_nothing() -> None:
-    sessions = Access()
+    sessions = LoginSessions()
     value = sessions.log_in("ann", Role.VIEWER, "")
     [session] = sessions.sessions()
     assert sessions.end(session.name) is session
@@ -51,20 +51,20 @@ def test_a_session_that_is_ended_proves_nothing() -> None:
 
 def test_a_session_ends_when_it_is_idle_and_when_it_is_old() -> None:
     clock = Clock()
-    sessions = Access(clock=clock)
+    sessions = LoginSessions(clock=clock)
     idle, used = (header(sessions.log_in("ann", Role.VIEWER, "")) for _ in range(2))
     for _ in range(6):
-        clock.now += access.MAX_IDLE - 1
+        clock.now += console_sessions.MAX_IDLE - 1
         found = sessions.session(used) is not None
-        assert found == (clock.now - 1_000_000 <= access.MAX_AGE)
+        assert found == (clock.now - 1_000_000 <= console_sessions.MAX_AGE)
     assert sessions.session(idle) is None
 
 
 def test_there_is_a_bound_on_sessions_and_the_longest_unused_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(access, "MAX_SESSIONS", 3)
-    sessions = Access()
+    monkeypatch.setattr(console_sessions, "MAX_SESSIONS", 3)
+    sessions = LoginSessions()
     first, second, third = (header(sessions.log_in(name, Role.VIEWER, "")) for name in "abc")
     assert sessions.session(first) is not None  # used last
     sessions.log_in("d", Role.VIEWER, "")
