@@ -180,8 +180,8 @@ def _run_summary(args: argparse.Namespace, store: Store) -> int:
     if args.planned:
         for action, cluster, _ in _planned(args, store):
             counts[action.value, cluster, "PLANNED"] += 1
-    for (action, cluster, state), count in sorted(counts.items()):
-        print(f"{action:9} {cluster:20} {state:9} {count}")
+    for (work, place, state), count in sorted(counts.items()):
+        print(f"{work:9} {place:20} {state:9} {count}")
     return 0
 
 
