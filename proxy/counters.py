@@ -51,8 +51,7 @@ class SharedCounters:
         self._own[:] = memoryview(bytes(_SLOTS * _BYTES)).cast("I")
 
     def count(self, key: str) -> int:
-        one, other = _slots(key)
-        return min(sum(part[one] for part in self._parts), sum(part[other] for part in self._parts))
+        return min(sum(part[slot] for part in self._parts) for slot in _slots(key))
 
     def add(self, key: str, by: int) -> None:
         for slot in _slots(key):
@@ -67,5 +66,5 @@ def shared_size(processes: int) -> int:
 @lru_cache(1 << 14)
 def _slots(key: str) -> tuple[int, int]:
     digest = int.from_bytes(blake2b(key.encode(errors="replace"), digest_size=4).digest(), "big")
-    one, other = divmod(digest, _SLOTS)
-    return one, other if other != one else (one + 1) % _SLOTS
+    first, second = divmod(digest, _SLOTS)
+    return first, second if second != first else (first + 1) % _SLOTS

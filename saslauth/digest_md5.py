@@ -98,22 +98,22 @@ class IntegrityLayer:
 
         Raises SaslFailed if no message fits.
         """
-        ours, theirs = (_TO_SERVER, _TO_CLIENT) if is_client else (_TO_CLIENT, _TO_SERVER)
-        self._ours, self._theirs = _md5(key + ours), _md5(key + theirs)
+        send, receive = (_TO_SERVER, _TO_CLIENT) if is_client else (_TO_CLIENT, _TO_SERVER)
+        self._send_key, self._receive_key = _md5(key + send), _md5(key + receive)
         self._sent = self._received = 0
         self.room = peer_limit - _MAC
         if self.room <= 0:
             raise SaslFailed(f"wrapped messages of {peer_limit} bytes")
 
     def wrap(self, message: bytes) -> bytes:
-        mac = _mac(self._ours, self._sent, message)
+        mac = _mac(self._send_key, self._sent, message)
         self._sent += 1
         return message + mac
 
     def unwrap(self, token: bytes) -> bytes:
         """Raises SaslFailed for a message that was changed, repeated or lost."""
         message, mac = token[:-_MAC], token[-_MAC:]
-        if not hmac.compare_digest(mac, _mac(self._theirs, self._received, message)):
+        if not hmac.compare_digest(mac, _mac(self._receive_key, self._received, message)):
             raise SaslFailed("a wrapped message was changed, repeated or lost")
         self._received += 1
         return message

@@ -30,11 +30,12 @@ class WritableReader:
         return number
 
     def take(self, size: int) -> bytes:
-        taken = self._data[self._at : self._at + size]
-        if len(taken) < size:
+        """The next `size` bytes."""
+        data = self._data[self._at : self._at + size]
+        if len(data) < size:
             raise SaslFailed("not a delegation token")
         self._at += size
-        return taken
+        return data
 
 
 def counted(data: bytes) -> bytes:

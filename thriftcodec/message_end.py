@@ -46,13 +46,13 @@ class MessageEnd:
 
         Raises MalformedMessage.
         """
-        kept = len(self._rest)
-        data = self._rest + piece if kept else piece
+        rest_length = len(self._rest)
+        data = self._rest + piece if rest_length else piece
         self._at = self._skip
         self._rest = b""
         try:
             if not self._started and self._start(data):
-                return self._at - kept
+                return self._at - rest_length
             while self._open and self._at <= len(data):
                 self._step(data)
         except Incomplete:
@@ -60,7 +60,7 @@ class MessageEnd:
             self._skip = 0
             return None
         self._skip = max(0, self._at - len(data))
-        return None if self._open or self._skip else self._at - kept
+        return None if self._open or self._skip else self._at - rest_length
 
     def _start(self, data: bytes | bytearray) -> bool:
         """Reads the message's header; returns whether the message ends in these bytes."""

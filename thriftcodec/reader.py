@@ -54,14 +54,14 @@ class Texts(Enum):
 
 
 def decode_message(
-    data: bytes | bytearray, most: int = UNLIMITED, texts: Texts = Texts.BYTES
+    data: bytes | bytearray, max_values: int = UNLIMITED, texts: Texts = Texts.BYTES
 ) -> Message:
-    """The message in `data`, with at most `most` values (fields and elements).
+    """The message in `data`, with at most `max_values` values (fields and elements).
 
     Raises MalformedMessage, also if bytes follow the message.
     """
     kind, name, seqid, at = read_message_header(data)
-    reader = _Reader(memoryview(data) if isinstance(data, bytearray) else data, texts, most)
+    reader = _Reader(memoryview(data) if isinstance(data, bytearray) else data, texts, max_values)
     body, end = reader.struct(at, 0)
     if end != len(data):
         raise MalformedMessage(f"{len(data) - end} bytes after the end of {name}.")
@@ -89,10 +89,10 @@ class _Reader:
 
     __slots__ = ("_as_str", "_data", "_left")
 
-    def __init__(self, data: bytes | bytearray | memoryview, texts: Texts, most: int) -> None:
+    def __init__(self, data: bytes | bytearray | memoryview, texts: Texts, max_values: int) -> None:
         self._data = data
         self._as_str = texts is Texts.STR
-        self._left = most
+        self._left = max_values
 
     def value(self, at: int, kind: int, depth: int) -> tuple[Value, int]:
         if kind == STRING:

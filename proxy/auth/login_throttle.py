@@ -47,35 +47,37 @@ class LoginThrottle:
         """`memory` comes from `empty_throttle`; None means memory of this process alone."""
         memory = memoryview(empty_throttle()) if memory is None else memory
         self._key = bytes(memory[:_KEY])
-        users, addresses, known = (
+        users, addresses, log_ins = (
             memory[at : at + _TABLE] for at in range(_KEY, _KEY + 3 * _TABLE, _TABLE)
         )
         self._users = _Buckets(per_user, users.cast("d"))
         self._addresses = _Buckets(per_address, addresses.cast("d"))
-        self._known = known.cast("Q")
+        self._log_ins = log_ins.cast("Q")
 
     def too_many(self, user: str, peer: str, now: float) -> bool:
         """Whether to reject an attempt without a check. `user` is empty if it is not known yet."""
         if self._addresses.is_empty(self._places(peer), now):
             return True
-        return self._users.is_empty(self._places(user), now) and not self._is_known(user, peer)
+        return self._users.is_empty(self._places(user), now) and not self._logged_in_lately(
+            user, peer
+        )
 
     def failed(self, user: str, peer: str, now: float, *names: str) -> None:
         """Counts one failure; `names` are further names of the same user."""
         self._addresses.add(self._places(peer), now)
         for each in dict.fromkeys((user, *names)):
-            if each and not self._is_known(each, peer):
+            if each and not self._logged_in_lately(each, peer):
                 self._users.add(self._places(each), now)
 
     def succeeded(self, user: str, peer: str) -> None:
         """Records that the user logged in from this address; may replace an older log-in."""
         first, second, fingerprint = self._places(user, peer)
-        if fingerprint not in (self._known[first], self._known[second]):
-            self._known[second if self._known[first] else first] = fingerprint
+        if fingerprint not in (self._log_ins[first], self._log_ins[second]):
+            self._log_ins[second if self._log_ins[first] else first] = fingerprint
 
-    def _is_known(self, user: str, peer: str) -> bool:
+    def _logged_in_lately(self, user: str, peer: str) -> bool:
         first, second, fingerprint = self._places(user, peer)
-        return fingerprint in (self._known[first], self._known[second])
+        return fingerprint in (self._log_ins[first], self._log_ins[second])
 
     def _places(self, *names: str) -> tuple[int, int, int]:
         """Two places and a fingerprint. Two names have the same fingerprint with a probability of

@@ -12,10 +12,10 @@ _Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class DaemonThreads:
-    """A pool of at most `most` threads, each started when it is first needed."""
+    """A pool of at most `size` threads, each started when it is first needed."""
 
-    def __init__(self, most: int, name: str) -> None:
-        self._most = most
+    def __init__(self, size: int, name: str) -> None:
+        self._size = size
         self._name = name
         self._started = 0
         self._queue: queue.SimpleQueue[_Call] = queue.SimpleQueue()
@@ -28,7 +28,7 @@ class DaemonThreads:
         """
         future: Future[_T] = Future()
         self._queue.put((future, call))
-        if self._started < self._most:
+        if self._started < self._size:
             self._started += 1
             threading.Thread(target=self._serve, name=self._name, daemon=True).start()
         return await asyncio.wrap_future(future)

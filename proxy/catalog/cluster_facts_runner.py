@@ -40,15 +40,15 @@ class ClusterFacts:
     """Reads and caches the facts; there is one for all clients of the process."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[ClusterSession, SessionFacts] = WeakKeyDictionary()
+        self._facts: WeakKeyDictionary[ClusterSession, SessionFacts] = WeakKeyDictionary()
 
     async def of(self, upstream: ClusterSession, state: SessionState) -> SessionFacts:
         """The current facts. Raises CausewayError, Rejected."""
         changes = state.journal.settings_changes
-        known = self._known.get(upstream)
-        if known is None or known.changes != changes:
-            known = self._known[upstream] = await _read_facts(upstream, state.protocol, changes)
-        return known
+        facts = self._facts.get(upstream)
+        if facts is None or facts.changes != changes:
+            facts = self._facts[upstream] = await _read_facts(upstream, state.protocol, changes)
+        return facts
 
 
 async def _read_facts(upstream: ClusterSession, protocol: int, changes: int) -> SessionFacts:
@@ -56,10 +56,10 @@ async def _read_facts(upstream: ClusterSession, protocol: int, changes: int) -> 
     version = replies.info_text(info)
     if not version.startswith((VERSION, _ALSO_LISTS)):
         return SessionFacts(changes, usual=False)
-    found = await session_settings(upstream, protocol)
-    settings = {key.lower(): text for key, text in found.items()}
-    is_alone = settings.get(_ONE_SESSION, "false").lower() == "false"
+    original = await session_settings(upstream, protocol)
+    settings = {key.lower(): text for key, text in original.items()}
+    has_own_views = settings.get(_ONE_SESSION, "false").lower() == "false"
     # A session without a time zone of its own has that of its JVM.
     zone = None if _ZONE in settings else upstream.zone
-    lists = is_alone and shows_as_usual(settings)
+    lists = has_own_views and shows_as_usual(settings)
     return SessionFacts(changes, lists and version.startswith(VERSION), zone, lists)

@@ -146,10 +146,10 @@ def create_statement(table: SparkTable) -> ResultTable | None:
 
 def column_description(table: SparkTable, name: str, extended: bool) -> ResultTable | None:
     """DESCRIBE of the column `name`. None for a view, because Spark plans the view's query."""
-    found = [each for each in table.columns if each.name.lower() == name.lower()]
-    if len(found) != 1 or table.provider not in _OWN_SOURCES or not found[0].is_complete:
+    named = [each for each in table.columns if each.name.lower() == name.lower()]
+    if len(named) != 1 or table.provider not in _OWN_SOURCES or not named[0].is_complete:
         return None
-    (column,) = found
+    (column,) = named
     comment = "NULL" if column.comment is None else column.comment
     rows = [("col_name", name), ("data_type", column.simple), ("comment", comment)]
     if extended:

@@ -140,6 +140,7 @@ class Metadata:
     async def _answer_in_session(
         self, request: MetadataRequest, session: UserSession, cluster: ClusterName
     ) -> _Answer | None:
+        """The answer for a session that is not plain."""
         upstream = await session.upstream(cluster)
         changes, protocol = session.state.journal.changes, session.state.protocol
         server = self._servers.get(upstream)
@@ -147,9 +148,11 @@ class Metadata:
             server = self._servers[upstream] = await _read_catalog(upstream, protocol, changes)
         if not server.usual:
             return None
-        own = bool(session.state.objects) or server.shared or not upstream.replay.understood
+        may_have_views = (
+            bool(session.state.objects) or server.shared or not upstream.replay.understood
+        )
         schema = server.schemas.get((protocol, request.name))
-        if schema is not None and not own and not _includes_global(request):
+        if schema is not None and not may_have_views and not _includes_global(request):
             return schema, ()
         schema, rows = await _temporary_rows(_temporary_call(upstream, request, protocol))
         server.schemas[protocol, request.name] = schema
@@ -178,15 +181,16 @@ class Metadata:
         CausewayError, Rejected.
         """
         key = cluster, session.state.user, session.state.protocol
-        own, found = session.open_upstream(cluster), self._open_helper(key)
-        if found is None and own is None and (opening := self._opening.get(key)) is not None:
+        own, helper = session.open_upstream(cluster), self._open_helper(key)
+        if helper is None and own is None and (opening := self._opening.get(key)) is not None:
             await asyncio.shield(opening)
-            found = self._open_helper(key)
-        if found is None or (own is not None and own.endpoint != found.endpoint):
+            helper = self._open_helper(key)
+        if helper is None or (own is not None and own.endpoint != helper.endpoint):
             return await self._become_helper(key, session)
-        return found
+        return helper
 
     async def _become_helper(self, key: _HelperKey, session: UserSession) -> ClusterSession:
+        """Makes the session the helper of its key, and opens it in the cluster if needed."""
         opening = asyncio.get_running_loop().create_future()
         self._opening[key] = opening
         try:
@@ -248,8 +252,8 @@ async def _read_catalog(
     info = await upstream.call("GetInfo", get_info_call(upstream.session, DBMS_VERSION))
     if not replies.info_text(info).startswith(VERSION):
         return _ServerCatalog(usual=False, shared=True, changes=changes)
-    found = await session_settings(upstream, protocol)
-    settings = {key.lower(): text for key, text in found.items()}
+    original = await session_settings(upstream, protocol)
+    settings = {key.lower(): text for key, text in original.items()}
     is_usual = settings.get(_IMPLEMENTATION) == "hive" and lists_as_usual(settings)
     is_shared = settings.get(_ONE_SESSION, "false").lower() != "false"
     return _ServerCatalog(is_usual, is_shared, changes)

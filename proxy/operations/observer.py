@@ -148,8 +148,9 @@ class Observer:
             self.metrics.count("causeway_sent_rows_total", by=rows)
 
     def _write(self, record: Record) -> None:
-        due = record.closed or record.state is not OperationState.FINISHED
-        if record.over and due and not record.written:
+        """Passes an ended statement to the audit log and telemetry once, when it is complete."""
+        is_complete = record.closed or record.state is not OperationState.FINISHED
+        if record.over and is_complete and not record.written:
             record.written = True
             for receiver in (self.audit, self.telemetry):
                 if receiver is not None:

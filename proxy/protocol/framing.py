@@ -189,10 +189,10 @@ class SaslInbound:
         if length > MAX_SKIPPED:
             raise WireError(f"A frame of {length} bytes.")
         if length > self._limit:
-            kept = min(HEAD_KEPT, length)
-            if len(self._buffer) < 4 + kept:
+            head_end = 4 + min(HEAD_KEPT, length)
+            if len(self._buffer) < head_end:
                 return None
-            self._skipping = (bytes(self._buffer[4 : 4 + kept]), length, length)
+            self._skipping = (bytes(self._buffer[4:head_end]), length, length)
             del self._buffer[:4]
             return self._skip()
         if len(self._buffer) < 4 + length:

@@ -11,10 +11,10 @@ from thriftcodec.values import Message
 MAX_VALUES = 1 << 18  # in a client's request: a byte on the wire may take 100 bytes of memory
 
 
-def decode_message(data: bytes, most: int = reader.UNLIMITED) -> Message:
-    """The message in `data`, with at most `most` values. Raises WireError."""
+def decode_message(data: bytes, max_values: int = reader.UNLIMITED) -> Message:
+    """The message in `data`, with at most `max_values` values. Raises WireError."""
     try:
-        return reader.decode_message(data, most)
+        return reader.decode_message(data, max_values)
     except MalformedMessage as error:
         raise WireError(str(error)) from error
 

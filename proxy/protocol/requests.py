@@ -298,11 +298,11 @@ def _bytes(fields: Struct, field: int) -> bytes:
     return value
 
 
-def _text(raw: bytes, what: str) -> str:
+def _text(raw: bytes, name: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise WireError(f"The {what} is not UTF-8.") from error
+        raise WireError(f"The {name} is not UTF-8.") from error
 
 
 def _text_or_none(fields: Struct, field: int) -> str | None:

@@ -44,7 +44,7 @@ class ConnectionLimiter:
     def apply_limits(self, limits: Limits) -> None:
         """Applies these limits. No open connection is closed."""
         self._handshake = limits.handshake
-        self.receive_budget.most = limits.buffered
+        self.receive_budget.limit = limits.buffered
         self._quota.bounds = Bounds(
             address=limits.connections_per_address, all=limits.client_connections
         )

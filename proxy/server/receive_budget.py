@@ -24,10 +24,10 @@ class Holder(Protocol):
 
 
 class ReceiveBudget:
-    """Counts the bytes that connections hold: at most `most` bytes in all."""
+    """Counts the bytes that connections hold: at most `limit` bytes in all."""
 
-    def __init__(self, most: int = sys.maxsize) -> None:
-        self.most = most
+    def __init__(self, limit: int = sys.maxsize) -> None:
+        self.limit = limit
         self.dropped = 0  # connections that were closed
         self._held: dict[Holder, int] = {}  # bytes, in the order in which they exceeded SMALL
         self._total = 0
@@ -39,7 +39,7 @@ class ReceiveBudget:
     def hold(self, holder: Holder, size: int) -> None:
         """Sets the bytes that a connection holds. May close this connection or others."""
         self._count(holder, size if size > SMALL else 0)
-        while self._total > self.most:
+        while self._total > self.limit:
             unfinished = (each for each in self._held if each.is_unfinished)
             victim = next(unfinished, None) or next(reversed(self._held))
             self._count(victim, 0)

@@ -175,11 +175,11 @@ class ServerState:
         """The limits of the session's statements, with its user's quota."""
         return with_quota(self.limits, self.router.access.quota_of(session.state.user))
 
-    def _take(self, quota: Quota, session: UserSession, what: str) -> None:
+    def _take(self, quota: Quota, session: UserSession, kind: str) -> None:
         try:
             quota.take(session.state.user, session.address)
         except LimitReached:
-            self.observer.metrics.count("causeway_refused_total", what)
+            self.observer.metrics.count("causeway_refused_total", kind)
             raise
 
     async def _run(

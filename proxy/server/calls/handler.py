@@ -85,8 +85,8 @@ class HiveServer2Handler:
         if isinstance(message, Oversized):
             await self._too_large(message)
             return
-        known: tuple[Message, Request] | None = read_operation_call(message.data)
-        if known is None:
+        parsed: tuple[Message, Request] | None = read_operation_call(message.data)
+        if parsed is None:
             call = await _in_thread_if_large(
                 len(message.data), decode_message, message.data, MAX_VALUES
             )
@@ -97,7 +97,7 @@ class HiveServer2Handler:
                 await self._refuse(call.name, call.seqid, str(error), PROTOCOL_ERROR_CODE)
                 return
         else:
-            call, request = known
+            call, request = parsed
         try:
             handle = handle_of(request)
             if handle and await self._server.peers.forward(handle, message.data, self._client):
