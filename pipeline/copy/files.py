@@ -92,8 +92,7 @@ class Files(Protocol):
     def compare(
         self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        """Compares sources and targets in parallel. Results are KEPT, DIFFERS, CHANGED or FAILED.
-        """
+        """Compares sources and targets in parallel. The results: KEPT, DIFFERS, CHANGED, FAILED."""
         ...
 
     def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:

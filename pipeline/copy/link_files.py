@@ -37,8 +37,7 @@ class Links:
 
 
 class _LinkFiles:
-    """`Files` that sends at most `limit` bytes a second, and only while it holds the lock `turn`.
-    """
+    """`Files` that sends at most `limit` bytes a second, only while it holds the lock `turn`."""
 
     def __init__(self, files: Files, limit: int, turn: threading.Lock) -> None:
         self._files = files

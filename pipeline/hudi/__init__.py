@@ -1,4 +1,4 @@
-"""Hudi tables: what changed since the last pull, and their replication, without listing the rest.
+"""Incremental pulls from Hudi tables, and their replication, without listing unchanged partitions.
 
 An *instant* is the time that identifies an action on a table's *timeline*. A *commit* is a
 completed action that wrote files. A *file group* holds a set of rows through their rewrites; its

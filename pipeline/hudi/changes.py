@@ -1,6 +1,7 @@
-"""What the timeline records between a bookmark and now: commits, archived commits, undone commits.
+"""Reads the changes that a table's timeline records after a bookmark.
 
-Bookmarks are completion times in tables that record them (timeline layout 2), else request times.
+They are completed commits, archived commits, and commits that were undone. Bookmarks are completion
+times in tables that record them (timeline layout 2), else request times.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,8 +17,9 @@ EARLIEST = "earliest"
 
 @dataclass(frozen=True, slots=True)
 class ArchivedPart:
-    """The part of a range that the active timeline lacks, until `bookmark`. `instants` are its
-    request times; rows between `older` = (after, before), both exclusive, belong to it too.
+    """The part of a range that is in the archive alone; it ends at `bookmark`. `instants` are the
+    request times of its commits. `older` = (after, before), both exclusive, are commit times of
+    other rows that belong to it.
     """
 
     reason: str
@@ -28,8 +30,8 @@ class ArchivedPart:
 
 @dataclass(frozen=True, slots=True)
 class UndonePart:
-    """A commit from before the range that was undone within it. The range ends at `bookmark` or
-    later.
+    """The reason why a commit from before the range does not count any more: it was undone within
+    the range. The range ends at `bookmark` or later.
     """
 
     reason: str
@@ -38,11 +40,12 @@ class UndonePart:
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
-    """The actions after `since`. `metadata` are those of `commits`.
+    """The completed actions after `since`, up to `bookmark`. `metadata` is that of `commits`.
 
-    `later_files` are the names of files that commits after the bookmark wrote, where names do not
-    show it. `held_back_by` is a running commit of a layout 1 table: commits behind it wait for the
-    next plan. `lost` are the commits that a reader has seen and the table has undone.
+    `later_files` are the names of files that commits after the bookmark wrote, where the names do
+    not have the commit. `held_back_by` is a running commit of a layout 1 table: commits after it
+    are left to the next plan. `lost` are the commits that a reader has read and the table has
+    undone.
     """
 
     since: str
@@ -74,7 +77,7 @@ def read_changes(
     table: HudiTable, since: str, until: str | None = None, seen: Iterable[str] = ()
 ) -> TableChanges:
     """The changes in (since, until]; `until` None is until now. `seen` are the commits (request
-    times) that the reader has seen. Raises IncrementalError.
+    times) that the reader has read before. Raises IncrementalError.
     """
     timeline = table.timeline
     since = _instant(since)
@@ -123,6 +126,7 @@ def end_of_first(table: HudiTable, since: str, until: str | None, most: int) -> 
 
 
 def _instant(text: str) -> str:
+    """The instant that a user wrote. Raises BadRange."""
     if text == EARLIEST:
         return "0"
     if not text.isdigit():
@@ -131,10 +135,11 @@ def _instant(text: str) -> str:
 
 
 def _known_commits(table: HudiTable, since: str, seen: Iterable[str]) -> frozenset[str]:
-    """Request times of commits that the reader has, also where they completed after `since`.
+    """Request times of commits that the reader has read, also where they completed after `since`.
 
     An upgrade from layout 1 to 2 gives commits completion times, but bookmarks from before it are
-    request times. Instants are unique, so the request time of a commit is a bookmark of this kind.
+    request times. Instants are unique, so a bookmark that is the request time of a commit is from
+    before the upgrade.
     """
     known = frozenset(seen)
     if not table.timeline.by_completion:
@@ -144,8 +149,8 @@ def _known_commits(table: HudiTable, since: str, seen: Iterable[str]) -> frozens
 
 
 def _later_commits(table: HudiTable, since: str) -> list[Instant]:
-    """Commits whose files have to be known by name: a log of layout 1 has the instant of its base
-    file, not of its commit.
+    """The commits after `since` in tables whose logs do not name their commit: a log of layout 1
+    has the instant of its base file.
     """
     if table.timeline.by_completion or not table.merge_on_read:
         return []
@@ -191,8 +196,9 @@ def _undone_part(
 ) -> UndonePart | None:
     """The last rollback or restore of the range that undid a commit requested before it.
 
-    A rollback does not record whether its commit had completed, so one that had not costs a full
-    scan too. A single writer rolls back before it writes again, which keeps it within the range.
+    A rollback does not record whether its commit had completed, so the rollback of one that had not
+    causes a full scan, too. A single writer rolls back before it writes again, so the rollback is
+    in the range of its next commit.
     """
     for instant, names in reversed(list(undone_by.items())):
         if seen := sorted(name for name in names if name <= since):

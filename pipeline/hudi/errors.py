@@ -33,7 +33,7 @@ class DamagedTimeline(IncrementalError):
 
 
 class HollowCommit(IncrementalError):
-    """A commit requested before finished ones still runs, and the reader selected to fail then."""
+    """A commit that was requested before completed ones still runs, and the job selects to fail."""
 
     code = "CW804"
     sqlstate = "55006"
@@ -83,7 +83,9 @@ class PullRunning(IncrementalError):
 
 
 class OutOfStep(IncrementalError):
-    """A replica that cannot be brought up to date: it lacks archived commits, or has other ones."""
+    """A replica that cannot be updated: it lacks commits that the source has archived, or has
+    commits that the source lacks.
+    """
 
     code = "CW811"
     sqlstate = "55000"
@@ -99,7 +101,7 @@ class Undone(IncrementalError):
 
 
 class LostFile(IncrementalError):
-    """A data file of a commit is missing, and Hudi's cleaner did not delete it."""
+    """A data file of a commit is missing, and Hudi's cleaner has not deleted it."""
 
     code = "CW813"
     sqlstate = "58030"

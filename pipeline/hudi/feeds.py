@@ -1,10 +1,10 @@
-"""Hudi feeds replicate whole tables, commit by commit, whichever partition an instance is about.
+"""Replicates the whole table of a Hudi feed, commit by commit, whichever instance is due.
 
-Readers of a Hudi table look for its timeline in the table's directory, so single partitions cannot
-be copied. A replica lies in the directory of a run, like other copies. New commits are added to it
-in place: each becomes visible by one file. A replica that cannot follow its source (commits that
-it lacks were archived or cleaned, or commits that it has were undone) is replaced by another one.
-The old one stays for its readers until the new one is published.
+Readers of a Hudi table read its timeline in the table's directory, so single partitions cannot be
+copied. A replica is in the directory of a run, like other copies. New commits are added to it in
+place: each becomes visible by one file. If a replica cannot follow its source (commits that it
+lacks were archived or cleaned, or commits that it has were undone), a new one is made, and the old
+one stays for its readers until the new one is published.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ class ReplicaState:
     """A source table and its replica, as their metastores have them.
 
     `source` and `replica` are directories; `replica` is None when there is none. `of` is the
-    version of the source, `fresh`: the replica has this version, `busy`: the source is being
+    version of the source. `fresh`: the replica has this version; `busy`: the source is being
     written.
     """
 
@@ -83,7 +83,7 @@ class ReplicaTarget(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Replicator:
-    """Brings replicas up to date. After a kill the next run continues."""
+    """Updates replicas. After a kill the next run continues."""
 
     storage: Storages
     context: JobContext
@@ -91,7 +91,9 @@ class Replicator:
     limits: CopyLimits
 
     def run(self, target: ReplicaTarget) -> HudiReplicationResult | None:
-        """None when the replica was up to date. Raises CopyError, IncrementalError."""
+        """Updates the replica. Returns None when it was up to date. Raises CopyError,
+        IncrementalError.
+        """
         state = target.state()
         if state.fresh and self._is_complete(state):
             return None
@@ -104,7 +106,9 @@ class Replicator:
         return result
 
     def _run(self, target: ReplicaTarget) -> tuple[ReplicaState, HudiReplicationResult]:
-        """The state of the source that was published, and what was copied."""
+        """Copies what is missing and publishes it. Returns the state of the source that was
+        published, and the result.
+        """
         files = self.context.files
         with Lease(files, target.staging, target.marker, self.context.clock) as lease:
             earlier = self._take_over(target)
@@ -131,7 +135,9 @@ class Replicator:
             return False
 
     def _wait_for_writes(self, target: ReplicaTarget) -> ReplicaState:
-        """A replica of a table that is being written would be stale at once."""
+        """The state when no write is open: a replica made during a write would be stale at once.
+        Raises WriteOpen.
+        """
         deadline = self.context.clock() + self.limits.wait
         while (state := target.state()).busy:
             if self.context.clock() >= deadline:
@@ -140,8 +146,8 @@ class Replicator:
         return state
 
     def _take_over(self, target: ReplicaTarget) -> Sequence[str]:
-        """Continues with the files of interrupted runs. Returns their directories in an object
-        store, where none can be moved in one step, the newest first.
+        """Takes over the files of interrupted runs. Returns the runs' directories, the newest
+        first, in an object store, which cannot move a directory in one step; elsewhere none.
         """
         new = _new_replica(target)
         place = self.context.files, target.staging, target.marker, {TABLE_ITSELF: new}
@@ -156,7 +162,9 @@ class Replicator:
     def _replicate(
         self, target: ReplicaTarget, state: ReplicaState, earlier: Sequence[str]
     ) -> tuple[str, HudiReplicationResult]:
-        """The directory that has all commits now, and what was copied."""
+        """Copies into the replica, or into a new one if it cannot be updated. Returns the directory
+        that has all commits now, and the result.
+        """
         new = _new_replica(target)
         for replica in (state.replica, new):
             if replica is not None:

@@ -16,7 +16,7 @@ _ALL_COMMITS = -1
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """A job's settings for one table. `max_commits` None is all; `start` None is not set."""
+    """A job's settings for one table. `start` None is not set, `max_commits` None is no limit."""
 
     start: str | None = None
     max_commits: int | None = 1
@@ -36,28 +36,29 @@ def incremental_tables(conf: Conf) -> tuple[str, ...]:
 
 
 def uses_database(conf: Conf) -> bool:
-    return _truth(conf, USE_DATABASE, default=False)
+    """Whether the job names tables with their databases."""
+    return _boolean(conf, USE_DATABASE, default=False)
 
 
 def table_flags(conf: Conf, table: str) -> Flags:
     """The settings of the table with the job's name `table`. Raises BadRange."""
     prefix = f"hoodie.{table}."
-    most = conf.get(f"{prefix}consume.max.commits", "1").strip()
+    limit = conf.get(f"{prefix}consume.max.commits", "1").strip()
     try:
-        commits = int(most)
+        commits = int(limit)
     except ValueError:
-        raise BadRange(f"{prefix}consume.max.commits={most} is no number.") from None
+        raise BadRange(f"{prefix}consume.max.commits={limit} is no number.") from None
     return Flags(
         start=conf.get(f"{prefix}consume.start.timestamp"),
         max_commits=None if commits == _ALL_COMMITS else commits,
-        stop_at_compaction=_truth(conf, f"{prefix}ro.stop.at.compaction", default=True),
+        stop_at_compaction=_boolean(conf, f"{prefix}ro.stop.at.compaction", default=True),
         as_of=conf.get(f"{prefix}consume.commit"),
-        pending=_truth(conf, f"{prefix}consume.pending.commits", default=False),
+        pending=_boolean(conf, f"{prefix}consume.pending.commits", default=False),
         holes=conf.get(HOLES, "FAIL").strip().upper(),
     )
 
 
-def _truth(conf: Conf, key: str, default: bool) -> bool:
-    """Reads a boolean like Hadoop: any other word is the default."""
-    word = conf.get(key, "").strip().lower()
-    return word == "true" if word in ("true", "false") else default
+def _boolean(conf: Conf, key: str, default: bool) -> bool:
+    """A boolean as Hadoop reads it: any value but `true` and `false` is the default."""
+    value = conf.get(key, "").strip().lower()
+    return value == "true" if value in ("true", "false") else default

@@ -1,4 +1,4 @@
-"""The replicas of a Hudi feed: in the metastore of their source, or in another one."""
+"""The targets of a Hudi feed: a copy in the source's metastore, or a table of another metastore."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from pipeline.replication.schema import SchemaChange, follow
 
 @dataclass(frozen=True, slots=True)
 class SharedMetastoreReplica:
-    """The replica is the copy of the table in `cluster`, in one metastore."""
+    """The replica is the table's secondary copy in `cluster`."""
 
     objects: ObjectCatalog
     table: TableRef
@@ -70,7 +70,7 @@ class SharedMetastoreReplica:
         )
 
     def begin(self) -> None:
-        """Nothing: the copy is stale, or has the version of the source in any case."""
+        """Does nothing: the copy is stale, or has the version of the source before and after."""
 
     def publish(self, state: ReplicaState, replica: str) -> bool:
         new = Publication(TABLE_ITSELF, state.source, state.of, replica)
@@ -122,7 +122,7 @@ class CrossMetastoreReplica:
         return CopyRoute(self.marker.run, table, self.name, source, target, self.staging)
 
     def state(self) -> ReplicaState:
-        """Only whole commits are copied, so open writes do not matter, and there is no version."""
+        """Open writes and versions do not matter, because only complete commits are copied."""
         known = _table(self.target, self.request.target)
         source = data_location(self.source.get_table(self.request.source))
         replica = None if known is None else data_location(known)
@@ -154,8 +154,8 @@ class CrossMetastoreReplica:
         return frozenset() if known is None else frozenset({data_location(known)})
 
     def update_metadata(self, changed: bool) -> None:
-        """Gives the target the source's columns and partitions. With new commits (`changed`), also
-        those of a run that died before this, copies of the target become stale.
+        """Gives the target the source's columns and partitions. `changed`: commits were copied, so
+        copies of the target become stale. The commits of a run that died have the same effect.
         """
         with self.target.exclusive(self.request.target):
             table = self.target.get_table(self.request.target)
@@ -174,13 +174,15 @@ class CrossMetastoreReplica:
         self.target.drop_partitions(table.ref, gone)
 
     def _change_partitions(self, table: Table, wanted: Mapping[str, Partition]) -> list[str]:
-        """Adds and moves partitions; returns those that the source has no more."""
+        """Adds and moves partitions. Returns the names of those that the source does not have, if
+        they are to be dropped.
+        """
         existing = {each.name(table): each for each in self.target.get_all_partitions(table.ref)}
-        new = [made for name, made in wanted.items() if name not in existing]
+        new = [partition for name, partition in wanted.items() if name not in existing]
         moved = [
-            _moved(existing[n], made)
-            for n, made in wanted.items()
-            if _is_elsewhere(existing, n, made)
+            _moved(existing[name], partition)
+            for name, partition in wanted.items()
+            if name in existing and existing[name].location != partition.location
         ]
         gone = sorted(existing.keys() - wanted.keys()) if self.request.propagate_deletes else []
         if new:
@@ -190,7 +192,7 @@ class CrossMetastoreReplica:
         return gone
 
     def _wanted(self, replica: str) -> Iterator[tuple[str, Partition]]:
-        """The source's partitions, with their locations in the replica."""
+        """The source's partitions by name, with their locations in the replica."""
         origin = self.source.get_table(self.request.source)
         base = data_location(origin).rstrip("/")
         for each in self.source.get_all_partitions(origin.ref):
@@ -205,10 +207,6 @@ def _table(client: CatalogClient, ref: TableRef) -> Table | None:
         return client.get_table(ref)
     except NoSuchObject:
         return None
-
-
-def _is_elsewhere(there: dict[str, Partition], name: str, wanted: Partition) -> bool:
-    return name in there and there[name].location != wanted.location
 
 
 def _moved(partition: Partition, wanted: Partition) -> Partition:

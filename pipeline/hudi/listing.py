@@ -1,7 +1,7 @@
-"""The input format: the files that a job over some paths has to read.
+"""The files that a job reads through Hudi's input format.
 
-`list_status` returns what HoodieParquetInputFormat.listStatus of Hudi does (HU-8), but an
-incremental table costs one list call for each partition that its commits touched (HU-1).
+`list_status` returns the same as HoodieParquetInputFormat.listStatus of Hudi (HU-8), with one list
+call for each partition that the commits of an incremental table touched (HU-1).
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,9 +32,10 @@ def list_status(
     files: list[FileInfo] = []
     for base, wanted in inputs.incremental.items():
         flags = table_flags(conf, inputs.names[base])
-        # Hudi reads the compaction flag by the table's name, also where other names have databases.
-        bare = table_flags(conf, inputs.tables[base].name)
-        files += _incremental(inputs.tables[base], wanted, flags, bare.stop_at_compaction)
+        # Hudi reads this one flag by the table's name without a database, also where the others
+        # are read by the name with it.
+        by_name = table_flags(conf, inputs.tables[base].name)
+        files += _incremental(inputs.tables[base], wanted, flags, by_name.stop_at_compaction)
     for path in inputs.other:
         files += _plain(path, conf, storage)
     for base, wanted in inputs.snapshot.items():
@@ -61,10 +62,11 @@ def commits_in_range(
 def visible_commits(
     table: HudiTable, flags: Flags, stop_at_compaction: bool = True
 ) -> tuple[Instant, ...]:
-    """Completed commits by request time, without those after a pending compaction.
+    """Completed commits by request time, without those after a running commit, and without those
+    after a pending compaction if `stop_at_compaction`.
 
-    Their base files may be newer than updates that are still in logs. A reader of base files that
-    continued after them would never see these updates.
+    Base files of commits after a compaction's request may be newer than updates that are still in
+    logs. A reader of base files that continued after these commits would miss the updates.
     """
     timeline = table.timeline
     commits = sorted(timeline.commits, key=lambda i: i.requested)
@@ -86,18 +88,18 @@ def _incremental(
 ) -> list[FileInfo]:
     commits = commits_in_range(table, flags, stop_at_compaction)
     touched = {p for commit in commits for p in table.commit(commit).partitions}
-    asked = set(wanted)
-    partitions = sorted(p for p in touched if table.partition_path(p) in asked)
+    paths = set(wanted)
+    partitions = sorted(p for p in touched if table.partition_path(p) in paths)
     if not partitions:
         return []
     instants = {commit.requested for commit in commits}
     last = max(instants)
-    gone = table.replaced_groups(visible_commits(table, flags, stop_at_compaction), last)
+    replaced = table.replaced_groups(visible_commits(table, flags, stop_at_compaction), last)
     files = []
     for partition in partitions:
         listed = table.list_partition(partition)
         latest = latest_base_files(partition, listed, instants.__contains__)
-        files += [base.status for group, base in latest.items() if group not in gone]
+        files += [base.status for group, base in latest.items() if group not in replaced]
     return files
 
 
@@ -110,7 +112,7 @@ def _snapshot(table: HudiTable, wanted: Sequence[str], flags: Flags) -> list[Fil
     if flags.as_of and not flags.pending and flags.as_of < table.earliest_retained():
         raise BadRange(f"{table.base} as of {flags.as_of} was cleaned.")
     as_of = flags.as_of or max({i.requested for i in commits} | pending)
-    gone = table.replaced_groups(commits, as_of)
+    replaced = table.replaced_groups(commits, as_of)
 
     def counts(instant: str) -> bool:
         return instant <= as_of and (instant in visible or (flags.pending and instant in pending))
@@ -118,12 +120,12 @@ def _snapshot(table: HudiTable, wanted: Sequence[str], flags: Flags) -> list[Fil
     files = []
     for partition, listed in _walk_each(table, wanted):
         latest = latest_base_files(partition, listed, counts)
-        files += [base.status for group, base in latest.items() if group not in gone]
+        files += [base.status for group, base in latest.items() if group not in replaced]
     return files
 
 
 def _walk_each(table: HudiTable, wanted: Iterable[str]) -> Iterable[tuple[str, Sequence[FileInfo]]]:
-    """The partitions at or below the paths, each once."""
+    """The partitions at or below the paths with their files, each once."""
     seen: set[str] = set()
     for path in wanted:
         for partition, listed in table.walk(path[len(table.base) :].lstrip("/")):
@@ -133,7 +135,7 @@ def _walk_each(table: HudiTable, wanted: Iterable[str]) -> Iterable[tuple[str, S
 
 
 def _plain(path: str, conf: Conf, storage: HudiStorage) -> list[FileInfo]:
-    """The listing of Hadoop for a path or pattern: visible children, folders included (HU-5).
+    """The files that Hadoop lists for a path or pattern: visible children, folders included (HU-5).
 
     Raises MissingPath.
     """

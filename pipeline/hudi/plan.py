@@ -1,8 +1,9 @@
-"""From the changes after a bookmark to the file slices that contain them (HU-1, HU-4).
+"""Selects the file slices that contain the changes after a bookmark (HU-1, HU-4).
 
-The commits of the range name the partitions, and only those are listed. The whole table is scanned
-instead, and the plan has the reason, when the active timeline does not cover the range, when the
-cleaner has deleted a file that is needed, or when a commit from before the range was undone (HU-F).
+The commits of the range name the changed partitions, and only these are listed. All partitions are
+listed instead, and the plan has the reason, when the active timeline does not cover the range, when
+the cleaner has deleted a file that is needed, or when a commit from before the range was undone
+(HU-F).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,8 @@ from pipeline.hudi.table.timeline import Instant
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Selects rows of a range by `_hoodie_commit_time`: one of `instants`, or between `older`.
-
-    `older` = (after, before), both exclusive, is for commits that the timeline no longer has.
+    """Selects the rows of a range by `_hoodie_commit_time`: it is one of `instants`, or within
+    `older` = (after, before), both exclusive, for commits that the timeline no longer has.
     """
 
     instants: frozenset[str]
@@ -34,7 +34,7 @@ class RowFilter:
 
 
 Listings = Mapping[str, Sequence[FileInfo]]
-"""The files of partitions, which are relative to the table."""
+"""The files of partitions. Partitions are paths relative to the table."""
 
 NO_ROWS = RowFilter(frozenset())
 
@@ -43,10 +43,11 @@ NO_ROWS = RowFilter(frozenset())
 class Plan:
     """The files to read for the changes after `since` up to and including `bookmark`.
 
-    `rows` None selects every row. `fallback` is the reason to read the whole table, None when it
-    is not read. `removes_rows`: rows were deleted or replaced in the range, which changed rows do
-    not show. `undone`: some of these rows may have been read before. `held_back_by` is a running
-    commit of a layout 1 table: commits behind it wait for the next plan.
+    `rows` None selects every row. `fallback` is the reason to read the whole table, None when only
+    changed partitions are read. `removes_rows`: rows were deleted or replaced in the range, which
+    changed rows do not show. `undone`: commits were undone whose rows may have been read before.
+    `held_back_by` is a running commit of a layout 1 table: commits after it are left to the next
+    plan.
     """
 
     table: HudiTable
@@ -83,7 +84,7 @@ class Plan:
 
 
 def plan(table: HudiTable, since: str, until: str | None = None) -> Plan:
-    """The plan for (since, until]; `until` None is everything that is complete.
+    """The plan for the range (since, until]; `until` None is until now.
 
     Raises IncrementalError.
     """
@@ -114,8 +115,8 @@ def plan_changes(table: HudiTable, changes: TableChanges) -> Plan:
 
 
 def snapshot(table: HudiTable, listings: Listings | None = None) -> Plan:
-    """Every row as of now, with the bookmark from which to continue. `listings` are the files of
-    all partitions, if they are known.
+    """The plan that reads every row as of now. Its bookmark is the start of the next range.
+    `listings` are the files of all partitions, if the caller has listed them.
     """
     timeline = table.timeline
     commits, held_back_by = timeline.commits_between("0", None, blocking=table.blocking_write())
@@ -132,7 +133,7 @@ def _row_filter(changes: TableChanges) -> RowFilter:
 
 
 class _FileMissing(Exception):
-    """The reason why the files of the changes are not enough."""
+    """A file of the changes was cleaned, so that all partitions have to be listed."""
 
 
 def _changed_slices(
@@ -168,7 +169,9 @@ def _changed_slices(
 
 
 def _missing(table: HudiTable, missing: MissingFile) -> _FileMissing | IncrementalError:
-    """The cleaner deletes files of replaced groups, and files that have a newer base file."""
+    """The exception for a missing file. The cleaner deletes files of replaced groups, and files
+    that have a newer base file; any other file is lost.
+    """
     partition, name = missing.group[0], missing.name
     cleaned = _FileMissing(f"{partition}/{name} was cleaned")
     if any(instant in table.timeline.committed() for instant in missing.newer):
@@ -199,6 +202,7 @@ def _all_slices(
 
 
 def _moment(table: HudiTable, upto: str | None) -> Moment:
+    """The commits that count up to an instant; `upto` None is now."""
     timeline = table.timeline
     known = {i.requested: timeline.key(i) for i in timeline.commits}
     if timeline.by_completion:

@@ -1,8 +1,8 @@
-"""Brings a target up to date with a Hudi table: plan, read, write with the bookmark.
+"""Updates a target with the changes of a Hudi table: plans, reads, and writes rows and bookmark.
 
-Mode `append` adds each changed row, which makes a log of changes; `merge` keeps one row for each
-key, which makes a mirror. Changed rows do not show which rows were deleted, so a mirror is then
-reloaded from the whole table, in the same single step.
+Mode `append` adds each changed row, so the target is a log of changes. Mode `merge` keeps one row
+for each key, so the target is a mirror. Changed rows do not show which rows were deleted; after
+deletions a mirror is replaced by the whole table, in the same single step.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,9 @@ class PullMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """`rows` were written. `fallback` is why the whole table was read, `reloaded` why the target
-    was reloaded; None when it was not. `held_back_by` is a running commit that others wait for.
+    """What a pull did. `commits` and `rows` are numbers. `fallback` is the reason why all
+    partitions were listed, `reloaded` the reason why the target was replaced; None when it was not.
+    `held_back_by` is a running commit: commits after it are left to the next pull.
     """
 
     since: str
@@ -41,8 +42,8 @@ class PullResult:
 
 @dataclass(frozen=True, slots=True)
 class PullStep:
-    """A pull, decided. `planned` is the range, `reads` the plan that is read (of the whole table
-    when `reload` has a reason), `mark` what the target records then.
+    """What a pull will do. `planned` is the plan of the range, `reads` the plan whose rows are read
+    (that of the whole table when `reload` has a reason), `mark` what the target records afterwards.
     """
 
     planned: Plan
@@ -51,8 +52,8 @@ class PullStep:
     reload: str | None
 
     @property
-    def nothing(self) -> bool:
-        """Whether the target stays as it is. A range without an end after its start has no rows."""
+    def changes_nothing(self) -> bool:
+        """Whether the target stays unchanged: the range has no new commits."""
         if self.reload is not None:
             return False
         adds = self.write is WriteMode.ADD
@@ -81,28 +82,27 @@ def pull(
     until: str | None = None,
     moved_from: str | None = None,
 ) -> PullResult:
-    """Pulls into a folder, from the bookmark of its last pull on; the first pull begins at
-    `since`. `moved_from` is the base path that the table had in earlier pulls.
+    """Pulls the changes since the last pull into a folder; the first pull begins at `since`.
+    `moved_from` is the base path that the table had in earlier pulls.
 
-    Raises IncrementalError; the target is then unchanged. Where an answer of a remote store is
-    lost, it may have been updated nevertheless.
+    Raises IncrementalError; the target is then unchanged, unless the reply of a remote store was
+    lost: then it may have been updated.
     """
     with target.locked():
-        before = continued(folder.last_mark(target), table, mode, moved_from, target.path)
+        before = check_mark(folder.last_mark(target), table, mode, moved_from, target.path)
         step = next_step(table, before, mode, since, until, target.path)
-        if step.nothing:
+        if step.changes_nothing:
             return step.result(0)
         rows = open_rows(step.reads)
         count = folder.write(target, rows, step.write, key, before, step.mark)
     return step.result(count)
 
 
-def continued(
+def check_mark(
     before: PullMark | None, table: HudiTable, mode: PullMode, moved_from: str | None, target: str
 ) -> PullMark | None:
-    """The mark of a target's last pull, when it was a pull of this table in this mode.
-
-    Raises TargetMismatch.
+    """Returns the mark of a target's last pull. Raises TargetMismatch if that was a pull of another
+    table or in another mode.
     """
     if before is None:
         return None
@@ -125,7 +125,7 @@ def next_step(
     until: str | None,
     target: str,
 ) -> PullStep:
-    """The step for a target with the mark `before`. Raises IncrementalError."""
+    """The step for a target whose last pull left the mark `before`. Raises IncrementalError."""
     seen: tuple[str, ...] = ()
     if before is not None:
         since, seen = before.bookmark, before.commits
@@ -139,7 +139,7 @@ def next_step(
     if mode is PullMode.MERGE and before is not None:
         reload = f"{lost} undone at the source" if lost else planned.removal_reason
     reads = snapshot(table) if reload else planned
-    # A commit from before an upgrade may have completed after the bookmark, and be seen.
+    # A commit from before an upgrade may have been read and have a completion after the bookmark.
     commits = tuple(
         commit.requested
         for commit in table.timeline.commits

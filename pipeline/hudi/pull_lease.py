@@ -16,7 +16,7 @@ from pipeline.hudi.table.table import LOCKS
 @contextmanager
 def leased(files: Files, location: str, folder: str = LOCKS) -> Iterator[Callable[[], None]]:
     """Allows one pull or replication into a location at a time, by a marker with heartbeats in its
-    `folder`. Gives a function that raises PullRunning when the lease was lost. Raises PullRunning,
+    `folder`. Yields a function that raises PullRunning when the lease was lost. Raises PullRunning,
     StorageFault.
     """
     locks = f"{location}/{folder}"
@@ -39,8 +39,8 @@ def leased(files: Files, location: str, folder: str = LOCKS) -> Iterator[Callabl
 
 
 def _sweep(files: Files, locks: str, own: str) -> None:
-    """Deletes the markers of runs that were killed. A run that only seemed dead finds its marker
-    gone before it writes.
+    """Deletes the markers of runs that were killed. A run that only seemed killed misses its marker
+    when it checks its lease before it writes.
     """
     machine, now = this_machine(), time.time()
     for run, marker in run_markers(files, locks).items():

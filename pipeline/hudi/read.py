@@ -1,4 +1,4 @@
-"""The changed rows of a plan, read without Spark.
+"""Reads the changed rows of a plan without Spark.
 
 Arrow reads base files. hudi-rs merges slices with logs; it reads exactly the files of the plan.
 Files of other machines are fetched first, slice by slice.
@@ -27,8 +27,8 @@ COMMIT_TIME = "_hoodie_commit_time"
 
 @dataclass(frozen=True, slots=True)
 class ChangedRows:
-    """The rows of a plan, which are read once. `batches` have the schema: all columns of the table
-    with Hudi's meta columns in front.
+    """The rows of a plan, which can be read once. All `batches` have the schema: the columns of the
+    table with Hudi's meta columns in front.
     """
 
     schema: pa.Schema
@@ -45,8 +45,8 @@ def changed_rows(plan: Plan) -> pa.Table:
 
 
 def open_rows(plan: Plan) -> ChangedRows:
-    """Raises UnsupportedTable, StorageFault; the latter also when a file has vanished since the
-    plan was made: plan again.
+    """The rows of the plan, to be read while they are used. Raises UnsupportedTable, and
+    StorageFault also when a file was deleted since the plan was made: then a new plan is needed.
     """
     options = merge_options_of(plan)
     schema = schema_of(plan)
@@ -70,8 +70,8 @@ def _batches(plan: Plan, options: Mapping[str, str], schema: pa.Schema) -> Itera
 
 
 def schema_of(plan: Plan) -> pa.Schema:
-    """The table's columns with meta columns in front; those of the newest base file of the plan
-    when no commit records them.
+    """The table's columns with meta columns in front. If no commit records them, they are those of
+    the newest base file of the plan.
     """
     schema = plan.table.schema()
     if schema is not None:

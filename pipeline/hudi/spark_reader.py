@@ -1,8 +1,8 @@
-"""Changed rows of Hudi tables as a Spark DataFrame, and the settings of a session with Hudi.
+"""Reads changed rows of Hudi tables as a Spark DataFrame, and Hudi tables through Hadoop.
 
-A small change is read in this process and handed to Spark as rows, because a job would cost more.
-For a large one Spark reads the base files of the plan, and tasks merge the slices with logs by
-hudi-rs, when the files are on their machine.
+A small change is read in this process and given to Spark as rows, because a job would take longer.
+For a large one Spark reads the base files of the plan, and tasks merge slices with logs by hudi-rs;
+for that the files have to be on their machine.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage, is_local, local_path
 from pipeline.hudi.table.table import open_table
 
-SMALL = 16 << 20  # bytes of files; tasks read larger changes
+SMALL = 16 << 20  # Tasks read changes with more bytes of files.
 _PLAIN = frozenset(
     {
         pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(),
@@ -50,16 +50,15 @@ SESSION_CONF: Mapping[str, str] = {
 
 
 def read(spark: SparkSession, table: str, since: str, until: str | None = None) -> DataFrame:
-    """Rows changed in (since, until] of a Hudi table, given by path or by metastore name.
-
-    Meta columns are kept. Raises IncrementalError.
+    """The rows of a Hudi table that changed in (since, until], with meta columns. `table` is a path
+    or a name in the metastore. Raises IncrementalError.
     """
     base = table_location(spark, table)
     return changed_rows(spark, plan(open_table(base, storage_for(spark, base)), since, until))
 
 
 def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
-    """The rows of a plan. Opens only files of the plan, and lists no folder."""
+    """The rows of a plan. Opens only files of the plan and lists no folder."""
     options = merge_options_of(planned)
     if planned.bytes <= SMALL:
         rows = rows_of(planned)
@@ -69,7 +68,7 @@ def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
 
 
 def _local_rows(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """A DataFrame that is collected without a job."""
+    """A DataFrame of these rows, which Spark collects without a job."""
     with tempfile.NamedTemporaryFile(suffix=".arrow") as file:
         with pa.ipc.new_stream(file, rows.schema) as stream:
             stream.write_table(rows)
@@ -105,7 +104,7 @@ def _rows_of_tasks(spark: SparkSession, planned: Plan, options: Mapping[str, str
 
 
 def _schema_of(spark: SparkSession, planned: Plan) -> pa.Schema:
-    """`schema_of`, also where Spark has to read the footer of a base file."""
+    """The schema as `schema_of` returns it, but Spark reads the footer of a remote base file."""
     remote = [p.base for p in planned.slices if p.base and not is_local(p.base.path)]
     if not remote or planned.table.schema() is not None:
         return schema_of(planned)
@@ -114,8 +113,8 @@ def _schema_of(spark: SparkSession, planned: Plan) -> pa.Schema:
 
 
 def _needs_cast(part: FileSlice, schema: pa.Schema) -> bool:
-    """Whether a base file has a column in an older type. Spark 3.5 fails on it, and so does a
-    read of files of other machines, whose footers are not read here.
+    """Whether a base file has a column with an older type, which Spark 3.5 cannot read. Footers of
+    files on other machines are not read here, so a read of such files fails.
     """
     if part.base is None or not is_local(part.base.path):
         return False
@@ -151,9 +150,7 @@ def _rows_of_arrow_tasks(
     options: Mapping[str, str],
     schema: pa.Schema,
 ) -> DataFrame:
-    """The rows of some slices, those with logs among them. One task reads each slice into Arrow
-    batches.
-    """
+    """The rows of slices that Spark cannot read itself. One task reads each slice by Arrow."""
     base, rows = planned.table.base, planned.rows
 
     def read_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -177,7 +174,7 @@ def _rows_of_arrow_tasks(
 
 
 def _spark_schema(schema: pa.Schema) -> StructType:
-    """Every column is nullable, like those that Spark reads from files."""
+    """The schema for Spark. Every column is nullable, like those that Spark reads from files."""
     fields = from_arrow_schema(schema, prefer_timestamp_ntz=False)
     return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
@@ -185,8 +182,8 @@ def _spark_schema(schema: pa.Schema) -> StructType:
 def storage_for(
     spark: SparkSession, path: str, endpoints: Mapping[str, Mapping[str, str]] | None = None
 ) -> HudiStorage:
-    """Reads files of this machine directly, all others through the session's Hadoop. `endpoints`
-    as in HadoopStorage.
+    """The storage for a path: files of this machine are read directly, all others through the
+    session's Hadoop. `endpoints` as in HadoopStorage.
     """
     return LocalStorage() if is_local(path) else HadoopStorage(spark, endpoints)
 
@@ -246,7 +243,7 @@ class HadoopStorage:
             raise _fault(path, error) from error
 
     def put(self, local: str, path: str) -> None:
-        """Writes a file of this machine to a new path, whose folder is made."""
+        """Copies a file of this machine to a new path, and makes its folder."""
         system, where = self._locate(path)
         try:
             source = self._jvm.org.apache.hadoop.fs.Path(f"file:{local}")

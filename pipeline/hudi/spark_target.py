@@ -21,7 +21,7 @@ from pipeline.hudi.folders.folder import PREFIX, PullMark, TargetFolder
 from pipeline.hudi.folders.hdfs_folder import HdfsFolder
 from pipeline.hudi.folders.local_folder import LocalFolder
 from pipeline.hudi.folders.open_folder import open_folder
-from pipeline.hudi.pull import PullMode, PullResult, PullStep, continued, next_step, pull
+from pipeline.hudi.pull import PullMode, PullResult, PullStep, check_mark, next_step, pull
 from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.spark_reader import (
     BUNDLE,
@@ -60,7 +60,7 @@ def session(conf: Mapping[str, str], metastore: bool = False) -> Iterator[SparkS
 
 def fetch_bundle(into: Path) -> Path:
     """The path of Hudi's jar for Spark, fetched from Maven Central the first time. Raises
-    StorageFault, under Spark 4 always.
+    StorageFault; always under Spark 4, for which the jar is not.
     """
     if SPARK_MAJOR >= 4:
         raise StorageFault(f"{BUNDLE} is for Spark 3.5, not for Spark {SPARK_MAJOR}.")
@@ -104,9 +104,9 @@ def pull_into(
         return pull(table, folder, mode, key, since, until, moved_from)
     with _locked(spark, location) as check_lock:
         mark = last_mark(open_table(location, storage_for(spark, location)))
-        before = continued(mark, table, mode, moved_from, location)
+        before = check_mark(mark, table, mode, moved_from, location)
         step = next_step(table, before, mode, since, until, location)
-        if step.nothing:
+        if step.changes_nothing:
             return step.result(0)
         return _into_hudi(spark, step, location, mode, check_lock)
 
@@ -157,7 +157,7 @@ def last_mark(target: HudiTable) -> PullMark | None:
 
 @contextmanager
 def _locked(spark: SparkSession, location: str) -> Iterator[Callable[[], None]]:
-    """Allows one pull at a time. Gives a function that raises PullRunning when the lock was lost.
+    """Allows one pull at a time. Yields a function that raises PullRunning when the lock was lost.
     Raises PullRunning, StorageFault.
     """
     if is_local(location):

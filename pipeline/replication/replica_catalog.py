@@ -48,8 +48,7 @@ _NO_CLUSTER = ClusterName("")  # only the write marks of the source are read, no
 
 @dataclass(slots=True)
 class ReplicaCatalog:
-    """Both metastores of one replication. `run` is its id; `created`: it made the target's table.
-    """
+    """Both metastores of one replication. `run` is its id; `created`: it made the target table."""
 
     plan: ReplicationPlan
     source: CatalogClient

@@ -1,8 +1,7 @@
 """A folder of parquet files as the target of pulls: rows and bookmark appear in one step.
 
-The bookmark is in the footer of the file that has its rows, and a file enters the folder whole or
-not at all. So a pull that is killed anywhere has either happened or not, and may always be
-repeated.
+The bookmark is in the footer of the file that has its rows, and a file appears in the folder whole
+or not at all. So a pull that is killed at any step has been done or not, and may be repeated.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,17 +24,18 @@ _MARKED = PREFIX.encode()
 _DATA = "data.parquet"
 _CHANGES = "changes-"
 _CONTINUES = f"{_CHANGES}after-"
-"""Before the bookmark that the file continues, so that no two files continue one bookmark. Names
-ascend with bookmarks, and those of earlier releases, `changes-<bookmark>`, sort before them.
+"""The beginning of the name of a file of changes. The bookmark that the file continues follows, so
+that no two files continue one bookmark. Names ascend with bookmarks; those of earlier releases,
+`changes-<bookmark>`, sort before them.
 """
 _FIRST = "0"
-"""In place of the bookmark before the first pull."""
+"""The bookmark that the first file continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullMark:
-    """What a target records of its last pull: source, mode, bookmark, and the commits of the
-    source's active timeline that were complete then (request times).
+    """What a target records of its last pull: source, mode, bookmark, and the request times of the
+    commits on the source's active timeline that were complete then.
     """
 
     source: str
@@ -44,13 +44,13 @@ class PullMark:
     commits: tuple[str, ...] = ()
 
     def texts(self) -> dict[str, str]:
-        """Keys and values for a footer or a commit's metadata."""
+        """The mark as keys and values for a footer or a commit's metadata."""
         values = (self.source, self.mode, self.bookmark, ",".join(self.commits))
         return {f"{PREFIX}{key}": value for key, value in zip(_KEYS, values, strict=True)}
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, str]) -> "PullMark | None":
-        """None when the texts have no mark."""
+        """The mark in a footer or a commit's metadata; None when there is none."""
         values = [texts.get(f"{PREFIX}{key}") for key in _KEYS]
         source, mode, bookmark, commits = values
         if not source or not mode or not bookmark or commits is None:
@@ -59,13 +59,13 @@ class PullMark:
 
 
 class TargetFolder(Protocol):
-    """Where the files of a target are. Methods raise StorageFault."""
+    """The folder of a target's files. Methods raise StorageFault."""
 
     @property
     def path(self) -> str: ...
 
     def locked(self) -> AbstractContextManager[None]:
-        """Holds the folder for one pull. Raises PullRunning when another one has it."""
+        """Locks the folder for one pull. Raises PullRunning when another pull has locked it."""
         ...
 
     def names(self) -> Sequence[str]:
@@ -73,14 +73,15 @@ class TargetFolder(Protocol):
         ...
 
     def schema(self, name: str) -> pa.Schema:
-        """The schema in a footer. Raises TargetMismatch for a file that is not complete."""
+        """The schema in a file's footer. Raises TargetMismatch for a file that is not complete."""
         ...
 
     def batches(self, name: str) -> Iterator[pa.RecordBatch]: ...
 
     def publish(self, name: str, write: Callable[[IO[bytes]], int]) -> int:
-        """`write` writes a file, which then appears under the name, or replaces the one that was
-        read. Returns what `write` returns. Raises PullRunning when another pull was first.
+        """Calls `write` with an open file, and makes the file appear under the name, or replace the
+        one that was read. Returns the result of `write`. Raises PullRunning when another pull has
+        published meanwhile.
         """
         ...
 

@@ -3,7 +3,7 @@
 HDFS has no locks, so a lease in the folder allows one pull at a time. A file of changes is named
 after the bookmark that it continues, and HDFS renames no file over another one: so even a pull
 that has lost its lease cannot continue a bookmark for the second time. A mirror is replaced by a
-rename, before which the lease is looked at.
+rename; the lease is checked before it.
 """
 
 import secrets
@@ -21,7 +21,7 @@ from pipeline.hudi.errors import MissingPath, PullRunning, TargetMismatch
 from pipeline.hudi.pull_lease import leased
 from pipeline.hudi.spark_reader import HadoopStorage
 
-_STAGED = ".causeway-staged-"  # readers of folders skip names with a dot
+_STAGED = ".causeway-staged-"  # Readers of folders skip names that begin with a dot.
 _LEASES = ".causeway-pulls"
 
 

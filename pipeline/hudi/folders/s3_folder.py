@@ -1,10 +1,10 @@
 """A target on S3: a file appears by one conditional PUT.
 
-S3 has no locks and no rename. The condition is that nothing was published since the pull looked: a
-mirror is replaced by `If-Match` with the ETag that the mirror had before its bookmark was read. A
-file of changes is named after the bookmark that it continues, and `If-None-Match` lets one pull
-alone continue it. So of pulls that run side by side, or that were thought dead, one publishes and
-the others are refused, whatever time has passed.
+S3 has no locks and no rename. The condition is that nothing was published since the pull read the
+bookmark. A mirror is replaced by `If-Match` with the ETag that it had before its bookmark was read.
+A file of changes is named after the bookmark that it continues, and `If-None-Match` allows one pull
+only to continue it. So one of several pulls publishes and the others are refused, even a pull that
+was suspended for hours.
 """
 
 import io
@@ -20,7 +20,7 @@ from pipeline.hudi.errors import MissingPath, PullRunning, StorageFault, TargetM
 from pipeline.hudi.table.s3.s3_objects import S3Objects
 from pipeline.hudi.table.s3.s3_storage import S3Storage
 
-_PROBE = ".causeway-target"  # readers of folders skip names with a dot
+_PROBE = ".causeway-target"  # Readers of folders skip names that begin with a dot.
 _NO_ETAG = '"0"'
 
 
@@ -39,7 +39,7 @@ class S3Folder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """No lock: `publish` notices other pulls."""
+        """Locks nothing: `publish` fails if another pull has published meanwhile."""
         self._seen.clear()
         yield
 
@@ -51,7 +51,9 @@ class S3Folder:
         return [e.name for e in entries if not e.is_dir and e.name.endswith(".parquet")]
 
     def schema(self, name: str) -> pa.Schema:
-        """The ETag is read first, once: what is read after it is as old as it, or newer."""
+        """The ETag is read before the footer, and once: so the footer is of the ETag's version or a
+        newer one.
+        """
         if name not in self._seen:
             etag = self._objects.etag(self._key(name))
             self._seen[name] = (etag, self._footer(f"{self._uri}/{name}"))
@@ -84,7 +86,7 @@ class S3Folder:
         return written
 
     def _check_conditions(self) -> None:
-        """Before the first pull: raises StorageFault when the store ignores conditions."""
+        """Raises StorageFault when the store ignores conditions. Called before the first pull."""
         probe = self._key(_PROBE)
         created = self._objects.put(probe, io.BytesIO(), None)
         if (created and self._objects.put(probe, io.BytesIO(), None)) or self._objects.put(

@@ -1,12 +1,13 @@
 """Copies the files of a Hudi replica into an object store, and continues interrupted runs.
 
-An object store keeps no time of the source. So a run records below the replica, after every few
-files, which ones it has sent, by their lengths and times at the source. The next run takes a file
-that is there and recorded. A file of the right length without a record, which a killed run has sent
-last, or which is of another source, is taken only if a comparison finds the source's content.
+An object store keeps no time of the source. So a run records below the replica, after each batch,
+which files it has sent, with their lengths and times at the source. The next run keeps a file that
+exists and has a record. A file of the right length without a record may be of a killed run's last
+batch, or of another source; it is kept only if a comparison finds the source's content.
 
-A feed makes a new replica in the directory of its run, and a directory cannot be moved in one step:
-files of interrupted runs are moved one by one, by a copy within the store and a deletion.
+A feed makes a new replica in the directory of its run, and an object store cannot move a directory
+in one step. So files of interrupted runs are moved one by one, by a copy within the store and a
+deletion.
 """
 
 import json
@@ -35,7 +36,7 @@ end; one that makes a replica leaves it, because the replica may not be publishe
 
 
 def present_files(files: Files, base: str, folders: Iterable[str]) -> list[FileEntry]:
-    """The files in these folders of `base`, with their paths relative to it. One listing each."""
+    """The files in these folders of `base`, with paths relative to it. Makes a listing of each."""
     names = sorted(set(folders))
     listings = files.listings([f"{base}/{each}".rstrip("/") for each in names])
     return [
@@ -59,32 +60,33 @@ class ReplicaObjects:
     def copy(
         self, entries: Sequence[FileEntry], whole: bool, earlier: Sequence[str]
     ) -> list[FileResult]:
-        """Sends what no run has sent, up to the first batch with a failure. `whole`: these are all
-        files of the replica. `earlier` are directories of interrupted runs, the newest first.
+        """Sends the files that no run has sent, up to the first batch with a failure. `whole`: the
+        entries are all files of the replica. `earlier` are directories of interrupted runs, the
+        newest first.
         """
         wanted = {entry.path: entry for entry in entries}
         sent = self._read_record(self.target)
         folders = [""] if whole else [folder_of(path) for path in wanted]
         present = self._find(wanted, self.target, folders, sent)
-        there = {path for path, same in present.items() if same}
+        kept = {path for path, same in present.items() if same}
         absent = {path: entry for path, entry in wanted.items() if path not in present}
         sources = self._find_earlier(absent, earlier)
-        # Recorded before it is moved: a file counts only if it is there, too.
-        taken = {path: version_of(wanted[path]) for path in (*there, *sources)}
-        self._record({path: v for path, v in taken.items() if sent.get(path) != v})
-        there |= self._take(sources)
-        missing = [self._copy_to(self.target, e) for path, e in wanted.items() if path not in there]
-        # What is replaced is taken out first, because the run may be killed at any file.
+        # Records are written before the moves. A file counts as sent only if it also exists.
+        versions = {path: version_of(wanted[path]) for path in (*kept, *sources)}
+        self._record({path: v for path, v in versions.items() if sent.get(path) != v})
+        kept |= self._take_over(sources)
+        missing = [self._copy_to(self.target, e) for path, e in wanted.items() if path not in kept]
+        # Records of files that are replaced are taken back first: the run may be killed any time.
         recorded = sent.keys() | sources.keys()
-        replaced = (each.entry.path for each in missing if each.entry.path in recorded)
+        replaced = (copy.entry.path for copy in missing if copy.entry.path in recorded)
         self._record(dict.fromkeys(replaced, NO_VERSION))
-        kept = (self._copy_to(self.target, wanted[path]) for path in there)
-        return [*(FileResult(each, FileStatus.KEPT, 0) for each in kept), *self._send(missing)]
+        copies = (self._copy_to(self.target, wanted[path]) for path in kept)
+        return [*(FileResult(copy, FileStatus.KEPT, 0) for copy in copies), *self._send(missing)]
 
     def _find_earlier(
         self, wanted: Mapping[str, FileEntry], earlier: Sequence[str]
     ) -> dict[str, str]:
-        """The directory of an interrupted run of this replica that has a file, by its path."""
+        """The files that interrupted runs of this replica have, each with the run's directory."""
         sources: dict[str, str] = {}
         for place in earlier:
             if self.files.read_marker(f"{place}/{ORIGIN}") == self.source:
@@ -96,21 +98,21 @@ class ReplicaObjects:
     def _find(
         self, wanted: Mapping[str, FileEntry], place: str, folders: Sequence[str], sent: Sent
     ) -> dict[str, bool]:
-        """The files that a directory has, and whether they are the source's."""
+        """The wanted files that a directory has, and whether they are equal to the source's."""
         lengths = {e.path: e.length for e in present_files(self.files, place, folders)}
         same = set(still_sent(wanted, lengths, sent))
-        unsure = [
+        unrecorded = [
             self._copy_to(place, entry)
             for path, entry in wanted.items()
             if path not in same and lengths.get(path) == entry.length
         ]
-        compared = self.files.compare(unsure, self.options) if unsure else ()
+        compared = self.files.compare(unrecorded, self.options) if unrecorded else ()
         same |= {each.file.entry.path for each in compared if each.status is FileStatus.KEPT}
         return {path: path in same for path in wanted if path in lengths}
 
-    def _take(self, sources: Mapping[str, str]) -> set[str]:
-        """Moves files from the directories that have them. Returns those that are here now; none
-        where the store cannot copy.
+    def _take_over(self, sources: Mapping[str, str]) -> set[str]:
+        """Moves files from the directories of interrupted runs into the replica. Returns the moved
+        ones; none where the store cannot copy.
         """
         moves = {f"{place}/{path}": f"{self.target}/{path}" for path, place in sources.items()}
         try:
@@ -133,7 +135,9 @@ class ReplicaObjects:
         return FileCopy(self.source, place, entry)
 
     def _read_record(self, place: str) -> Sent:
-        """What runs have sent to a directory. Later records of the target get higher numbers."""
+        """The files that runs have sent to a directory, by its records. Sets the number of the next
+        record of the target.
+        """
         listing = self.files.listings([f"{place}/{SENT}"])[0]
         numbers = (
             sorted(int(e.path) for e in listing.files if e.path.isdecimal()) if listing else []

@@ -1,4 +1,4 @@
-"""The plan of a replication: what a replica of a Hudi table lacks, and what it has too much."""
+"""The plan of a replication: files that a replica of a Hudi table lacks, and files to delete."""
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,11 +35,14 @@ _NOT_CARRIED = ("hoodie.table.metadata.partitions", "hoodie.table.cdc.enabled")
 
 @dataclass(frozen=True, slots=True)
 class HudiReplicationPlan:
-    """The files to copy and to delete, in this order. `whole`: there is no replica yet.
+    """The files to copy and to delete, in the order of the fields. `whole`: there is no replica
+    yet.
 
-    `cleaned` and `retired` are paths of the replica, in the order of deletion. `archived` are
-    archive files, which count when the replica's `_version_` has the text `version`. `compared` are
-    the partitions that `COMPARE` names during the run, and `postponed` those after it.
+    `data` are data files, `prepared` files of the timeline that have to exist before the commits,
+    `completed` the files that complete these. `cleaned` and `retired` are paths in the replica, in
+    the order of deletion. `archived` are archive files, which readers use when the replica's
+    `_version_` has the text `version`. The file `COMPARE` names the partitions `compared` during
+    the run and `postponed` after it.
     """
 
     source: str
@@ -66,7 +69,7 @@ class HudiReplicationPlan:
 
 
 def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> HudiReplicationPlan:
-    """What the replica at `target` lacks. `storage` reads the replica. Raises OutOfStep,
+    """The plan that updates the replica at `target`. `storage` reads the replica. Raises OutOfStep,
     StorageFault.
     """
     target = target.rstrip("/")
@@ -77,7 +80,7 @@ def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> Hu
 
 
 def check_target(source: str, target: str, storage: HudiStorage) -> None:
-    """Raises OutOfStep when the directory `target` has anything but a replica of the table at
+    """Raises OutOfStep unless the directory `target` is empty or a replica of the table at
     `source`.
     """
     _replica(source.rstrip("/"), target.rstrip("/"), storage)
@@ -143,8 +146,8 @@ def _plan_next(source: HudiTable, replica: HudiTable) -> HudiReplicationPlan:
 
 
 def _replica(source: str, target: str, storage: HudiStorage) -> HudiTable | None:
-    """The replica as it is; None when none is complete. Raises OutOfStep when the directory is no
-    replica of this table.
+    """The replica; None when it does not exist or is not complete. Raises OutOfStep when the
+    directory has anything else.
     """
     try:
         origin = storage.read(f"{target}/{ORIGIN}").decode()
@@ -161,7 +164,7 @@ def _replica(source: str, target: str, storage: HudiStorage) -> HudiTable | None
 
 
 def _is_empty(target: str, storage: HudiStorage) -> bool:
-    """Whether nothing is there but the lease of a first run."""
+    """Whether the directory has nothing but the lease of a first run."""
     with suppress(MissingPath):
         names = set(storage.names(target))
         if names == {HOODIE}:
@@ -174,27 +177,27 @@ def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[tuple[FileIn
     """Every file that the commits wrote, and the listings of their partitions. Raises OutOfStep."""
     paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
     listings = {each: table.list_partition(each) for each in sorted(set(map(folder_of, paths)))}
-    there = {_relative(table, f.path): f for listed in listings.values() for f in listed}
-    if gone := sorted(paths - there.keys()):
-        raise OutOfStep(f"{gone[0]} of a commit that the replica lacks was cleaned.")
-    return tuple(there[path] for path in sorted(paths)), listings
+    present = {_relative(table, f.path): f for listed in listings.values() for f in listed}
+    if cleaned := sorted(paths - present.keys()):
+        raise OutOfStep(f"{cleaned[0]} of a commit that the replica lacks was cleaned.")
+    return tuple(present[path] for path in sorted(paths)), listings
 
 
 def _missing(
     source: HudiTable, replica: HudiTable, archived: Collection[str]
 ) -> tuple[Instant, ...]:
-    """The source's commits that the replica lacks. `archived` are those that its archive lacks.
-    Raises OutOfStep.
+    """The source's commits that the replica lacks. `archived` are the archived commits of the
+    source that the replica's archive lacks. Raises OutOfStep.
     """
-    have = {i.requested for i in replica.timeline.commits}
-    known = {i.requested for i in source.timeline.commits}
-    if lost := set(archived) - have - known:
+    ours = {i.requested for i in replica.timeline.commits}
+    theirs = {i.requested for i in source.timeline.commits}
+    if lost := set(archived) - ours - theirs:
         raise OutOfStep(f"{replica.base} lacks {min(lost)}, which the source has archived.")
-    # A run that was killed has copied the archive, but has left commits on the timeline.
-    strange = have - known - set(archived)
-    if strange and (strange := strange - source.archived.keys()):
-        raise OutOfStep(f"{replica.base} has the commit {min(strange)}, the source has not.")
-    return tuple(i for i in source.timeline.commits if i.requested not in have)
+    unknown = ours - theirs - set(archived)
+    # A run that was killed may have copied the archive and left its commits on the timeline.
+    if unknown and (unknown := unknown - source.archived.keys()):
+        raise OutOfStep(f"{replica.base} has the commit {min(unknown)}, the source has not.")
+    return tuple(i for i in source.timeline.commits if i.requested not in ours)
 
 
 def _prepared(
@@ -203,8 +206,8 @@ def _prepared(
     commits: Sequence[Instant],
     present: Container[str],
 ) -> tuple[FileEntry, ...]:
-    """The timeline files that have to be there before the commits: their requests, savepoints,
-    and plans of compactions, without which later logs have no base file.
+    """The timeline files that have to exist before the commits: their requests, savepoints, and the
+    plans of compactions, which later logs without a base file need.
     """
     done = {commit.file for commit in commits}
     requests = {commit.requested for commit in commits}
@@ -226,7 +229,7 @@ def _prepared(
 
 
 def _listed(table: HudiTable) -> tuple[HudiTable, dict[str, FileEntry]]:
-    """The table as of now, and the files of its timeline by name."""
+    """The table with its timeline as of now, and the files of the timeline by name."""
     files = table.storage.list(table.timeline_folder)
     listed = (f for f in files if not f.is_dir and f.name[0].isdigit())
     entries = {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
@@ -237,7 +240,7 @@ def _listed(table: HudiTable) -> tuple[HudiTable, dict[str, FileEntry]]:
 def _archived(
     table: HudiTable, archive: ArchiveFiles, files: Sequence[FileInfo]
 ) -> tuple[FileEntry, ...]:
-    """The archive's files with the manifest that names them."""
+    """Files of the archive, with the manifest that names them."""
     manifest = archive.manifest
     return _entries(table, (*files, manifest) if manifest and files else files)
 

@@ -3,10 +3,11 @@
 The files of a complete commit never change, and a commit becomes visible by the file that
 completes it on the timeline. So a replica gets all files of the new commits first, then the
 timeline files in the order of completion. Before each commit becomes visible, a listing of the
-replica is compared with the plan: what the tasks reported is not enough. Its own timeline is the
-bookmark. A reader sees whole commits only, and after a kill the next run continues. The first run
-copies the latest files, and the properties last: without them there is no table. Then the replica
-deletes what its source has cleaned, and archives what its source has archived (`trim`).
+replica is compared with the plan; the tasks' results alone are not relied on. The replica's own
+timeline is the bookmark. Readers find whole commits only, and after a kill the next run continues.
+The first run copies the latest files, and the properties last: without them there is no table.
+After the commits, the replica deletes files that its source has cleaned, and archives actions that
+its source has archived (`trim`).
 """
 
 import json
@@ -37,7 +38,7 @@ from pipeline.hudi.table.table import LOCKS
 
 @dataclass(frozen=True, slots=True)
 class HudiReplicationResult:
-    """Numbers: commits made visible, files and bytes sent."""
+    """The numbers of commits that became visible, and of files and bytes sent."""
 
     commits: int
     files: int
@@ -51,11 +52,11 @@ def run_replication(
     progress: Progress = no_progress,
     earlier: Sequence[str] = (),
 ) -> HudiReplicationResult:
-    """Copies the files. Raises StorageFault for the first one that cannot be copied, VerifyFailed
-    when the replica has less than the tasks reported; the next run continues from there.
+    """Executes the plan. Raises StorageFault for the first file that cannot be copied, VerifyFailed
+    when the replica has less than the tasks reported. The next run continues from there.
 
-    `earlier` are directories in an object store where interrupted runs began this replica, the
-    newest first: a new replica takes their files.
+    `earlier` are directories in an object store in which interrupted runs began this replica, the
+    newest first. A new replica takes over their files.
     """
     if planned.whole:
         sent = [_copy_table(planned, files, options, progress, earlier)]
@@ -85,7 +86,9 @@ def _copy_table(
     progress: Progress,
     earlier: Sequence[str],
 ) -> tuple[int, int]:
-    """A new replica has no readers, so the order does not matter."""
+    """Copies all files of a new replica, in any order, because it has no readers. Returns the
+    numbers of files and bytes sent.
+    """
     if files.read_marker(f"{planned.target}/{ORIGIN}") is None:
         files.write_marker(f"{planned.target}/{ORIGIN}", planned.source)
     return _continue(planned, _all_files(planned), files, options, progress, earlier)
@@ -94,8 +97,9 @@ def _copy_table(
 def _copy_changes(
     planned: HudiReplicationPlan, files: Files, options: CopyOptions, progress: Progress
 ) -> list[tuple[int, int]]:
-    """One commit after the other becomes visible: a reader must never see one without the earlier
-    ones. Then what the source cleaned and archived. Returns the numbers of files and bytes sent.
+    """Makes one commit after the other visible, so that no reader finds one without the earlier
+    ones. Then follows what the source cleaned and archived. Returns numbers of files and bytes
+    sent.
     """
     if planned.compared:
         _write_text(planned, COMPARE, json.dumps(planned.compared), files)
@@ -122,8 +126,8 @@ def _continue(
     progress: Progress,
     earlier: Sequence[str] = (),
 ) -> tuple[int, int]:
-    """Copies the files that interrupted runs have not sent. Elsewhere than in an object store the
-    tasks see them by their times.
+    """Copies the files that interrupted runs have not sent. Outside of object stores the tasks find
+    these by their times. Returns the numbers of files and bytes sent.
     """
     if not entries or not is_object_store(planned.target):
         return _copy_files(planned, entries, files, options, progress)
@@ -137,8 +141,8 @@ def _check(
     files: Files,
     visible: bool = False,
 ) -> None:
-    """Raises VerifyFailed unless the replica has each file with its length. Wrong files that
-    readers see as soon as they exist are deleted. Costs one listing of each folder.
+    """Raises VerifyFailed unless the replica has each file with its length. Deletes wrong files if
+    they are `visible` to readers. Makes one listing of each folder.
     """
     difference = _difference(planned, entries, files)
     if difference:
@@ -169,9 +173,9 @@ def _at(planned: HudiReplicationPlan, paths: Iterable[str]) -> list[str]:
 
 
 def _check_all_files(planned: HudiReplicationPlan, files: Files) -> None:
-    """Compares a new replica with the plan, before readers see it. Deletes what an interrupted
-    first run has left and the source no longer has: a commit that was undone since would appear in
-    the replica. Raises VerifyFailed.
+    """Compares a new replica with the plan, before it has readers. Deletes files that an
+    interrupted first run has left and the source no longer has: otherwise a commit that was undone
+    since would appear in the replica. Raises VerifyFailed.
     """
     wanted = FileListing(tuple(_all_files(planned)))
     listing = files.listings([planned.target])[0] or FileListing(())

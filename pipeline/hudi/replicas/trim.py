@@ -1,9 +1,10 @@
-"""What a source has cleaned and archived since its replica was last brought up to date.
+"""Finds what a source has cleaned and archived since its replica was last updated.
 
 The source deletes data files by its cleaner, and moves old actions from the timeline to the
 archive. A replica does the same, in the source's order: files first, then the archive, then the
-timeline. The other way round, readers would take files that nothing excludes any more for complete
-ones. Files that readers of the replica needed before a run are deleted by the next one.
+timeline. In another order readers would read files as complete that no action on the timeline
+excludes any more. Files that readers of the replica as it was before a run need are deleted by the
+next run.
 """
 
 import json
@@ -19,8 +20,8 @@ from pipeline.hudi.table.table import HOODIE, HudiTable
 from pipeline.hudi.table.timeline import REPLACE_COMMIT, SAVEPOINT, Instant, parse_instant
 
 COMPARE = f"{HOODIE}/causeway.compare"
-"""Names the partitions to compare with the source in the next run: a run that was killed has copied
-files into them, or they have files that readers of the replica may still need.
+"""The file with the partitions to compare with the source in the next run: a run that was killed
+has copied files into them, or they have files that readers of the replica may still need.
 """
 
 _EVERY = None
@@ -28,9 +29,9 @@ _EVERY = None
 
 @dataclass(frozen=True, slots=True)
 class ArchiveChange:
-    """The source's archive, and what the replica's lacks: request times of commits and of cleans,
-    and `files` with them. `dropped` are files of the replica's archive that the source no longer
-    has.
+    """The source's archive, and what the replica's archive lacks: the request times of `commits`
+    and `cleans`, and the `files` that have them. `dropped` are files of the replica's archive that
+    the source no longer has.
     """
 
     source: ArchiveFiles
@@ -41,7 +42,9 @@ class ArchiveChange:
 
 
 def archive_change(source: HudiTable, replica: HudiTable) -> ArchiveChange:
-    """Reads only the archive files that one of both lacks. Raises DamagedTimeline, StorageFault."""
+    """Compares the archives; reads only files that one of them lacks. Raises DamagedTimeline,
+    StorageFault.
+    """
     theirs, ours = source.list_archive(), replica.list_archive()
     known = {(f.name, f.length) for f in ours.instants}
     wanted = {(f.name, f.length) for f in theirs.instants}
@@ -63,8 +66,8 @@ def archive_change(source: HudiTable, replica: HudiTable) -> ArchiveChange:
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """`paths` of data files and partitions of the replica that the source has no more, and the
-    partitions with such files that readers of the replica as it is still need.
+    """The `paths` of data files and partitions of the replica that the source no longer has; and
+    the partitions `postponed`, with such files that readers of the replica as it is need.
     """
 
     paths: tuple[str, ...]
@@ -72,11 +75,12 @@ class Surplus:
 
 
 def surplus_files(source: HudiTable, replica: HudiTable, cleans: Iterable[Instant]) -> Surplus:
-    """What `cleans` deleted at the source, and what an interrupted run copied of commits that were
-    undone since. Compares all partitions when the source has archived a clean that the replica
-    lacks.
+    """The files that `cleans` deleted at the source, and those that an interrupted run copied of
+    commits that were undone since. Compares all partitions when the source has archived a clean
+    that the replica lacks.
 
-    List the source's commits afterwards: then a file that is not here has its successor there.
+    The caller lists the source's commits after this call. Then a file that is missing in a
+    partition has its successor in one of these commits.
     """
     paths: list[str] = []
     postponed: list[str] = []
@@ -103,7 +107,7 @@ def surplus_files(source: HudiTable, replica: HudiTable, cleans: Iterable[Instan
 def _needed(
     replica: HudiTable, partition: str, files: Iterable[FileInfo], replaced: frozenset[FileGroup]
 ) -> set[str]:
-    """The names of the files that readers of the replica as it is read."""
+    """The names of the files that readers of the replica as it is open."""
     timeline = replica.timeline
     done = {i.requested: timeline.key(i) for i in timeline.commits}
     moment = Moment(done, timeline.start, timeline.by_completion)
@@ -114,7 +118,7 @@ def _needed(
 def _candidates(
     source: HudiTable, replica: HudiTable, cleans: Iterable[Instant]
 ) -> Mapping[str, frozenset[str] | None]:
-    """The files to look at by partition; `_EVERY` is all of them."""
+    """The names of the files to compare, by partition; `_EVERY` is all files."""
     followed = {i.requested for i in replica.timeline.instants if i.action == "clean"}
     if archive_change(source, replica).cleans - followed:
         return dict.fromkeys(replica.partitions(), _EVERY)
@@ -127,8 +131,9 @@ def _candidates(
 
 
 def _replaced_partitions(source: HudiTable, replica: HudiTable) -> Iterator[str]:
-    """The partitions with groups that archived commits replaced. Readers find replaced groups by
-    active commits alone, so these commits must not leave the replica before the groups' files.
+    """The partitions with groups that archived commits of the source replaced. Readers find
+    replaced groups by active commits alone, so these commits must not leave the replica's timeline
+    before the groups' files are deleted.
     """
     active = {i.requested for i in source.timeline.instants}
     for commit in replica.timeline.commits:
@@ -149,9 +154,10 @@ def to_compare(replica: HudiTable) -> tuple[str, ...]:
 
 
 def retired(names: Iterable[str], active: Container[str]) -> list[str]:
-    """Those of the replica's timeline files whose actions (request times) the source has no more
-    in `active`, in the order of deletion. A commit with a request alone would count as running, a
-    gap among the commits as unknown ones, and a savepoint hides that an old commit is kept.
+    """The replica's timeline files of actions that the source no longer has in `active` (request
+    times), in the order of deletion: requests first, because a commit with a request alone would
+    count as running; oldest commits first, because a commit in a gap would not count as complete;
+    savepoints last, because an old commit without its savepoint would be the timeline's start.
     """
     instants = (parse_instant(name) for name in names)
     gone = [each for each in instants if each is not None and each.requested not in active]

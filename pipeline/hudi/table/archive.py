@@ -1,8 +1,8 @@
 """The archive: completed commits that have left the active timeline.
 
-Layout 2 keeps parquet files, which a manifest names. Layout 1 appends to log files: blocks of
-Avro records, each with its schema. The end of a log may be an unfinished block; its commits are on
-the active timeline still.
+Layout 2 keeps parquet files, which a manifest names. Layout 1 appends to log files: blocks of Avro
+records, each with its schema. A log may end with an incomplete block, whose commits are still on
+the active timeline.
 """
 
 import io
@@ -47,8 +47,9 @@ class ArchivedInstant:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFiles:
-    """The files of an archive. `instants` are those with actions. In layout 2 `manifest` names
-    them, and the file `_version_` with the text `version` names the manifest.
+    """The files of an archive. `instants` are the files with actions. In layout 2 `manifest` is the
+    file that names them, and `version` is the text of the file `_version_`, which names the
+    manifest.
     """
 
     instants: tuple[FileInfo, ...] = ()
@@ -109,7 +110,7 @@ def _read_log(content: bytes) -> Iterator[ArchivedInstant]:
 
 
 def _log_records(log: bytes) -> Iterator[Mapping[str, Any]]:
-    """The records of every complete block: magic, length, then `_block_records`."""
+    """The records of every complete block of a log: magic, length, then `_block_records`."""
     position = log.find(_MAGIC)
     while position >= 0:
         start = position + len(_MAGIC) + _LONG.size
@@ -124,7 +125,9 @@ def _log_records(log: bytes) -> Iterator[Mapping[str, Any]]:
 
 
 def _block_records(block: bytes) -> Iterator[Mapping[str, Any]]:
-    """Version, type, header by key, then content: version, count, and records with lengths."""
+    """The records of a block. It has version, type, header by key, and content: version, count, and
+    records with lengths.
+    """
     stream = io.BytesIO(block)
     _version, kind, entries = (_read(stream, _INT) for _ in range(3))
     header = {_read(stream, _INT): stream.read(_read(stream, _INT)) for _ in range(entries)}

@@ -1,4 +1,4 @@
-"""Input paths by class: incremental Hudi tables, other Hudi tables, other paths (HU-2)."""
+"""Sorts input paths into those of incremental Hudi tables, other Hudi tables, and others (HU-2)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,7 +10,9 @@ from pipeline.hudi.table.table import HudiTable, find_base, open_table
 
 @dataclass(slots=True)
 class InputPaths:
-    """`tables`, the job's `names` of them, and paths, by the base path of the table."""
+    """The paths of a job. `tables`, their `names` in the job, and the paths in `incremental` and
+    `snapshot` tables are by base path.
+    """
 
     tables: dict[str, HudiTable] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)

@@ -1,8 +1,8 @@
-"""File slices of tables on other machines, brought to this one while earlier ones are read.
+"""Fetches file slices of tables on other machines while earlier slices are read.
 
-The files are below a temporary folder that looks like the table to hudi-rs: it has the table's
-properties, the names of its timeline's files, because logs of layout 1 may have blocks of commits
-that are not complete, and the newest schema.
+The files are below a temporary folder that hudi-rs reads as the table: it has the table's
+properties, the newest schema, and the names of its timeline's files, because logs of layout 1 may
+have blocks of commits that are not complete.
 """
 
 from collections import deque
@@ -31,9 +31,9 @@ class LocalSlice:
 
 
 def fetched_slices(table: HudiTable, parts: Sequence[FileSlice]) -> Iterator[LocalSlice]:
-    """Each of the table's slices. Its files are deleted when the next one is asked for.
+    """Yields each slice. Its files are deleted when the next slice is requested.
 
-    Raises StorageFault, also when a file has vanished since the slices were planned.
+    Raises StorageFault, also when a file was deleted since the slices were planned.
     """
     with work_folder() as root, ThreadPoolExecutor(_AHEAD) as pool:
         if any(part.logs for part in parts):

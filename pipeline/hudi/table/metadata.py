@@ -79,8 +79,8 @@ def earliest_retained(content: bytes, name: str) -> str:
 
 
 def cleaned_by(content: bytes, name: str) -> dict[str, frozenset[str]]:
-    """The names of the files that a completed clean was to delete, by partition. A clean that was
-    repeated records files that were deleted before as failures. Raises DamagedTimeline.
+    """The names of the files that a completed clean had to delete, by partition. They include
+    failures: a repeated clean fails for files that were deleted before. Raises DamagedTimeline.
     """
     try:
         partitions = _record(content).get("partitionMetadata") or {}
@@ -109,8 +109,8 @@ def undone_by(content: bytes, name: str) -> frozenset[str]:
 
 
 def is_clustering(content: bytes, name: str) -> bool:
-    """Whether the request of a replacing write is a clustering's. The request of other writes may
-    be empty. Raises DamagedTimeline.
+    """Whether the request of a replacing write is for a clustering. Requests of other writes may be
+    empty. Raises DamagedTimeline.
     """
     if not content:
         return False
@@ -121,7 +121,9 @@ def is_clustering(content: bytes, name: str) -> bool:
 
 
 def _record(content: bytes) -> dict[str, Any]:
-    """Raises ValueError for an empty file too: its writer has not finished, or it was damaged."""
+    """The record in a timeline file. Raises ValueError, also for an empty file, which is not
+    complete yet or damaged.
+    """
     if content[:4] == _AVRO:
         record = next(fastavro.reader(io.BytesIO(content)))
     else:

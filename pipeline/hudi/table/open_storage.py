@@ -1,4 +1,4 @@
-"""The storage of a URI: this machine's files and S3 are read directly, the rest through Hadoop."""
+"""Opens the storage of a URI: this machine's files and S3 directly, the rest through Hadoop."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,8 +17,9 @@ def open_storage(
     spark_conf: Mapping[str, str],
     hadoop: Callable[[], HudiStorage],
 ) -> HudiStorage:
-    """`endpoints` are Hadoop's settings by authority, as `read_endpoints` returns them; those of
-    `spark_conf` (`spark.hadoop.KEY`) come after them, as in Spark. `hadoop` starts Spark.
+    """The storage that reads the URI. `endpoints` are Hadoop's settings by authority, as
+    `read_endpoints` returns them; they take precedence over those of `spark_conf`
+    (`spark.hadoop.KEY`). `hadoop` starts Spark.
     """
     if is_local(uri):
         return LocalStorage()
@@ -32,7 +33,9 @@ def open_storage(
 def open_writable(
     uri: str, endpoints: Mapping[str, Mapping[str, str]], spark_conf: Mapping[str, str]
 ) -> tuple[S3Storage, S3Objects] | None:
-    """Reads and writes the bucket of an S3 URI; None for others, and where only Hadoop could."""
+    """The storage and the objects of the bucket of an S3 URI; None for other URIs, and for a bucket
+    whose settings only Hadoop supports.
+    """
     bucket = s3_bucket(uri)
     if bucket is None:
         return None

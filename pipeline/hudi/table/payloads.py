@@ -1,8 +1,8 @@
 """How a merge-on-read table merges the rows of its logs, as options of hudi-rs.
 
-Tables before version 9 name a Java class, the payload. Version 9 has properties instead, and
-Hudi's upgrade states known payloads by them; hudi-rs reads older tables by the same properties.
-PartialUpdateAvroPayload is not among them: it takes values of late rows, which no property does.
+Tables before version 9 name a Java class, the payload. Version 9 has properties instead, and Hudi's
+upgrade translates known payloads into them. Here they are translated for hudi-rs in the same way.
+PartialUpdateAvroPayload is not known: it takes values of late rows, and no property does that.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _MODE = "hoodie.record.merge.mode"
 _BY_COMMIT = {_MODE: "COMMIT_TIME_ORDERING"}
 _MODELS = "org.apache.hudi.common.model"
 _KNOWN: Mapping[str, Mapping[str, str]] = {
-    # hudi-rs knows these three itself.
+    # hudi-rs supports these three itself.
     f"{_MODELS}.DefaultHoodieRecordPayload": {},
     f"{_MODELS}.EventTimeAvroPayload": {},
     f"{_MODELS}.OverwriteWithLatestAvroPayload": {},
@@ -32,7 +32,9 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
 
 
 def merge_options(table: HudiTable) -> Mapping[str, str]:
-    """Raises UnsupportedTable naming a payload or merger that is not known."""
+    """The options with which hudi-rs merges the rows of a table. Raises UnsupportedTable, with the
+    name, for a payload or merger that is not known.
+    """
     payload = table.properties.get(_PAYLOAD, "")
     if payload in _KNOWN:
         return _KNOWN[payload] if table.version < 9 else {}

@@ -75,7 +75,7 @@ def check_evolution(history: str, name: str) -> None:
 
 
 def _columns(prefix: str, record: dict[str, Any]) -> Iterator[tuple[int, str, str]]:
-    """Id, full name and type of every field in a record, of records in it too."""
+    """The id, full name and type of every field of a record, and of the records in it."""
     for field in record["fields"]:
         path = prefix + field["name"]
         yield from _column(field["id"], path, field["type"])
@@ -112,7 +112,7 @@ def widened(old: pa.Schema, new: pa.Schema) -> pa.Schema:
 
 
 def conform(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows with the columns and types of the schema; null in columns that they lack."""
+    """The rows with the columns and types of the schema. Columns that they lack are null."""
     if rows.schema == schema:
         return rows
     names = set(rows.schema.names)

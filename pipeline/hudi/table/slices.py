@@ -38,7 +38,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """A file group at some moment: its base file, if any, and the logs on top of it."""
+    """A file group at a moment: its base file, if any, and the logs on top of it."""
 
     group: FileGroup
     base: FileInfo | None
@@ -62,7 +62,7 @@ def parse_log(partition: str, status: FileInfo) -> LogFile | None:
 def latest_base_files(
     partition: str, files: Iterable[FileInfo], counts: Callable[[str], bool]
 ) -> dict[FileGroup, BaseFile]:
-    """The newest base file of each file group whose instant `counts` (HU-4)."""
+    """The newest base file of each file group among those whose instants count (HU-4)."""
     latest: dict[FileGroup, BaseFile] = {}
     for status in files:
         base = parse_base(partition, status)
@@ -76,17 +76,17 @@ def latest_base_files(
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Which commits count: request time -> completion time (request time in layout 1)."""
+    """The commits that count. `completions` maps their request times to their completion times
+    (request times in layout 1). Commits requested before `archived_before` count, too.
+    """
 
     completions: Mapping[str, str]
     archived_before: str
     by_completion: bool
 
     def completion(self, instant: str) -> str | None:
-        """When the files of an instant became visible; None when they are not visible at this
-        moment.
-
-        Instants older than the active timeline are complete.
+        """The time when the files of a commit (request time) became visible; None when they are not
+        visible at this moment. Commits from before the active timeline are complete.
         """
         if instant in self.completions:
             return self.completions[instant]

@@ -1,8 +1,8 @@
-"""The operations of a file system that reading a Hudi table needs.
+"""The file systems that Hudi tables are read from.
 
 A path is absolute, with or without a scheme (`/data/t`, `hdfs://nn/data/t`). Calls of `list` are
-the expensive ones on a name node or an object store, and HU-1 bounds their number;
-`CountingStorage` counts them.
+expensive on a name node or an object store, and HU-1 limits their number; `CountingStorage` counts
+them.
 """
 
 import os
@@ -39,7 +39,7 @@ class HudiStorage(Protocol):
         ...
 
     def names(self, path: str) -> Sequence[str]:
-        """The names of `list`, where nothing else is needed: a timeline has thousands."""
+        """The names that `list` returns. It is cheaper: a timeline has thousands of files."""
         ...
 
     def read(self, path: str) -> bytes:
@@ -127,14 +127,14 @@ class CountingStorage:
 
 
 def _present(path: str, entries: Iterable[os.DirEntry[str]]) -> Iterator[FileInfo]:
-    """The entries of a directory, without those that are deleted meanwhile."""
+    """The entries of a directory. Those that are deleted meanwhile are left out."""
     for entry in entries:
         with suppress(FileNotFoundError):
             yield _status(f"{path}/{entry.name}", entry.stat())
 
 
 def local_path(path: str) -> str:
-    """The path for `open`. Raises StorageFault when it is not of this machine's file system."""
+    """The path for `open`. Raises StorageFault when it is not a path of this machine."""
     if not is_local(path):
         raise StorageFault(f"{path} is not on a local file system.")
     if path.startswith("file:"):
@@ -143,7 +143,7 @@ def local_path(path: str) -> str:
 
 
 def is_local(path: str) -> bool:
-    """Whether a path or URI is of this machine's file system: it has no scheme, or `file:`."""
+    """Whether a path or URI is of this machine's file system: without a scheme, or with `file:`."""
     return path.startswith("file:") or not _SCHEME.match(path)
 
 

@@ -1,4 +1,4 @@
-"""One Hudi table: its properties, timeline, commit metadata, archive and partitions."""
+"""Reads a Hudi table: its properties, timeline, commit metadata, archive and partitions."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -91,9 +91,9 @@ class HudiTable:
         return self._commits[instant.file]
 
     def schema(self) -> pa.Schema | None:
-        """The columns as of the newest commit that records them, meta columns in front; None when
-        nothing records them. A table service may write an older schema than the commits before it.
-        Raises UnsupportedTable for columns that were renamed.
+        """The columns that the newest commit records, meta columns in front; None when no commit
+        records them. Table services are left out: they may record an older schema than the commits
+        before them. Raises UnsupportedTable for columns that were renamed.
         """
         for instant in reversed(self.timeline.commits):
             commit = self.commit(instant)
@@ -105,7 +105,9 @@ class HudiTable:
         return table_schema(avro, "hoodie.properties") if avro else None
 
     def schema_files(self) -> list[FileInfo]:
-        """The files with the versions of a schema that ALTER TABLE changes; the newest has all."""
+        """The files with the versions of a schema that ALTER TABLE changes. The last one has all
+        versions.
+        """
         try:
             files = self.storage.list(f"{self.base}/{HOODIE}/.schema")
         except MissingPath:
@@ -152,8 +154,8 @@ class HudiTable:
             return False
 
     def replaced_groups(self, commits: Iterable[Instant], upto: str) -> frozenset[FileGroup]:
-        """The file groups that the replace commits among `commits`, requested until `upto`, have
-        replaced by others.
+        """The file groups that were replaced by those of `commits` that were requested until
+        `upto`.
         """
         groups: set[FileGroup] = set()
         for commit in commits:
@@ -170,8 +172,8 @@ class HudiTable:
         return cleaned_by(self.storage.read(self._timeline_file(instant)), instant.file)
 
     def earliest_retained(self) -> str:
-        """The oldest commit whose files the last clean kept; empty when the clean does not record
-        it.
+        """The request time of the oldest commit whose files the last clean kept; empty when the
+        clean does not record it.
         """
         cleans = self.timeline.cleans
         if not cleans:
@@ -191,9 +193,8 @@ class HudiTable:
 
     @property
     def archived(self) -> Mapping[str, str]:
-        """Request time to completion time (layout 1: request time) of every archived commit.
-
-        Costs one list call when nothing was archived. Raises DamagedTimeline, StorageFault.
+        """The completion time of every archived commit by its request time (layout 1: the request
+        time). Makes one list call when nothing was archived. Raises DamagedTimeline, StorageFault.
         """
         if self._archived is None:
             instants = read_archive(
@@ -203,7 +204,7 @@ class HudiTable:
         return self._archived
 
     def list_archive(self) -> ArchiveFiles:
-        """Raises as `archived`."""
+        """The files of the archive. Raises DamagedTimeline, StorageFault."""
         return list_archive(self.storage, archive_folder(self), self.timeline.by_completion)
 
     def has_any(self, requests: Collection[str]) -> bool:
@@ -221,7 +222,7 @@ class HudiTable:
             return ()
 
     def partitions(self, under: str = "") -> Iterator[str]:
-        """Every partition at or below a folder of the table. Lists the folders."""
+        """Every partition at or below a folder of the table. Makes list calls as `walk` does."""
         if not self.partition_fields:
             yield ""
             return
@@ -229,8 +230,8 @@ class HudiTable:
             yield partition
 
     def walk(self, under: str = "") -> Iterator[tuple[str, list[FileInfo]]]:
-        """Every partition at or below a folder of the table, with its files. One list call a
-        folder. A folder that does not exist has none.
+        """Every partition at or below a folder of the table, with its files; none if the folder
+        does not exist. Makes one list call for each folder.
         """
         waiting = [under]
         while waiting:
@@ -270,7 +271,9 @@ def open_for_changes(base: str, storage: HudiStorage) -> HudiTable:
 
 
 def _read_properties(base: str, storage: HudiStorage) -> dict[str, str]:
-    """Between the two steps of a change of the properties only their backup exists."""
+    """The properties, or their backup: between the two steps of a change only the backup exists.
+    Raises NotAHudiTable.
+    """
     for name in PROPERTIES:
         with suppress(MissingPath):
             return parse_properties(storage.read(f"{base}/{HOODIE}/{name}"))

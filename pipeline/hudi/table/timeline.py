@@ -2,7 +2,7 @@
 
 Layout 1 (table version 6 and older) keeps `.hoodie/<requested>.<action>[.<state>]`; layout 2
 (version 8 and newer) keeps `.hoodie/timeline/<requested>[_<completion>].<action>[.<state>]`.
-One action has up to three files; the most advanced one has its state.
+One action has up to three files: requested, in flight, completed. The last of them has its state.
 """
 
 from collections.abc import Collection, Iterable
@@ -71,8 +71,8 @@ class Timeline:
     def key(self, instant: Instant) -> str:
         """The instant to compare with a bookmark: the completion time where the table records it.
 
-        A commit may be requested early and complete late. A bookmark by request time could be
-        later than its request, and the commit would be lost.
+        A commit may be requested early and complete late. Compared by request time, it could be
+        before a bookmark from before its completion, and would be lost.
         """
         return instant.completion if self.by_completion else instant.requested
 
@@ -115,8 +115,8 @@ class Timeline:
 
     @property
     def running_writes(self) -> tuple[Instant, ...]:
-        """Running commits by request time, without table services of layout 2, which write no new
-        rows.
+        """Running commits by request time. Table services of layout 2 are left out: they write no
+        new rows.
         """
         writes = COMMIT_ACTIONS - {CLUSTERING}
         return tuple(i for i in self.instants if not i.completed and i.action in writes)
@@ -127,8 +127,8 @@ class Timeline:
 
     @cached_property
     def start(self) -> str:
-        """Request time of the oldest commit without a savepoint; older files belong to archived,
-        complete commits. Empty without commits.
+        """The request time of the oldest commit without a savepoint; empty without commits. Older
+        data files are of archived commits, which are complete.
         """
         saved = {i.requested for i in self.instants if i.action == SAVEPOINT}
         commits = [i.requested for i in self.instants if i.action in COMMIT_ACTIONS]
@@ -141,7 +141,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The complete instants of data files, archived ones included (HU-7)."""
+    """The set of complete commits by request time, archived ones included (HU-7). `done` are those
+    of the active timeline, `active` all its actions, `start` is its start.
+    """
 
     done: frozenset[str]
     active: frozenset[str]
@@ -183,7 +185,7 @@ def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
 
 
 def parse_instant(name: str) -> Instant | None:
-    """The instant of a file name, or None when it is no action."""
+    """The instant in the name of a timeline file; None when the file is of no action."""
     times, _, suffix = name.partition(".")
     known = _SUFFIXES.get(suffix)
     requested, underscore, completion = times.partition("_")

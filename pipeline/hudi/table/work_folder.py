@@ -19,7 +19,7 @@ def work_folder() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as root:
         new = Path(root, "new")
         with new.open("w") as lock:
-            # A sweep looks at `lock` only, so it never finds one that is not held yet.
+            # The file is renamed when it is locked, so a sweep never finds an unlocked `lock`.
             fcntl.flock(lock, fcntl.LOCK_EX)
             new.rename(Path(root, _LOCK))
             yield root
@@ -29,5 +29,5 @@ def _sweep(parent: Path) -> None:
     for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError), lock.open("r+") as file:
             if os.fstat(file.fileno()).st_uid == os.getuid():
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a running pull has it
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if a pull runs there
                 shutil.rmtree(lock.parent, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Keys for Amazon's services, found as Amazon's clients do: environment, `~/.aws`, machine."""
+"""Finds keys for Amazon's services as Amazon's clients do: environment, `~/.aws`, machine."""
 
 import configparser
 import json
@@ -12,14 +12,14 @@ from typing import Any
 from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.table.s3.aws_signature import AwsKeys
 
-_SECONDS = 5.0  # for an answer of the machine
+_TIMEOUT = 5.0  # seconds of a request to the machine's own addresses
 _CONTAINER = "http://169.254.170.2"
 _METADATA = "http://169.254.169.254"
 _ROLE = "/latest/meta-data/iam/security-credentials/"
 
 
 def find_keys(environment: Mapping[str, str] = os.environ) -> AwsKeys:
-    """Raises StorageFault when there are none."""
+    """The first keys that are found. Raises StorageFault when there are none."""
     found = _of_environment(environment) or _of_file(environment)
     if found is None and "AWS_WEB_IDENTITY_TOKEN_FILE" in environment:
         raise StorageFault("keys of a web identity are not used for targets: name an access key.")
@@ -48,7 +48,8 @@ def _of_file(environment: Mapping[str, str]) -> AwsKeys | None:
     try:
         profiles.read(path)
     except configparser.Error as fault:
-        raise StorageFault(f"{path} cannot be read.") from fault  # the message would have a secret
+        # The message of the error may contain a secret.
+        raise StorageFault(f"{path} cannot be read.") from fault
     name = environment.get("AWS_PROFILE", "default")
     profile = profiles[name] if profiles.has_section(name) else {}
     access, secret = profile.get("aws_access_key_id"), profile.get("aws_secret_access_key")
@@ -88,5 +89,5 @@ def _get(url: str, headers: Mapping[str, str], method: str = "GET") -> bytes:
     request = urllib.request.Request(url, headers=dict(headers), method=method)
     # No proxy: these addresses are the machine's own.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=_SECONDS) as answer:
+    with opener.open(request, timeout=_TIMEOUT) as answer:
         return bytes(answer.read())

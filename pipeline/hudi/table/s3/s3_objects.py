@@ -1,6 +1,6 @@
-"""Objects of S3 that are replaced only if they are still as they were read.
+"""Writes objects of S3 on the condition that they did not change since they were read.
 
-Arrow's client has no conditional requests, so these are made here: `If-None-Match: *` for a new
+Arrow's client has no conditional requests, so they are made here: `If-None-Match: *` for a new
 object, `If-Match` with the ETag for an existing one. S3 puts an object whole or not at all.
 """
 
@@ -30,8 +30,8 @@ _CODE = re.compile(rb"<Code>([^<]{1,100})</Code>")
 @dataclass(frozen=True, slots=True)
 class S3Place:
     """A bucket at an endpoint. `host` may have a port; `prefix` is the path before keys: the bucket
-    where it is not in the host. `keys` returns None for anonymous requests; keys of a machine end
-    within hours, so each request asks again. `extra` are headers of every PUT.
+    where it is not in the host. `keys` is called for each request, because keys of a machine expire
+    within hours; it returns None for anonymous requests. `extra` are headers of every PUT.
     """
 
     secure: bool
@@ -71,12 +71,12 @@ class S3Objects:
         self._place = place
 
     def etag(self, key: str) -> str | None:
-        """None when there is no such object."""
+        """The ETag of an object; None when it does not exist."""
         return self._head(key).get("etag")
 
     def put(self, key: str, body: IO[bytes], expected: str | None) -> bool:
         """Writes the object if its ETag is `expected` (None: if it does not exist). Returns whether
-        it was written by this call; an error leaves open whether it was.
+        this call wrote it. After an error the object may have been written.
         """
         length, digest = _measured(body)
         if length > _LARGEST:
@@ -86,7 +86,7 @@ class S3Objects:
         headers = {**self._place.extra, **condition, _MARK: own, "content-length": str(length)}
         status, _ = self._repeated("PUT", key, headers, digest, body)
         if status in (_CHANGED, _MISSING):  # 404: the object to replace was deleted
-            # An attempt whose answer was lost may have written it.
+            # An attempt whose reply was lost may have written it.
             return self._head(key).get(_MARK) == own
         return True
 
@@ -97,7 +97,9 @@ class S3Objects:
     def _repeated(
         self, method: str, key: str, headers: Mapping[str, str], digest: str, body: IO[bytes] | None
     ) -> tuple[int, dict[str, str]]:
-        """The status (2xx, 404, 412) and headers of the answer."""
+        """Repeats a request until it succeeds. Returns the status (2xx, 404, 412) and headers of
+        the reply. Raises StorageFault.
+        """
         reason, pause = "", _PAUSE
         for attempt in range(self._place.attempts):
             if attempt:

@@ -1,8 +1,8 @@
-"""Hadoop's settings of a bucket as arguments of Arrow's S3 client.
+"""Translates Hadoop's settings of a bucket into arguments of Arrow's S3 client.
 
-One configuration serves Spark and this process: `fs.s3a.KEY`, and `fs.s3a.bucket.BUCKET.KEY`, which
-comes first. Arrow finds credentials that are not in the settings as Amazon's other clients do: in
-the environment, in `~/.aws`, from the machine.
+So Spark and this process have one configuration: `fs.s3a.KEY`, and `fs.s3a.bucket.BUCKET.KEY`,
+which takes precedence. Arrow finds credentials that are not in the settings as Amazon's clients do:
+in the environment, in `~/.aws`, from the machine.
 """
 
 import re
@@ -44,8 +44,8 @@ def s3_bucket(uri: str) -> str | None:
 
 
 def s3_arguments(bucket: str, settings: Mapping[str, str]) -> dict[str, Any] | None:
-    """The arguments of `pyarrow.fs.S3FileSystem`, with `max_attempts` for its retries;
-    None when only Hadoop's client can do what the settings want. They have secrets: never log them.
+    """The arguments of `pyarrow.fs.S3FileSystem`, with `max_attempts` for its retries; None when
+    only Hadoop's client supports the settings. They contain secrets, so they must not be logged.
     Raises BadEndpoints.
     """
     found = _of_bucket(bucket, settings)
@@ -83,7 +83,7 @@ def _attempts(found: Mapping[str, str]) -> int:
 
 
 def _of_bucket(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings of `fs.s3a.`, those of the bucket first."""
+    """The settings of `fs.s3a.` without this prefix. Those of the bucket take precedence."""
     found: dict[str, str] = {}
     for prefix in ("fs.s3a.", f"fs.s3a.bucket.{bucket}."):
         for key, value in settings.items():

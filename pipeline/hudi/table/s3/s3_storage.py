@@ -2,7 +2,7 @@
 
 A list call is one request for every thousand entries of a folder; a read is three: the length, the
 content, the length. Requests that fail or take too long are repeated a limited number of times. The
-store has to list all objects that were written before, as Amazon's does since 2020.
+store's listings have to contain every object that was written before, as Amazon's do since 2020.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import pyarrow.fs as fs
 from pipeline.hudi.errors import IncrementalError, MissingPath, StorageFault
 from pipeline.hudi.table.storage import FileInfo
 
-_READS = 3  # of an object that changes while it is read
+_READS = 3  # attempts to read an object that changes while it is read
 _CHUNK = 16 << 20  # bytes of one request of `fetch`
 
 
