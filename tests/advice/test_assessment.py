@@ -31,7 +31,7 @@ def replayed(texts: Sequence[str], stock: Stock) -> ReplaySummary:
     )
 
 
-def test_everything_is_counted() -> None:
+def test_verdicts_codes_and_reasons_are_counted() -> None:
     texts = [
         "SELECT 1",
         "SELECT 2",
@@ -95,7 +95,7 @@ def test_only_the_days_that_are_read_are_copied() -> None:
     assert advice_document(only, DATED)["partitions"] == "the newest 7 days"
 
 
-def test_a_table_that_is_written_often_is_read_where_it_is() -> None:
+def test_a_table_that_is_written_often_is_not_copied() -> None:
     stock = shop(2)
     sql = "SELECT * FROM items JOIN addresses"
     items, addresses = (stock.stock_of(TableRef("shop", n)) for n in ("items", "addresses"))

@@ -1,4 +1,4 @@
-"""The standing policy moves little, and only when too few statements run."""
+"""The policy changes few copies, and only if too few statements run."""
 
 import pytest
 
@@ -44,13 +44,13 @@ def test_unread_copies_are_dropped_if_asked_for_while_enough_runs() -> None:
     assert CopyPolicy(drops_unread=True).copies(again) == again.present - unread
 
 
-def test_more_is_made_when_too_few_run() -> None:
+def test_copies_are_added_if_too_few_statements_run() -> None:
     again = found(planned())
     more = CopyPolicy(share=1.0, hysteresis=0.0).copies(again)
     assert again.problem.met(more) == again.problem.total
 
 
-def test_what_a_plan_does_not_need_stays_only_while_it_is_a_small_part() -> None:
+def test_copies_beside_the_plan_stay_while_they_are_a_small_part() -> None:
     again = found({"items": ["east", "west", "north"], "store_sales": ["east", "west", "north"]})
     plan = cheapest(again.problem, again.problem.total, again.present)
     assert CopyPolicy(share=1.0, spare=0.0).copies(again) == plan
@@ -59,7 +59,7 @@ def test_what_a_plan_does_not_need_stays_only_while_it_is_a_small_part() -> None
     assert again.problem.price(more) <= 1.25 * again.problem.price(plan)
 
 
-def test_a_budget_that_is_exceeded_is_kept_again() -> None:
+def test_a_new_plan_is_made_if_a_budget_is_exceeded() -> None:
     budgets = Budgets(kept=dict.fromkeys(shop(3).clusters, 20.0))
     over = found({"store_sales": ["east", "west", "north"]}, budgets)
     assert not over.problem.within_limits(over.present)
@@ -68,7 +68,7 @@ def test_a_budget_that_is_exceeded_is_kept_again() -> None:
 
 @pytest.mark.slow
 def test_weekly_drift_moves_a_tenth_of_what_popularity_does() -> None:
-    """A small run of `python -m bench.advice drift`."""
+    """A short run of `python -m bench.advice drift`."""
     courses = simulate(Company(tables=60, templates=60, weeks=7, seed=2))
     ours, popular = courses["standing policy"], courses["popular first"]
     assert sum(ours.moved) <= 0.2 * sum(popular.moved)

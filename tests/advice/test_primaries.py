@@ -1,4 +1,4 @@
-"""Advice about primaries: what statements gain and lose by it, within budgets."""
+"""Plans of primaries: the statements gained and lost by moves, within budgets."""
 
 import json
 
@@ -18,7 +18,7 @@ JOIN = "SELECT * FROM orders JOIN users"
 
 
 def stock(**tables: object) -> Stock:
-    """Tables of the shop by name, each with its primary, or with more of its description."""
+    """Tables of the shop by name, each with its primary or with a part of its description."""
     described = [
         {"ddl": f"CREATE TABLE shop.{name} (id INT)", "bytes": 100}
         | (about if isinstance(about, dict) else {"primary": about})
@@ -29,7 +29,7 @@ def stock(**tables: object) -> Stock:
 
 
 def uses(known: Stock, log: dict[str, float]) -> list[TableUse]:
-    """What statements use, by their text and number a day."""
+    """The tables that statements use, from texts with their number a day."""
     each = (
         (DistinctText(text, 0, None), 1, rate, outcome(text, known)) for text, rate in log.items()
     )
@@ -43,7 +43,7 @@ def plan(known: Stock, log: dict[str, float], budgets: Budgets | None = None) ->
 PLACED = stock(orders="east", users="west", items="west", days="east", fees="east")
 
 
-def test_a_table_goes_where_most_statements_use_it() -> None:
+def test_a_table_moves_to_the_cluster_of_most_of_its_statements() -> None:
     log = {JOIN: 40, "SELECT * FROM orders JOIN days": 2, "SELECT * FROM users JOIN items": 9}
     log |= {"SELECT * FROM days JOIN fees": 5}
     found = plan(PLACED, log)
@@ -67,7 +67,7 @@ def test_writes_decide_as_reads_do() -> None:
         {"SELECT * FROM orders": 5, "SELECT 1": 5},
     ],
 )
-def test_no_table_is_moved_for_little(log: dict[str, float]) -> None:
+def test_no_table_is_moved_for_a_small_gain(log: dict[str, float]) -> None:
     assert plan(PLACED, log).moves == []
 
 

@@ -1,4 +1,4 @@
-"""Outcomes agree with the router: what they ask for is exactly what a cluster lacks."""
+"""Outcomes agree with the router: their options name exactly the copies that a cluster lacks."""
 
 import os
 from dataclasses import replace
@@ -33,12 +33,12 @@ def test_with_the_copies_of_an_option_the_router_runs_the_statement_there() -> N
 
 
 def _other(found: object, cluster: ClusterName) -> bool:
-    """Whether another cluster has all that the statement reads, without copies."""
+    """Whether another cluster has all tables that the statement reads, without copies."""
     options = getattr(found, "options", ())
     return any(not parts for each, parts in options if each != cluster)
 
 
-def test_runs_today_exactly_if_an_option_is_there() -> None:
+def test_a_statement_runs_today_exactly_if_the_copies_of_an_option_exist() -> None:
     random = Random(SEED)
     for _ in range(100):
         copies = {name: random.sample(["east", "west", "north"], 1) for name in SIZES}
@@ -96,28 +96,28 @@ def test_partitions_by_age(condition: str, bands: int) -> None:
     assert {part.number for part in needed} == set(range(bands))
 
 
-def test_age_is_that_at_the_time_of_the_statement() -> None:
+def test_ages_are_counted_from_the_time_of_the_statement() -> None:
     old = "SELECT * FROM orders JOIN users WHERE ds = '2026-02-01'"
     february_2 = APRIL_10 - 67 * 86_400
     needed = dict(outcome(old, DATED, february_2).options)[ClusterName("west")]
     assert {part.number for part in needed} == {0, 1}
 
 
-def test_views_are_read_through_and_writes_stay_in_the_primary() -> None:
+def test_views_are_opened_and_writes_run_in_the_primary() -> None:
     found = outcome("INSERT INTO users SELECT id FROM recent", DATED)
     assert [cluster for cluster, _ in found.options] == ["west"]
     assert {part.table.name for _, parts in found.options for part in parts} == {"orders"}
     assert found.writes == {TableRef("shop", "users")}
 
 
-def test_an_incomplete_stock_asks_for_tables() -> None:
+def test_replay_with_an_incomplete_stock_returns_needed_tables() -> None:
     stock = Stock(DATED.clusters, DATED.default, {}, complete=False)
     found = replay("SELECT * FROM users", SHOP, stock)
     assert isinstance(found, Needs)
     assert found.tables == {TableRef("shop", "users")}
 
 
-def test_no_copy_is_asked_for_of_a_table_that_cannot_be_copied() -> None:
+def test_no_option_needs_a_copy_of_an_uncopyable_table() -> None:
     stock = shop(SEED)
     tables = {
         ref: replace(table, facts=replace(table.facts, copyable=False))

@@ -67,7 +67,7 @@ def test_spark_thrift_server_logs() -> None:
     assert found == [Logged("SELECT 'a'\nFROM t", MORNING, "file")]
 
 
-def test_lines_of_our_own_logs_and_texts_that_were_cut() -> None:
+def test_lines_of_the_audit_log_and_shortened_texts() -> None:
     unread = Unread()
     found = read(
         '{"time": "2026-01-31T06:00:00.000Z", "text": "SELECT 1", "session": "s",'

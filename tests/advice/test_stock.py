@@ -1,4 +1,4 @@
-"""What copies of a table take."""
+"""The bytes of copies of a table."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def dated(size: float | None, sizes: tuple[float | None, ...] = ()) -> TableStoc
         TableStock(TableInfo(TableRef("shop", "users"), TableKind.TABLE), TableFacts(EAST)),
     ],
 )
-def test_all_copies_take_what_each_part_takes_in_each_cluster(table: TableStock) -> None:
+def test_bytes_of_all_copies_are_the_sum_over_parts_and_clusters(table: TableStock) -> None:
     parts = table.parts(range(5))
     each = [table.bytes_outside(part, name, 50.0) for part in parts for name in CLUSTERS]
     assert table.bytes_of_all_copies(CLUSTERS, 50.0) == pytest.approx(sum(each))

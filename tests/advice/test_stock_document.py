@@ -1,4 +1,4 @@
-"""Descriptions of tables as JSON."""
+"""Stocks are read from JSON documents."""
 
 import json
 

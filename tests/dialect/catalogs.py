@@ -1,4 +1,4 @@
-"""A small catalog for tests, and answers written as one line."""
+"""A small catalog for tests, and results of analyses written as one line."""
 
 from collections.abc import Iterable
 
@@ -52,7 +52,7 @@ TABLES = {
 
 
 class TestCatalog:
-    """Has TABLES; those of the database `unloaded` have to be loaded first."""
+    """The catalog of TABLES. Tables of the database `unloaded` have to be loaded first."""
 
     __test__ = False
 
@@ -63,7 +63,7 @@ class TestCatalog:
 
 
 def written(answer: Analysis) -> str:
-    """The answer as one line."""
+    """The result of an analysis as one line."""
     if isinstance(answer, Unknown):
         return f"unknown{'' if answer.writing else ' (reads only)'}: {answer.why}"
     if isinstance(answer, Needs):

@@ -1,4 +1,5 @@
-"""Huge, deep and odd statements end in an answer: never in an exception or without bound."""
+"""The analysis of huge, deep and odd statements ends with a result in bounded time, never an
+error."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -89,13 +90,13 @@ def test_huge_statements_are_understood(title: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sql", DEEP, ids=lambda sql: repr(sql[:30]))
-def test_deep_and_odd_statements_have_an_answer(sql: str) -> None:
+def test_deep_and_odd_statements_end_with_a_result(sql: str) -> None:
     _analyze(sql)
     parse(sql, in_use=True)
 
 
 def _wrapped(column: str, count: int) -> str:
-    """Sub-queries that each make the column of the one below into a longer one."""
+    """Nested sub-queries, each of which makes the column of the inner one longer."""
     query = "SELECT ds, hr FROM p"
     for at in range(count):
         query = f"SELECT {column} AS ds, hr FROM ({query}) t{at}"
@@ -221,7 +222,7 @@ WORDS = [
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
 @example("FROM LATERAL SELECT")
-def test_any_words_have_an_answer(sql: str) -> None:
+def test_random_words_end_with_a_result(sql: str) -> None:
     answer = analyze(sql, Namespace("d", {"x": "1"}), TestCatalog())
     assert getattr(answer, "why", "") != FAILED
     parse(sql, in_use=True)
@@ -229,6 +230,6 @@ def test_any_words_have_an_answer(sql: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60))
-def test_any_text_has_an_answer(sql: str) -> None:
+def test_random_texts_end_with_a_result(sql: str) -> None:
     _analyze(sql)
     parse(sql, in_use=True)

@@ -1,4 +1,4 @@
-"""Golden cases, namespaces, caching, and answers that must never be given.
+"""Golden cases, namespaces, caching, and results that must never be returned.
 
 `make golden` rewrites the answers; review the diff.
 """
@@ -101,13 +101,13 @@ def test_a_cached_answer_is_dropped_when_the_session_makes_a_view() -> None:
     assert [str(read.table) for read in (*plain.reads, *shadowed.reads)] == ["d.a", "d.b"]
 
 
-def test_the_database_is_part_of_the_meaning() -> None:
+def test_the_result_depends_on_the_current_database() -> None:
     sql = "SELECT * FROM a WHERE 'database' = 'database'"
     answers = [analyze(sql, Namespace(name), TestCatalog()) for name in ("d", "E")]
     assert [written(answer) for answer in answers] == ["select; reads d.a", "select; reads e.a"]
 
 
-def test_unknown_may_write_unless_no_word_can() -> None:
+def test_an_unknown_statement_writes_unless_no_word_of_it_can() -> None:
     harmless = analyze("SELECT a FROM b JOIN WHERE", NAMESPACE, TestCatalog())
     writing = analyze("CONVERT TO DELTA a", NAMESPACE, TestCatalog())
     assert isinstance(harmless, Unknown)
@@ -116,7 +116,7 @@ def test_unknown_may_write_unless_no_word_can() -> None:
     assert writing.writing
 
 
-def test_an_internal_error_is_unknown_and_logged(
+def test_an_internal_error_makes_the_statement_unknown_and_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_context: object) -> Known:

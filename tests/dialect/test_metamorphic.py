@@ -1,4 +1,4 @@
-"""Queries of the oracle, wrapped and spelt otherwise, read the same tables.
+"""Queries of the oracle, wrapped and in another spelling, read the same tables.
 
 The expected answer is not known. It must not change with the spelling of a query or with the
 statement around it.

@@ -1,4 +1,4 @@
-"""The oracle's targets: the answers of Hive's own analyser for thousands of statements."""
+"""The targets by the oracle: the results of Hive's own analyser for thousands of statements."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Settings of a session by which Spark reads names otherwise."""
+"""Settings of a session that change how Spark reads names."""
 
 import pytest
 
@@ -27,14 +27,14 @@ def _answer(sql: str, **settings: str) -> str:
         "DROP VIEW V",
     ],
 )
-def test_names_that_differ_by_case_are_refused_where_case_counts(sql: str) -> None:
+def test_names_that_differ_by_case_are_refused_if_case_sensitive(sql: str) -> None:
     assert not _answer(sql).startswith("unknown")
     assert _answer(sql, caseSensitive="true").startswith("unknown")
     assert _answer(sql, caseSensitive=" TRUE ").startswith("unknown")
     assert not _answer(sql, caseSensitive="false").startswith("unknown")
 
 
-def test_the_same_case_is_understood_where_case_counts() -> None:
+def test_equal_names_are_understood_if_case_sensitive() -> None:
     for sql in ("WITH A AS (SELECT * FROM b) SELECT * FROM A", "SELECT * FROM v, B"):
         assert _answer(sql, caseSensitive="true").startswith("select; reads d.b")
 

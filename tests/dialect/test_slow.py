@@ -33,5 +33,5 @@ def test_most_slow_statements_exceed_the_event_loops_steps() -> None:
     assert given_up > len(SLOW) // 2
 
 
-def test_each_slow_statement_has_an_answer_outside_the_event_loop() -> None:
+def test_each_slow_statement_ends_with_a_result_outside_the_event_loop() -> None:
     assert all(isinstance(analyze(sql, NAMESPACE, CATALOG), Known | Unknown) for sql in SLOW)

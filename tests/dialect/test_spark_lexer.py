@@ -1,4 +1,4 @@
-"""Our lexer against Spark's: random texts full of what opens, closes and escapes.
+"""The lexer against Spark's: random texts full of quotes, brackets, comments and escapes.
 
 CAUSEWAY_TEXTS is how many there are, CAUSEWAY_SEED their seed. Where no number is given, one more
 test takes a new seed in each run and warns of what it finds.
@@ -66,7 +66,8 @@ def _ours(text: str) -> list[tuple[str, int, int]]:
 
 
 def _doubled(text: str, before: tuple[str, int, int], kind: str, start: int) -> bool:
-    """Whether Spark 4 goes on with the string before: `'a''b'`. The dialect marks it as doubled."""
+    """Whether Spark 4 reads one string with the one before: `'a''b'`. The dialect marks it as
+    doubled."""
     return before[::2] == (kind, start) == ("STRING", start) and text[start - 1] == text[start]
 
 
@@ -101,7 +102,7 @@ def _differences(spark: SparkText, texts: Iterable[str]) -> list[str]:
 
 @pytest.mark.e2e
 @pytest.mark.spark4
-def test_lexer_reads_the_words_that_spark_reads(spark: SparkText) -> None:
+def test_lexer_agrees_with_sparks_lexer(spark: SparkText) -> None:
     assert not _differences(spark, _texts(SEED))
 
 
@@ -109,8 +110,8 @@ def test_lexer_reads_the_words_that_spark_reads(spark: SparkText) -> None:
 @pytest.mark.spark4
 @pytest.mark.skipif("CAUSEWAY_TEXTS" in os.environ, reason="a number of texts is given")
 @pytest.mark.filterwarnings("default:CAUSEWAY_SEED:UserWarning")
-def test_texts_of_a_new_seed(spark: SparkText) -> None:
-    """A difference is a warning: the change that is tested is not to blame for it."""
+def test_lexer_agrees_with_sparks_lexer_on_a_new_seed(spark: SparkText) -> None:
+    """A difference is a warning: the change under test need not be its cause."""
     seed = random.randrange(1 << 32)
     warn_of(_differences(spark, _texts(seed)), f"CAUSEWAY_SEED={seed}", __file__)
 

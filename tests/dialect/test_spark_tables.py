@@ -1,4 +1,4 @@
-"""The tables of our analysis against those of Spark's own parsed plan (`tests.dialect.spark`).
+"""The tables of the analysis against those of Spark's own parsed plan (`tests.dialect.spark`).
 
 CAUSEWAY_STATEMENTS is how many statements each source writes, CAUSEWAY_SEED their seed. Where no
 number is given, one more test takes a new seed in each run and warns of what it finds.
@@ -50,7 +50,7 @@ def by_grammar(spark: SparkText, seed: int, count: int) -> Iterator[str]:
 
 
 def by_script(spark: SparkText, seed: int, count: int) -> Iterator[str]:
-    """Scripts of Spark 4: fewer, since each has several statements."""
+    """Scripts of Spark 4: fewer, because each has several statements."""
     return scripts(spark, seed, count // 6)
 
 
@@ -86,8 +86,10 @@ def test_analysis_names_the_tables_that_spark_parses(spark: SparkText, source: S
 @pytest.mark.skipif("CAUSEWAY_STATEMENTS" in os.environ, reason="a number of statements is given")
 @pytest.mark.filterwarnings("default:CAUSEWAY_SEED:UserWarning")
 @pytest.mark.parametrize("source", SOURCES)
-def test_statements_of_a_new_seed(spark: SparkText, source: Source) -> None:
-    """A difference is a warning: the change that is tested is not to blame for it."""
+def test_analysis_names_the_tables_of_statements_of_a_new_seed(
+    spark: SparkText, source: Source
+) -> None:
+    """A difference is a warning: the change under test need not be its cause."""
     seed = random.randrange(1 << 32)
     print(f"CAUSEWAY_SEED={seed}")
     texts = for_seconds(_NEW_SEED_SECONDS, source(spark, seed, COUNT))

@@ -1,4 +1,4 @@
-"""How much work a statement may be: counted in steps, in the parser too."""
+"""The work of an analysis is counted in steps, also in the parser."""
 
 from bisect import bisect_left
 from itertools import count
@@ -29,7 +29,7 @@ _spaces = count(1)
 
 
 def is_enough(steps: int, sql: str) -> bool:
-    """Whether the analysis, without the cache of answers, takes at most so many steps."""
+    """Whether the analysis, without the cache, takes at most so many steps."""
     other = sql + " " * next(_spaces)  # a text that has no cached answer
     assert cached_answer(other, NAMESPACE, CATALOG) is None
     try:
@@ -49,13 +49,13 @@ def test_work_grows_with_at_most_the_cube_of_the_nesting(word: str) -> None:
     assert is_enough(9 * steps_of(nested(word, 10)), nested(word, 20))
 
 
-def test_the_parser_is_interrupted_in_the_midst_of_its_work() -> None:
+def test_the_parser_is_interrupted_while_it_parses() -> None:
     with pytest.raises(TooMuchWork):
         attempt(BACK_TRACKING, NAMESPACE, CATALOG, 20)
     assert isinstance(analyze(BACK_TRACKING, NAMESPACE, CATALOG), Known)
 
 
-def test_more_work_than_any_statement_may_be_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_that_takes_too_much_work_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialect.analyze.MOST_STEPS", 5)
     monkeypatch.setattr("dialect.analyze.STEPS_A_CHARACTER", 0)
     answer = analyze("SELECT x, y FROM a WHERE x = 'too much' AND y = 5", NAMESPACE, CATALOG)
@@ -63,7 +63,7 @@ def test_more_work_than_any_statement_may_be_is_unknown(monkeypatch: pytest.Monk
     assert "too much work" in answer.why
 
 
-def test_long_variables_are_work() -> None:
+def test_substitution_of_long_variables_counts_as_work() -> None:
     variables = {f"v{number}": "x," * 100_000 for number in range(10)}
     sql = "SELECT " + " ".join(f"${{{name}}}" for name in variables)
     with pytest.raises(TooMuchWork):
@@ -82,7 +82,7 @@ def test_an_answer_is_cached_while_its_tables_are_the_same() -> None:
     assert isinstance(cached_answer(quoted, other, CATALOG), Unknown)
 
 
-def test_bounds_within_bounds_do_not_add_up() -> None:
+def test_steps_in_an_inner_bound_do_not_count_in_the_outer_one() -> None:
     with bounded(10):
         with bounded(1_000):
             spend(500)

@@ -1,4 +1,4 @@
-"""Looks for bytes that a reader takes amiss, guided by what they make it do.
+"""Searches for bytes that break a reader, guided by the code that they reach.
 
     python -m tests.fuzz [TARGET ...] [--runs 1000000] [--seconds 600] [--keep]
 
@@ -16,17 +16,17 @@ from pathlib import Path
 CORPUS = Path(__file__).parent / "corpus"
 _MEMORY = 1024  # MB
 _SLOWEST = 5  # seconds for one input
-_LONGEST = 1024  # bytes; more only makes each input slower
+_LONGEST = 1024  # bytes; longer inputs only take longer
 
 
 def main() -> int:
     from tests.fuzz.targets import TARGETS
 
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="all, when none")
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="(all without any)")
     parser.add_argument("--runs", type=int, default=1_000_000, help="inputs (%(default)s)")
-    parser.add_argument("--seconds", type=int, default=600, help="a target (%(default)s)")
-    parser.add_argument("--keep", action="store_true", help="keep what leads where nothing led")
+    parser.add_argument("--seconds", type=int, default=600, help="for each target (%(default)s)")
+    parser.add_argument("--keep", action="store_true", help="keep inputs that reach new code")
     args = parser.parse_args()
     failed = []
     for name in args.targets or TARGETS:
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def look(name: str, runs: int, seconds: int, keep: bool) -> bool:
-    """Whether nothing was found."""
+    """Runs one target; returns whether it found no fault."""
     kept = str(CORPUS / name)
     with tempfile.TemporaryDirectory() as found:
         status = _fuzzer(

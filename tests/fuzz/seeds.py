@@ -1,4 +1,4 @@
-"""What the corpora began with: real calls and replies, in the form that each target takes.
+"""The first inputs of the corpora: real calls and replies, in the form of each target.
 
 python -m tests.fuzz.seeds
 """
@@ -96,7 +96,7 @@ _Fields = dict[int, tuple[int, object]]
 
 
 def requests() -> list[bytes]:
-    """To a view."""
+    """Requests to a view."""
     named: _Fields = {1: (STRING, "d"), 2: (STRING, "t")}
     table = Table.make(TABLE.ref, [("a", "int")])
     table.parameters = {FORGED: "x", "y": "z"}
@@ -133,7 +133,7 @@ def requests() -> list[bytes]:
 def seeds() -> Iterator[tuple[str, bytes]]:
     for call in calls():
         yield "thrift", call
-        yield "bare", b"\x07" + call
+        yield "message_end", b"\x07" + call
         yield "unframed", b"\x07" + call + call
         framed = len(call).to_bytes(4, "big") + call
         yield "sasl", b"\x1f" + client_negotiation("ann", "pw") + framed
@@ -152,11 +152,14 @@ def seeds() -> Iterator[tuple[str, bytes]]:
         b"\x10" + chunked + b"5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.0\r\nCookie: a=b\r\n\r\n",
     )
     yield "sasl", b"\x04\1\0\0\0\6GSSAPI\2\0\0\0\3abc\2\0\0\0\2x!\0\0\0\1m"
-    yield "shielded", b"\5" + b"".join(bytes((0, 0, 0, len(each))) + each for each in _WRAPPED)
+    yield (
+        "security_layer",
+        b"\5" + b"".join(bytes((0, 0, 0, len(each))) + each for each in _WRAPPED),
+    )
     for message in requests():
-        yield "asked", b"\x05" + message
+        yield "view_request", b"\x05" + message
     for which, message in enumerate(REPLIES.values()):
-        yield "told", bytes((which * 8 + which % 8,)) + message
+        yield "view_reply", bytes((which * 8 + which % 8,)) + message
     yield "cookie", COOKIES.header(ANN, NOW).encode()
     yield "patterns", b"sales%|_\\_x\n%a.*\nc_%\nsales"
     for sql in _STATEMENTS:

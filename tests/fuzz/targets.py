@@ -1,4 +1,4 @@
-"""What must hold for any bytes; each target is a function of them.
+"""Properties that must hold for any bytes. Each target is a function of bytes.
 
 A target may let only its reader's own errors pass: anything else that it raises is a finding. The
 first byte says, where a stream is read, in what pieces it comes.
@@ -48,7 +48,7 @@ from proxy.transport.sasl_transport import SaslTransport
 from saslauth.errors import BadCredentials, SaslFailed
 from saslauth.negotiation import read_sasl_reply
 from tests.dialect.catalogs import TestCatalog
-from tests.fuzz.view_targets import asked, told
+from tests.fuzz.view_targets import view_reply, view_request
 from thriftcodec.values import I32, STRING, Struct
 from thriftcodec.writer import encode_message
 
@@ -97,8 +97,8 @@ def thrift(data: bytes) -> None:
         assert repr(quick) == repr(request)
 
 
-def bare(data: bytes) -> None:
-    """The end of an unframed message is where its reader finds it, in any pieces."""
+def message_end(data: bytes) -> None:
+    """The end of an unframed message is where its reader finds it, however the bytes are cut."""
     finder, at, end = BareMessageEnd(), 0, None
     try:
         for piece in _pieces(data):
@@ -123,31 +123,31 @@ def bare(data: bytes) -> None:
 
 
 def sasl(data: bytes) -> None:
-    """The same events, however the bytes are cut; nothing before the client is let in."""
-    _same(_told_sasl(_pieces(data)), _told_sasl(iter((data[1:],))))
+    """The events are the same however the bytes are cut, and no frame comes before the log-in."""
+    _same(_sasl_events(_pieces(data)), _sasl_events(iter((data[1:],))))
 
 
-def _told_sasl(pieces: Iterator[bytes]) -> list[object]:
+def _sasl_events(pieces: Iterator[bytes]) -> list[object]:
     inbound = SaslInbound(frozenset(("PLAIN", "GSSAPI")), _LIMIT)
-    told: list[object] = []
+    events: list[object] = []
     waiting: list[object] = []
     try:
         for piece in pieces:
             waiting += inbound.feed(piece)
             while waiting:
                 event = waiting.pop(0)
-                told.append(event)
+                events.append(event)
                 if isinstance(event, Credentials):
                     waiting += inbound.accept() if event.user else inbound.refuse()
                 elif isinstance(event, GssapiToken):
                     last = event.data.endswith(b"!")
                     waiting += inbound.accept(b"k") if last else inbound.challenge(b"c")
     except WireError:
-        told.append(_OVER)
-    frames = [n for n, event in enumerate(told) if isinstance(event, Frame | Oversized)]
-    asked = [n for n, event in enumerate(told) if isinstance(event, Credentials | GssapiToken)]
-    assert not frames or (asked and asked[0] < frames[0])
-    return [event for event in told if not isinstance(event, Send)]
+        events.append(_OVER)
+    frames = [n for n, event in enumerate(events) if isinstance(event, Frame | Oversized)]
+    logins = [n for n, event in enumerate(events) if isinstance(event, Credentials | GssapiToken)]
+    assert not frames or (logins and logins[0] < frames[0])
+    return [event for event in events if not isinstance(event, Send)]
 
 
 def unframed(data: bytes) -> None:
@@ -159,45 +159,45 @@ def unframed(data: bytes) -> None:
 
 
 def peer(data: bytes) -> None:
-    """Calls of other workers, cut anyhow, are the same."""
+    """Calls of other workers are the same however the bytes are cut."""
     _same(_read_all(PeerInbound(), _pieces(data)), _read_all(PeerInbound(), iter((data[1:],))))
 
 
 def _read_all(inbound: Inbound, pieces: Iterator[bytes]) -> list[object]:
-    told: list[object] = []
+    events: list[object] = []
     try:
         for piece in pieces:
-            told += inbound.feed(piece)
+            events += inbound.feed(piece)
     except WireError:
-        told.append(_OVER)
-    return told
+        events.append(_OVER)
+    return events
 
 
-def shielded(data: bytes) -> None:
-    """What is unwrapped is the same however it was cut, and what is wrapped is unwrapped again."""
+def security_layer(data: bytes) -> None:
+    """Unwrapped bytes are the same however they were cut, and wrapping is reversible."""
     cut, whole = _unwrapped(_pieces(data)), _unwrapped(iter((data[1:],)))
     assert cut == whole
     below = _Below()
     sent = SaslTransport(below, asyncio.Protocol(), below.write, _Layer(), _LIMIT)
     for piece in _pieces(b"\2" + b"".join((len(each).to_bytes(4, "big") + each) for each in whole)):
         sent.write(piece)
-    told = _unwrapped(iter((b"".join(below.written),)))
-    assert b"".join(told) == b"".join(whole)
+    messages = _unwrapped(iter((b"".join(below.written),)))
+    assert b"".join(messages) == b"".join(whole)
 
 
 def _unwrapped(pieces: Iterator[bytes]) -> list[bytes]:
-    """Whole messages."""
-    told: list[bytes] = []
+    """The complete messages."""
+    messages: list[bytes] = []
     below = _Below()
-    shield = SaslTransport(below, asyncio.Protocol(), told.append, _Layer(), _LIMIT)
+    shield = SaslTransport(below, asyncio.Protocol(), messages.append, _Layer(), _LIMIT)
     for piece in pieces:
         if not below.is_closing():
             shield.data_received(piece)
-    return [each[4:] for each in told if each]  # nothing says that something has come
+    return [each[4:] for each in messages if each]  # nothing says that something has come
 
 
 class _Layer:
-    """Wraps in exclamation marks."""
+    """A security layer that wraps bytes in exclamation marks."""
 
     room = 7
 
@@ -236,7 +236,7 @@ class _Below(asyncio.Transport):
 
 
 def _same(cut: list[object], whole: list[object]) -> None:
-    """What goes before an error may be lost with it when both are in one piece."""
+    """Events before an error may be lost with it if both are in one piece."""
     if _OVER in (*cut, *whole):
         assert cut[-1:] == [_OVER] or whole[-1:] == [_OVER]
         cut, whole = ([event for event in each if event is not _OVER] for each in (cut, whole))
@@ -246,20 +246,20 @@ def _same(cut: list[object], whole: list[object]) -> None:
 
 
 def http(data: bytes) -> None:
-    """Requests and bodies, however the bytes are cut."""
-    told, lengths = [], []
+    """Requests and bodies are the same however the bytes are cut."""
+    frames, lengths = [], []
     for pieces in (_pieces(data), iter((data[1:],))):
         reader = HttpReader(_LIMIT)
         events = [event for piece in pieces for event in reader.feed(piece)]
         lengths.append(len(events))
-        told.append([event for event in events if isinstance(event, Frame | Oversized)])
+        frames.append([event for event in events if isinstance(event, Frame | Oversized)])
         for event in events:
             if isinstance(event, Frame):
                 assert len(event.data) <= _LIMIT
             if isinstance(event, Head):
                 _ask_head(event)
-    fewer = min(map(len, told))  # one that reads in pieces may notice later what is wrong
-    assert told[0][:fewer] == told[1][:fewer]
+    fewer = min(map(len, frames))  # a reader of pieces may find a fault later
+    assert frames[0][:fewer] == frames[1][:fewer]
 
 
 def _ask_head(head: Head) -> None:
@@ -272,7 +272,7 @@ def _ask_head(head: Head) -> None:
 
 
 def reply(data: bytes) -> None:
-    """What a cluster says is read or refused, whatever it is."""
+    """Any reply of a cluster is read or refused."""
     rows_in(data[:512])
     with suppress(SaslFailed):
         read_sasl_reply(data)
@@ -309,7 +309,7 @@ def token(data: bytes) -> None:
         user = claimed_name(claims_of(_JWT, data.decode("latin-1"), _KEYS), _JWT.user_claim)
     except BadCredentials:
         return
-    raise AssertionError(f"{user} came in")
+    raise AssertionError(f"a forged token of {user} is accepted")
 
 
 def keys(data: bytes) -> None:
@@ -319,7 +319,7 @@ def keys(data: bytes) -> None:
 
 
 def cookie(data: bytes) -> None:
-    """Whoever comes in by a cookie is who got it."""
+    """A cookie is accepted only for the user to whom it was issued."""
     assert COOKIES.read(data.decode("latin-1"), NOW) in (None, ANN)
 
 
@@ -335,7 +335,7 @@ def patterns(data: bytes) -> None:
 
 
 def statement(data: bytes) -> None:
-    """Any text is understood or not; the analysis never fails on it, and takes no time."""
+    """The analysis of any text ends with a result, without an error, and soon."""
     sql = data.decode("utf-8", "replace")
     parse(sql, True)
     StatementText.of(sql).shown()
@@ -344,14 +344,15 @@ def statement(data: bytes) -> None:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """All but the first byte, which says where eight come one by one."""
+    """The bytes after the first in pieces. The first byte is the position of eight single-byte
+    pieces."""
     at, body = (data[0] if data else 0), data[1:]
     cuts = sorted({0, *(min(each, len(body)) for each in range(at, at + 9)), len(body)})
     return (body[start:end] for start, end in pairwise(cuts))
 
 
 _ALL = (
-    *(thrift, bare, sasl, unframed, shielded, peer, http, reply),
-    *(token, keys, cookie, patterns, statement, asked, told),
+    *(thrift, message_end, sasl, unframed, security_layer, peer, http, reply),
+    *(token, keys, cookie, patterns, statement, view_request, view_reply),
 )
 TARGETS: dict[str, Callable[[bytes], None]] = {each.__name__: each for each in _ALL}

@@ -1,4 +1,4 @@
-"""Whatever a reader was given by `make fuzz` to get further, it still takes rightly."""
+"""The readers still handle every input that `make fuzz` has kept."""
 
 import pytest
 

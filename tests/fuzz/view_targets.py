@@ -1,4 +1,4 @@
-"""What must hold for any bytes that come to a view of the metastore, from either side.
+"""Properties that must hold for any bytes that a metastore view receives, from either side.
 
 The session is the real one, on a metastore that always has the same table and believes all.
 """
@@ -65,17 +65,17 @@ _RESULTS = {
 REPLIES = {name: reply_of(name, result) for name, result in _RESULTS.items()}
 
 
-def asked(data: bytes) -> None:
-    """The end of a request is the same however it is cut; what is asked of the view ends in a
-    reply or in an error of its own, and no fact that a client made up is sent on."""
+def view_request(data: bytes) -> None:
+    """The end of a request is the same however it is cut. A request ends with a reply or an error
+    of the view, and no cluster fact from a client reaches the metastore."""
     whole = _messages(iter((data[1:],)))
     assert _messages(_pieces(data)) == whole
     with suppress(CausewayError, MalformedMessage):
         _LOOP.run_until_complete(_serve(data))
 
 
-def told(data: bytes) -> None:
-    """What is sent on of a metastore's reply is the same, however it is cut."""
+def view_reply(data: bytes) -> None:
+    """The relayed reply of a metastore is the same however its bytes are cut."""
     which, rest = (data[0] if data else 0), data[1:]
     name, aware = _LISTED[which & 3], bool(which & 4)
     longest = max(1, len(rest) // (1 + (which >> 3)))  # one piece to 32
@@ -87,7 +87,7 @@ _LISTED = ("get_partitions", "get_table", "get_partitions_by_expr", "get_partiti
 
 
 def _sent_on(name: str, aware: bool, pieces: Iterator[bytes]) -> bytes | None:
-    """None for what cannot be a reply: how much of it was sent depends on the pieces."""
+    """The relayed bytes; None for bytes that are no reply, of which a part may have been sent."""
     view = ClusterView(C2, _TOPOLOGY, aware)
     stream = ReplyStream(methods()[name].outbound, view, PartitionsOf(Placement(C1), _KEYS))
     sent = b""
@@ -101,7 +101,7 @@ def _sent_on(name: str, aware: bool, pieces: Iterator[bytes]) -> bytes | None:
 
 
 def _messages(pieces: Iterator[bytes]) -> list[bytes]:
-    """The whole messages before the first that cannot be one."""
+    """The complete messages before the first invalid one."""
     found: list[bytes] = []
     buffer, finder = b"", MessageEnd()
     with suppress(MalformedMessage):
@@ -150,7 +150,7 @@ class _Writer:
 
 
 class _Metastore:
-    """Upstream."""
+    """The metastore behind the view."""
 
     def __init__(self) -> None:
         self._reply = b""
@@ -182,7 +182,8 @@ class _Metastore:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """All but the first byte, which says where eight come one by one."""
+    """The bytes after the first in pieces. The first byte is the position of eight single-byte
+    pieces."""
     at, body = (data[0] if data else 0), data[1:]
     cuts = sorted({0, *(min(each, len(body)) for each in range(at, at + 9)), len(body)})
     return (body[start:end] for start, end in pairwise(cuts))

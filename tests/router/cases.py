@@ -1,4 +1,4 @@
-"""Tables of three clusters, statements about them, and what the router decides."""
+"""Tables of three clusters, statements about them, and decisions of the router."""
 
 from collections.abc import Mapping, Sequence
 

@@ -54,7 +54,7 @@ class Days(PartitionPredicate):
 
 
 def days(*names: str, complete: bool = True, copied: bool = False) -> TableFacts:
-    """A table of c1 by day; with `copied` its days are in c2, too."""
+    """A table of c1 by day; with `copied` c2 has copies of its days."""
     replicas = Replicas(C1, frozenset({C2}) if copied else frozenset())
     partitions = PartitionSet([PartitionKey("day", "string")], [[name] for name in names])
     placed = PlacedPartitions(partitions, (replicas,), [0] * len(names), complete)
@@ -184,13 +184,13 @@ VIEW = CreateTempView("v", ViewText("SELECT 1", "d"))
         (Known("select"), False),
     ],
 )
-def test_what_only_changes_views_reads_no_data(statement: Known, idle: bool) -> None:
+def test_statements_that_only_change_views_are_idle(statement: Known, idle: bool) -> None:
     assert (
         document(statement, {T: TableFacts(Replicas(C1, frozenset()))}).get("idle", False) is idle
     )
 
 
-def test_what_is_not_understood_may_only_read() -> None:
+def test_an_unknown_statement_has_a_claim_to_read() -> None:
     assert document(Unknown("why", writing=False), {}) == {"mode": "read"}
 
 
@@ -199,7 +199,7 @@ def test_the_claims_without_a_decision() -> None:
     assert modes == ["session", "parse", "analyze", "probe"]
 
 
-def test_the_claim_of_a_script_is_read_by_guards_that_know_scripts() -> None:
+def test_the_claim_of_a_script_has_the_version_of_scripts() -> None:
     script = Known("script", (Read(T),))
     text = encode(claim_of(script, C1, {T: days("a")}, Coverage.READ))
     assert json.loads(text) == {"v": 5, "script": True, "reads": {"d.t": {}}}
@@ -214,7 +214,7 @@ def test_a_long_claim_is_deflated() -> None:
     assert unpacked["reads"]["d.t"]["in"] == [[name] for name in names[::2]]
 
 
-def test_what_the_user_may_see_of_tables() -> None:
+def test_a_claim_has_the_users_restrictions() -> None:
     part = TableRestriction(
         RuleText("a = 1", "r"), {"x": RuleText("NULL", "m")}, {"y": "[CW107] no"}
     )

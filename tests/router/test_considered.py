@@ -1,4 +1,4 @@
-"""What a decision keeps: the clusters considered in order, the rules, and the obstacles as data."""
+"""A decision has the clusters that were considered in order, the rules, and the obstacles."""
 
 import os
 import random
@@ -148,7 +148,9 @@ def chosen(cluster: ClusterName, rule: str) -> Considered:
         (decide(Unknown("odd")), []),
     ],
 )  # fmt: skip
-def test_the_clusters_considered(decision: Decision, considered: list[Considered]) -> None:
+def test_a_decision_has_the_clusters_that_were_considered(
+    decision: Decision, considered: list[Considered]
+) -> None:
     assert isinstance(decision, RunIn | Refuse)
     assert list(decision.considered) == considered
 
@@ -172,7 +174,7 @@ def test_obstacles_of_partitions_have_the_number_and_the_first_names() -> None:
 
 
 def test_messages_are_rendered_from_the_obstacles() -> None:
-    """In random decisions, each refusal for missing data has the words of its obstacles."""
+    """In random decisions, each refusal for missing data describes its obstacles."""
     seed = int(os.environ.get("CAUSEWAY_SEED", str(random.randrange(1 << 30))))
     print("seed", seed)
     chance, refused, ran_after = random.Random(seed), 0, 0
@@ -198,7 +200,7 @@ def test_messages_are_rendered_from_the_obstacles() -> None:
 
 
 def _is_true(obstacle: Obstacle, request: Request, facts: dict[TableRef, TableFacts]) -> bool:
-    """Whether the facts have what the obstacle says, counted in the plainest way."""
+    """Whether the obstacle agrees with the facts, computed in the simplest way."""
     if obstacle.kind is ObstacleKind.PATH:
         return obstacle.other is not None and obstacle.other != obstacle.cluster
     assert obstacle.table is not None

@@ -28,7 +28,7 @@ BOTH = select("a", "b")  # C1 and C2 have all inputs
 
 
 def costs(*seconds: float, old: frozenset[ClusterName] = frozenset(), budget: float = 0) -> Costs:
-    """What C1, C2 and C3 are expected to take."""
+    """Costs with the expected seconds in C1, C2 and C3."""
     expected = {
         cluster: Expected(each, 0.0, 0)
         for cluster, each in zip((C1, C2, C3), seconds, strict=False)
@@ -52,7 +52,7 @@ def test_the_cheapest_of_the_valid_clusters_runs_it() -> None:
     assert chosen_from(decision) == (C1, C2)
 
 
-def test_equal_costs_leave_the_order_of_the_specification() -> None:
+def test_with_equal_costs_the_order_of_the_specification_decides() -> None:
     assert outcome(decide(BOTH, CROSSED, costs=costs(1, 1, 1))) == "C1"
     assert outcome(decide(select("b", "a"), CROSSED, costs=costs(1, 1, 1))) == "C2"
 
@@ -63,7 +63,7 @@ def test_without_costs_the_specification_decides() -> None:
     assert chosen_from(decision) == ()
 
 
-def test_the_default_cluster_is_a_candidate_where_the_setting_says_so() -> None:
+def test_the_default_cluster_is_a_candidate_if_use_default_is_set() -> None:
     everywhere = {"a": table(C2, C1, C3), "b": table(C3, C1, C2)}
     cheap = costs(1, 2, 3)
     assert outcome(decide(BOTH, everywhere, costs=cheap)) == "C2"
@@ -83,7 +83,7 @@ def test_a_cluster_that_lacks_an_input_or_is_down_is_never_chosen() -> None:
     assert (down.cluster, down.rule) == (C1, "DC-R7")
 
 
-def test_a_copy_in_a_cluster_that_is_no_inputs_primary_is_not_chosen() -> None:
+def test_only_primaries_of_inputs_are_chosen_by_cost() -> None:
     decision = ran(decide(select("a"), CROSSED, costs=costs(5, 1, 1)))
     assert (decision.cluster, decision.rule) == (C1, "DC-R7")
 

@@ -1,4 +1,4 @@
-"""Estimates of what a statement takes in each cluster, and the choice by them."""
+"""Estimates of a statement's time in each cluster, and the choice by them."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ T, U = 1, 2
 
 
 def ran(model: CostModel, cluster: ClusterName, *seconds: float, template: int = T) -> None:
-    """Statements ran alone in the cluster, one after the other."""
+    """Records statements that ran alone in the cluster, one after the other."""
     for each in seconds:
         costs = model.costs(template, {cluster: Load(0, 0.0)})
         model.began(costs, cluster)
@@ -24,7 +24,7 @@ def totals(model: CostModel, loads: Mapping[ClusterName, Load], template: int = 
     return [round(each.total, 2) for each in model.costs(template, loads).expected.values()]
 
 
-def test_a_template_takes_what_it_took_in_the_cluster() -> None:
+def test_a_template_is_expected_to_take_its_mean_in_the_cluster() -> None:
     model = CostModel()
     ran(model, EAST, 4.0)
     ran(model, WEST, 1.0)
@@ -58,27 +58,27 @@ def test_a_long_statement_does_not_make_its_cluster_slow() -> None:
     assert totals(model, {EAST: Load(0, 0.0)}, template=T)[0] < 1.1
 
 
-def test_a_template_that_never_ran_in_a_cluster_takes_what_it_took_elsewhere() -> None:
+def test_a_template_without_runs_in_a_cluster_has_its_mean_of_other_clusters() -> None:
     model = CostModel()
     ran(model, EAST, 4.0)
     ran(model, WEST, 9.0, template=U)
     assert totals(model, IDLE) == [4.0, 4.0]
 
 
-def test_a_template_that_never_ran_takes_what_the_statements_of_the_cluster_took() -> None:
+def test_a_new_template_has_the_mean_of_the_clusters_statements() -> None:
     model = CostModel()
     ran(model, EAST, 4.0, template=OTHERS)
     ran(model, WEST, 2.0, template=U)
     assert totals(model, {**IDLE, NORTH: Load(0, 0.0)}) == [4.0, 2.0, 3.0]
 
 
-def test_without_any_knowledge_the_first_candidate_is_chosen() -> None:
+def test_without_estimates_the_first_candidate_is_chosen() -> None:
     costs = CostModel().costs(T, IDLE)
     assert costs.choose([EAST, WEST]) == EAST
     assert costs.choose([WEST, EAST]) == WEST
 
 
-def test_statements_that_are_there_make_a_cluster_dear() -> None:
+def test_running_statements_raise_the_cost_of_a_cluster() -> None:
     model = CostModel()
     ran(model, EAST, 1.0)
     ran(model, WEST, 2.0)
@@ -87,7 +87,7 @@ def test_statements_that_are_there_make_a_cluster_dear() -> None:
     assert model.costs(T, busy).choose([EAST, WEST]) == WEST
 
 
-def test_a_cluster_that_runs_statements_side_by_side_has_no_wait_for_as_many() -> None:
+def test_there_is_no_wait_with_fewer_statements_than_slots() -> None:
     model = CostModel()
     ran(model, EAST, 1.0)
     for number in range(400):  # up to four at once, none slower than alone
@@ -148,7 +148,7 @@ def test_trying_costs_a_bounded_part_of_the_time() -> None:
     assert 5 <= found.count(WEST) <= PROBED * 20_000 / 4 + 1
 
 
-def test_templates_that_were_not_used_for_longest_are_forgotten() -> None:
+def test_least_recently_used_templates_are_dropped() -> None:
     model = CostModel(templates=2)
     ran(model, EAST, 5.0, template=1)
     ran(model, EAST, 6.0, template=2)

@@ -1,4 +1,5 @@
-"""The copies that a refusal's hint names let the statement run, and COPY understands them."""
+"""The hint of a refusal names copies with which the statement runs, and COPY reads its
+statements."""
 
 from dataclasses import replace
 
@@ -62,7 +63,7 @@ def test_without_statistics_no_bytes_are_named() -> None:
     assert "sample.visits COPY west TO east -- 4.0 GB" in hint(facts(9, users=None))
 
 
-def test_a_write_is_cured_only_in_its_primary() -> None:
+def test_the_hint_for_a_write_copies_only_to_its_primary() -> None:
     insert = Known("insert", (Read(VISITS),), (Write(USERS, WriteAction.INSERT, True),))
     assert "ALTER TABLE sample.visits COPY west TO east" in hint(facts(9, visits=10**15), insert)
 
@@ -87,7 +88,7 @@ def test_after_the_copy_the_statement_runs() -> None:
     assert decision.cluster == EAST
 
 
-def test_nothing_is_named_where_copies_do_not_help_or_are_too_many() -> None:
+def test_there_is_no_hint_if_copies_do_not_help_or_are_too_many() -> None:
     many = [TableRef("sample", f"t{number}") for number in range(4)]
     known: Facts = {
         USERS: TableFacts(Replicas(EAST, frozenset())),
@@ -100,7 +101,7 @@ def test_nothing_is_named_where_copies_do_not_help_or_are_too_many() -> None:
 
 
 def of_several_primaries(days: int) -> Facts:
-    """The days are in west and north in turn; every third one has a fresh copy in east."""
+    """The days are in west and north alternately; every third one has a fresh copy in east."""
     partitions = PartitionSet([PartitionKey("ds", "string")], [(str(day),) for day in range(days)])
     places = tuple(
         Replicas(ClusterName(home), frozenset(copies))
@@ -125,7 +126,7 @@ def needed(known: Facts, cluster: ClusterName = EAST) -> list[CopyNeeded] | None
     return copies_needed(inputs(JOIN, known, Request(JOIN, EAST).coverage), known, cluster)
 
 
-def test_all_partitions_that_are_needed_are_known_by_source() -> None:
+def test_copies_needed_have_all_partitions_by_source() -> None:
     copies = needed(of_several_primaries(6_000))
     assert copies is not None
     assert [(each.table, each.source, each.target) for each in copies] == [
@@ -138,11 +139,11 @@ def test_all_partitions_that_are_needed_are_known_by_source() -> None:
     assert [each.size for each in copies] == [200_000, 200_000]
 
 
-def test_a_table_without_partitions_is_needed_whole() -> None:
+def test_a_table_without_partitions_is_copied_as_a_whole() -> None:
     assert needed(facts(1), WEST) == [CopyNeeded(USERS, (), EAST, WEST, 5 * GIGA)]
 
 
-def test_nothing_is_needed_where_all_inputs_are_and_no_copy_helps_where_none_can_be_made() -> None:
+def test_no_copies_are_needed_with_all_inputs_or_possible_for_uncopyable_tables() -> None:
     known = dict(facts(3))
     known[USERS] = TableFacts(Replicas(WEST, frozenset()))
     assert needed(known, WEST) == []
@@ -167,7 +168,7 @@ def fetched(known: Facts, fetch: int, **request: object) -> Refuse:
     return refused
 
 
-def test_a_refused_query_has_the_cheapest_copies_if_its_session_has_them_made() -> None:
+def test_a_refused_query_has_the_cheapest_copies_if_its_session_allows_them() -> None:
     refused = fetched(facts(9), 4 * GIGA)
     (copy,) = refused.copies
     assert (copy.table, len(copy.partitions), copy.target) == (VISITS, 9, EAST)
@@ -182,7 +183,7 @@ def test_nothing_is_copied_for_a_query_that_lacks_more_than_its_session_allows()
     assert "causeway.fetch.missing allows 3.0 GB, and the query lacks 4.0 GB. " in refused.hint
 
 
-def test_copies_of_known_sizes_are_preferred_and_unknown_ones_are_made() -> None:
+def test_copies_of_known_size_are_preferred_to_unknown_ones() -> None:
     (copy,) = fetched(facts(9, visits=None), 5 * GIGA).copies
     assert (copy.table, copy.size) == (USERS, 5 * GIGA)
     (copy,) = fetched(facts(9, visits=None, users=None), 1).copies
@@ -222,7 +223,7 @@ def target(known: Facts, lacking: dict[ClusterName, float], fetch: int = 99 * GI
     return copy.target
 
 
-def test_copies_go_where_later_queries_need_the_fewest_others() -> None:
+def test_copies_go_to_the_cluster_where_later_queries_lack_least() -> None:
     """Visits of 4 GB to east, or users of 5 GB to west."""
     known = facts(9)
     assert target(known, {}) == EAST
@@ -230,14 +231,14 @@ def test_copies_go_where_later_queries_need_the_fewest_others() -> None:
     assert target(known, {EAST: 3 * GIGA, WEST: 3 * GIGA}) == EAST
 
 
-def test_a_query_has_no_more_copied_for_later_ones_than_three_times_the_fewest() -> None:
+def test_at_most_three_times_the_fewest_bytes_are_copied_for_later_queries() -> None:
     much = {EAST: 999.0 * GIGA, WEST: 0.0}
     assert target(facts(9, users=12 * GIGA), much) == WEST
     assert target(facts(9, users=13 * GIGA), much) == EAST
     assert target(facts(9, users=None), much) == EAST
 
 
-def test_and_no_more_than_its_session_allows() -> None:
+def test_no_more_bytes_are_copied_for_later_queries_than_the_session_allows() -> None:
     much = {EAST: 999.0 * GIGA, WEST: 0.0}
     assert target(facts(9), much, 5 * GIGA) == WEST
     assert target(facts(9), much, 4 * GIGA) == EAST

@@ -1,4 +1,4 @@
-"""What a statement reads of a table with many partitions."""
+"""The inputs of a statement that reads a table with many partitions."""
 
 from array import array
 
@@ -17,7 +17,7 @@ FIRST_DAY = Known("select", (Read(TABLE, Matching((("ds", "1"),))),))
 
 
 class Counted(array):  # type: ignore[type-arg]
-    """Groups that count how often one of them is looked up."""
+    """An array that counts how often an item is read."""
 
     looked_up = 0
 
@@ -30,7 +30,7 @@ class Counted(array):  # type: ignore[type-arg]
     ("replicas", "read", "looked_up"),
     [((EAST, EAST), (EAST,), 0), ((EAST, WEST), (EAST, WEST), 20)],
 )
-def test_partitions_are_looked_at_one_by_one_only_where_they_differ(
+def test_partitions_are_read_one_by_one_only_if_their_replicas_differ(
     replicas: tuple[Replicas, ...], read: tuple[Replicas, ...], looked_up: int
 ) -> None:
     keys = (PartitionKey("ds", "string"), PartitionKey("n", "string"))

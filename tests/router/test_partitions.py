@@ -1,4 +1,4 @@
-"""Partitions decide where a statement may run: those that it reads, and those that it writes."""
+"""The partitions that a statement reads and writes decide where it may run."""
 
 import pytest
 

@@ -194,27 +194,27 @@ def test_a_path_in_a_clusters_file_system_is_read_there(path: str, expected: str
     assert outcome(decide(statement, {}, filesystems=FILESYSTEMS)) == expected
 
 
-def test_a_path_elsewhere_than_the_output_is_refused() -> None:
+def test_a_path_in_another_cluster_than_the_output_is_refused() -> None:
     statement = Known(
         "load", (), (Write(ref("t11"), WriteAction.INSERT, True),), paths_read=("file:/data/c2/x",)
     )
     assert outcome(decide(statement, filesystems=FILESYSTEMS)) == "CW104"
 
 
-def test_a_host_in_other_words_is_not_shared_storage() -> None:
-    """A write of C2's table from a folder of C1, however its host is spelled."""
+def test_another_spelling_of_a_host_is_not_shared_storage() -> None:
+    """A write of C2's table from a folder of C1, in every spelling of its host."""
     for path in ("hdfs://C1/x", "hdfs://c1.:8020/x", "webhdfs://u@c1.example/x", "hdfs://c1:9/x"):
         write = Write(ref("t21"), WriteAction.INSERT, True)
         statement = Known("load", (), (write,), paths_read=(path,))
         assert outcome(decide(statement, filesystems=FILESYSTEMS)) == "CW104", path
 
 
-def test_a_table_that_was_never_looked_up_is_an_error_of_the_caller() -> None:
+def test_route_raises_keyerror_for_a_table_that_was_not_looked_up() -> None:
     with pytest.raises(KeyError):
         decide(select("t11"), {})
 
 
-def test_tables_needed_are_what_is_read_and_what_exists_of_what_is_written() -> None:
+def test_tables_needed_are_those_read_and_existing_ones_written() -> None:
     assert tables_needed(insert("n", "t11", exists=False)) == {ref("t11")}
     assert tables_needed(insert("t21", "t11")) == {ref("t11"), ref("t21")}
     assert tables_needed(Unknown("x")) == frozenset()

@@ -1,4 +1,4 @@
-"""Where the tables of a statement are: one row per table and cluster."""
+"""The states of a statement's tables: one row for each table and cluster."""
 
 from conf.partitions import Replicas
 from conf.settings.settings import Coverage
@@ -50,6 +50,6 @@ def test_a_description_shows_the_table_itself() -> None:
     assert states(Read(ref("p"), NONE))[1] == TableState(ref("p"), C2, Presence.ABSENT)
 
 
-def test_what_does_not_exist_or_is_not_understood_has_no_rows() -> None:
+def test_missing_tables_and_unknown_statements_have_no_rows() -> None:
     assert states(Read(ref("gone"))) == ()
     assert table_states(Unknown("odd"), FACTS, CLUSTERS, Coverage.READ) == ()

@@ -1,4 +1,4 @@
-"""Reads move to another cluster when theirs is down, or is lost while it runs them."""
+"""Reads move to another cluster if theirs is down, or is lost while it runs them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ THREE = {"clusters": (C1, C2, C3), "lost": C1}
         (Known("select", paths_read=("s3a://bucket/x",)), {}, C1),
     ],
 )
-def test_a_read_that_a_cluster_lost_runs_where_all_its_inputs_are(
+def test_a_read_of_a_lost_cluster_runs_in_one_with_all_its_inputs(
     statement: Known, request_: dict[str, object], expected: ClusterName
 ) -> None:
     assert outcome(decide(statement, **THREE | request_)) == expected
@@ -78,7 +78,7 @@ def test_a_read_that_a_cluster_lost_runs_where_all_its_inputs_are(
         (Known("metadata_read", select("a").reads), CROSSED, DOWN_THREE, "C1"),
     ],
 )
-def test_a_query_whose_clusters_are_down_runs_where_all_its_inputs_are(
+def test_a_query_whose_clusters_are_down_runs_in_one_with_all_its_inputs(
     statement: Known,
     facts: Mapping[str, TableFacts | None],
     request_: dict[str, object],

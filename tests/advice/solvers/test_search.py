@@ -38,7 +38,7 @@ def test_search_and_solver_find_the_optimum_of_small_problems(share: float) -> N
     assert over <= 1.02, SEED
 
 
-def test_limits_hold_and_as_much_is_met_as_they_allow() -> None:
+def test_limits_hold_and_the_target_is_met_as_far_as_they_allow() -> None:
     free = random_problem(SEED)
     loads = dict(enumerate(free.prices))
     problem = SelectionProblem(
@@ -51,7 +51,7 @@ def test_limits_hold_and_as_much_is_met_as_they_allow() -> None:
     assert more.met(cheapest(more, more.total)) == pytest.approx(more.total)
 
 
-def test_nothing_is_made_where_all_runs_or_nothing_helps() -> None:
+def test_nothing_is_selected_if_all_runs_or_nothing_helps() -> None:
     problem = SelectionProblem([5.0], [1.0, 2.0], [((),), ()])
     assert search(problem, 3.0) == frozenset()
     assert problem.reachable() == 1.0
@@ -71,6 +71,6 @@ def test_search_is_near_the_solver_for_a_shop_in_three_clusters() -> None:
         assert problem.price(search(problem, target)) <= 1.05 * problem.price(solved), seed
 
 
-def test_copies_that_are_there_and_needless_are_removed() -> None:
+def test_existing_copies_that_are_not_needed_are_removed() -> None:
     problem = SelectionProblem([5.0, 1.0], [1.0], [((1,),)])
     assert search(problem, 1.0, start=(0, 1)) == {1}

@@ -1,4 +1,4 @@
-"""DC-U1, DC-U2, DC-P1, D8: what is ours and what is the engine's."""
+"""Cluster statements are recognised, and other texts are not (DC-U1, DC-U2, DC-P1, D8)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Statements of Delta: its log, its maintenance, and what is refused by name."""
+"""Statements of Delta: its log, its maintenance, and forms that are refused by name."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_a_description_of_the_log_reads_the_table(kind: str) -> None:
         assert answer(sql).startswith("unknown"), sql
 
 
-def test_a_table_called_history_is_described_as_before() -> None:
+def test_an_existing_table_history_is_described() -> None:
     class WithHistory(TestCatalog):
         def table(self, ref: TableRef) -> TableInfo | None:
             return A if ref == TableRef("d", "history") else super().table(ref)
@@ -66,11 +66,11 @@ def test_maintenance_reads_and_writes_its_table(sql: str) -> None:
         "MERGE INTO delta.`/x` t USING a ON t.x = a.x WHEN MATCHED THEN DELETE",
     ],
 )
-def test_what_may_read_or_write_other_files_is_unknown(sql: str) -> None:
+def test_statements_that_may_use_other_files_are_unknown(sql: str) -> None:
     found = analyze(sql, Namespace("d"), TestCatalog())
     assert isinstance(found, Unknown)
     assert found.writing
 
 
-def test_a_column_may_be_called_clone() -> None:
+def test_a_column_may_have_the_name_clone() -> None:
     assert answer("CREATE TABLE n (clone INT)") == "create_table; new create d.n"

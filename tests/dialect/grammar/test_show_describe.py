@@ -1,4 +1,4 @@
-"""Which SHOW and DESCRIBE statements the proxy may answer, and what they ask."""
+"""Which SHOW and DESCRIBE statements the proxy may answer, and how they are read."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def command(sql: str, namespace: Namespace = SESSION) -> CatalogCommand | None:
         ("DESC SCHEMA EXTENDED spark_catalog.`S`", DescribeDatabase("S", extended=True)),
     ],
 )
-def test_what_a_statement_asks(sql: str, expected: CatalogCommand) -> None:
+def test_show_and_describe_statements_are_read(sql: str, expected: CatalogCommand) -> None:
     assert command(sql) == expected
 
 

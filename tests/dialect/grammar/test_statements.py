@@ -72,7 +72,7 @@ def test_every_statement_class_of_the_parser_is_classified() -> None:
     assert found - QUERIES - BY_PARSER - BY_WORDS - FOREIGN == set()
 
 
-def test_every_verb_of_the_engine_has_an_answer() -> None:
+def test_every_verb_of_the_engine_ends_with_a_result() -> None:
     verbs = [
         "SELECT",
         "WITH",
@@ -117,7 +117,7 @@ def test_every_verb_of_the_engine_has_an_answer() -> None:
     assert set(verbs) <= set(VERBS)
 
 
-def test_a_verb_alone_is_an_answer() -> None:
+def test_a_verb_alone_ends_with_a_result() -> None:
     for verb in VERBS:
         answer = analyze(verb, Namespace("d"), TestCatalog())
         assert isinstance(answer, Known | Unknown), verb
@@ -156,11 +156,11 @@ def test_a_merge_without_its_parts_is_not_understood(sql: str) -> None:
         ("WITH update AS (SELECT w FROM e.a) SELECT * FROM update", "select; reads e.a"),
     ],
 )
-def test_with_may_stand_before_changes(sql: str, answer: str) -> None:
+def test_with_may_precede_update_delete_and_merge(sql: str, answer: str) -> None:
     assert written(analyze(sql, Namespace("d"), TestCatalog())) == answer
 
 
-def test_show_columns_describes_the_table_of_the_longer_name() -> None:
+def test_show_columns_reads_the_table_with_the_qualified_name() -> None:
     for sql in ("SHOW COLUMNS IN e.a FROM d", "SHOW COLUMNS IN a FROM e"):
         assert written(analyze(sql, Namespace("d"), TestCatalog())) == "metadata_read; reads e.a", (
             sql
@@ -178,7 +178,7 @@ def test_show_columns_describes_the_table_of_the_longer_name() -> None:
         "WITH b AS (SELECT 1) MERGE INTO b USING e.a ON true WHEN MATCHED THEN DELETE",
     ],
 )
-def test_a_query_of_with_is_not_changed(sql: str) -> None:
+def test_update_of_a_query_of_with_is_refused(sql: str) -> None:
     assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown)
 
 
@@ -196,7 +196,9 @@ def test_a_query_of_with_is_not_changed(sql: str) -> None:
         ("SELECT * FROM x.d.t", False),
     ],
 )
-def test_a_refusal_says_whether_anything_can_be_read(sql: str, sourceless: bool) -> None:
+def test_an_unknown_statement_is_sourceless_if_no_word_can_name_a_source(
+    sql: str, sourceless: bool
+) -> None:
     answer = analyze(sql, Namespace("d"), TestCatalog())
     assert isinstance(answer, Unknown)
     assert answer.sourceless is sourceless
@@ -208,8 +210,8 @@ def test_names_are_lower_case() -> None:
     assert [read.table for read in answer.reads] == [TableRef("d", "a")]
 
 
-def test_a_quoted_name_is_no_part_of_the_word_before_it() -> None:
-    """Spark reads two names there: of `a`, the column k."""
+def test_a_quoted_name_after_a_word_is_a_second_name() -> None:
+    """Spark reads two names there: the column k of `a`."""
     assert written(analyze("DESC a`k`", Namespace("d"), TestCatalog())).endswith("reads d.a")
     assert "d.ak" not in written(analyze("TRUNCATE TABLE a`k`", Namespace("d"), TestCatalog()))
 

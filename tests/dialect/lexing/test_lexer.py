@@ -1,4 +1,5 @@
-"""The lexical rules of Spark on which other SQLs differ, and what statements read for them."""
+"""Lexical rules in which Spark differs from other SQL dialects, and what statements read by
+them."""
 
 import pytest
 
@@ -61,5 +62,5 @@ def test_string_escapes_are_resolved(text: str, value: str) -> None:
         ("SET x=/a/*", "set; effect SetVariable(key='x', value='/a/*')"),
     ],
 )
-def test_comments_and_quotes_are_read_as_spark_reads_them(text: str, answer: str) -> None:
+def test_comments_and_quotes_are_read_as_in_spark(text: str, answer: str) -> None:
     assert written(analyze(text, Namespace("d"), TestCatalog())).startswith(answer)

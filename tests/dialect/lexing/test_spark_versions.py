@@ -1,4 +1,4 @@
-"""Words that Spark 3.5 and Spark 4 read otherwise: where tables depend on them, the statement is
+"""Words that Spark 3.5 and Spark 4 read differently: if tables depend on them, the statement is
 refused."""
 
 import pytest
@@ -43,7 +43,7 @@ OTHERWISE = [
 
 
 @pytest.mark.parametrize("sql", OTHERWISE)
-def test_what_the_versions_read_otherwise_is_refused(sql: str) -> None:
+def test_forms_that_sparks_versions_read_differently_are_refused(sql: str) -> None:
     answer = analyze(sql, Namespace("d"), TestCatalog())
     assert isinstance(answer, Unknown)
     assert answer.why != FAILED
@@ -69,7 +69,7 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("sql", ALIKE)
-def test_what_both_versions_read_alike_is_understood(sql: str) -> None:
+def test_forms_that_sparks_versions_read_alike_are_understood(sql: str) -> None:
     assert written(analyze(sql, Namespace("d"), TestCatalog())) == ALIKE[sql]
 
 
@@ -86,7 +86,7 @@ def test_a_query_among_a_tables_columns_is_refused(sql: str) -> None:
     assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown)
 
 
-def test_a_column_called_table_is_no_query() -> None:
+def test_a_column_with_the_name_table_is_no_query() -> None:
     answer = analyze("ALTER TABLE b ADD COLUMNS (table INT)", Namespace("d"), TestCatalog())
     assert written(answer) == "alter; alter d.b"
 

@@ -1,4 +1,4 @@
-"""Random queries over three tables, which our analysis, SQLite and Spark read alike."""
+"""Random queries over three tables, which the analysis, SQLite and Spark read alike."""
 
 import random
 
@@ -51,7 +51,7 @@ SHAPES = [
 
 
 class RandomQueries:
-    """Writes random queries that our analysis, SQLite and Spark read alike."""
+    """Writes random queries that the analysis, SQLite and Spark read alike."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Queries inside expressions: what they read is read by the statement."""
+"""Queries inside expressions: the statement reads their tables."""
 
 import pytest
 
@@ -18,6 +18,6 @@ from tests.dialect.catalogs import TestCatalog, written
         "d.f(x) FILTER (WHERE exists (TABLE b)) OVER (PARTITION BY y)",
     ],
 )
-def test_a_function_of_a_database_reads_the_queries_of_its_clauses(expression: str) -> None:
+def test_queries_in_clauses_of_a_qualified_function_are_read(expression: str) -> None:
     for sql in (f"SELECT {expression} FROM a", f"SELECT * FROM a WHERE {expression} = 1"):
         assert written(analyze(sql, Namespace("d"), TestCatalog())) == "select; reads d.a, d.b"

@@ -1,5 +1,5 @@
-"""Random queries on a real database: the rows do not change when the partitions that we say are
-not read are taken away."""
+"""Random queries on a real database: the rows do not change when the partitions that the analysis
+leaves out are removed."""
 
 import sqlite3
 from collections.abc import Iterable

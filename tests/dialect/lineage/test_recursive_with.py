@@ -1,4 +1,4 @@
-"""WITH RECURSIVE (Spark 4): a query may read its own rows."""
+"""WITH RECURSIVE (Spark 4): a query may refer to itself."""
 
 import pytest
 

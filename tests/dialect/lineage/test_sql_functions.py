@@ -35,7 +35,7 @@ def test_a_query_reads_and_an_expression_does_not() -> None:
     assert reading_functions({"db.area": texts["db.area"]}) == frozenset()
 
 
-def test_a_function_that_calls_a_reading_one_reads() -> None:
+def test_a_function_reads_if_it_calls_one_that_reads() -> None:
     texts = {
         "db.outer": "middle(x) + 1",
         "db.middle": "other.`Inner`(x)",

@@ -1,4 +1,4 @@
-"""Statements that are equal but for their literals have one fingerprint."""
+"""Statements that differ only in their literals have one fingerprint."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The functions that statements call and the code that they bring, in statements and views."""
+"""The functions that statements and views call, and the foreign code that they run."""
 
 import pytest
 

@@ -88,7 +88,7 @@ def test_a_column_may_have_any_name(sql: str, answer: str) -> None:
         "SELECT * FROM (SELECT IDENTIFIER('q').ds FROM q) WHERE ds = '2020-01-01'",
     ],
 )
-def test_a_column_of_any_name_lets_no_condition_through(sql: str) -> None:
+def test_a_column_of_any_name_lets_no_condition_pass(sql: str) -> None:
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == "select; reads d.q@*"
 
 
@@ -131,7 +131,7 @@ def test_refuses_a_name_that_with_may_define() -> None:
         ("SELECT 1 FROM VALUES float(-1), float(-2) v(x), (b)", "d.b"),
     ],
 )
-def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
+def test_tables_that_the_parser_drops_are_read(sql: str, reads: str) -> None:
     found = written(analyze(sql, NAMESPACE, TestCatalog()))
     assert set(found.partition("; reads ")[2].split(", ")) == set(reads.split(", "))
 
@@ -153,11 +153,11 @@ def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
         "SELECT DISTINCT FROM a",
     ],
 )
-def test_refuses_what_may_be_read_in_two_ways(sql: str) -> None:
+def test_ambiguous_queries_are_refused(sql: str) -> None:
     assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown")
 
 
-def test_a_list_of_columns_may_begin_with_a_column_called_table() -> None:
+def test_a_list_of_columns_may_begin_with_the_column_table() -> None:
     sql = "CREATE TABLE n (table INT, y INT) USING parquet PARTITIONED BY (table)"
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == "create_table; new create d.n"
 
@@ -172,5 +172,5 @@ def test_a_list_of_columns_may_begin_with_a_column_called_table() -> None:
         "SELECT CAST(NULL AS VOID) FROM (VALUES double(0.5), double(1)) t(x)",
     ],
 )
-def test_a_column_called_from_and_rows_of_calls_are_no_tables(sql: str) -> None:
+def test_a_column_from_and_rows_of_calls_are_no_tables(sql: str) -> None:
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == "select"

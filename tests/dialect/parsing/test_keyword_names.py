@@ -1,4 +1,4 @@
-"""Words that Spark may take for names: where tables depend on it, the statement is refused."""
+"""Words that Spark may read as names: if tables depend on that, the statement is refused."""
 
 import pytest
 

@@ -64,7 +64,7 @@ UNDERSTOOD = {
 
 
 @pytest.mark.parametrize("sql", UNDERSTOOD)
-def test_reads_of_what_the_parser_lacks(sql: str) -> None:
+def test_queries_that_the_parser_cannot_read_are_outlined(sql: str) -> None:
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == UNDERSTOOD[sql]
 
 
@@ -97,12 +97,12 @@ AMBIGUOUS = [
 
 
 @pytest.mark.parametrize("sql", AMBIGUOUS)
-def test_refuses_what_may_be_read_in_two_ways(sql: str) -> None:
+def test_ambiguous_queries_are_refused(sql: str) -> None:
     assert isinstance(analyze(sql, NAMESPACE, TestCatalog()), Unknown)
 
 
 @pytest.mark.parametrize("sql", ["SELECT", "SELECT x FROM", "(SELECT x", "SELECT x)", "x", ""])
-def test_refuses_what_is_no_query(sql: str) -> None:
+def test_texts_that_are_no_query_are_refused(sql: str) -> None:
     with pytest.raises(NotUnderstood):
         outline(tokenize(sql))
 
@@ -115,8 +115,8 @@ def test_an_outline_prunes_nothing() -> None:
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == EVERY
 
 
-def test_no_condition_goes_through_an_outlined_view() -> None:
-    """Its columns may be any: `ds` is not another table's, nor the partition key of its own."""
+def test_no_condition_passes_an_outlined_view() -> None:
+    """Its columns may be any: `ds` is neither another table's column nor its own partition key."""
     view = ViewText("SELECT CAST(NULL AS VOID) AS n, k AS ds FROM p", "d")
     namespace = Namespace("d", temp_views={"n": view})
     outer = "SELECT * FROM p WHERE hr = 0 AND EXISTS (SELECT 1 FROM q, n WHERE ds = '2020-01-01')"
@@ -161,7 +161,7 @@ def test_a_query_in_brackets_after_a_new_table_is_read(sql: str, reads: set[str]
         "SELECT 1 FROM (select) AS c",
     ],
 )
-def test_words_that_spark_takes_for_other_tables_are_refused(sql: str) -> None:
+def test_words_that_spark_may_read_as_other_tables_are_refused(sql: str) -> None:
     answer = analyze(sql, Namespace("d"), TestCatalog())
     assert isinstance(answer, Unknown)
     assert answer.why != FAILED

@@ -51,7 +51,7 @@ def test_variables_are_substituted(text: str, result: str) -> None:
         "${env:x}",
     ],
 )
-def test_not_understood(text: str) -> None:
+def test_texts_with_unknown_or_circular_variables_are_refused(text: str) -> None:
     with pytest.raises(NotUnderstood):
         substitute(text, VARIABLES)
 
@@ -61,7 +61,7 @@ def test_a_variable_of_unknown_value_makes_the_statement_unknown() -> None:
         substitute("${nothing} ${c}", VARIABLES, {"c"})
 
 
-def test_values_do_not_fill_memory() -> None:
+def test_the_size_of_a_substituted_text_is_bounded() -> None:
     with pytest.raises(NotUnderstood):
         substitute("${x}" * 1_000_000, {"x": "x" * 1_000_000})
 

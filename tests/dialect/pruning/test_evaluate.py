@@ -21,7 +21,7 @@ def _outcomes(term: Term) -> int:
 
 
 def _pairs(needle: tuple[Value, Value], *members: tuple[Value, Value]) -> Term:
-    """Whether a pair is among others."""
+    """The outcomes of membership of a pair in a list of pairs."""
     pairs = [operation("tuple", *map(Constant, each)) for each in (needle, *members)]
     return operation("tuple_in", *pairs)
 

@@ -143,7 +143,7 @@ def test_no_needed_partition_is_left_out(condition: tuple[str, object], shape: i
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(CONDITIONS)
-def test_conditions_on_keys_alone_are_exact_but_for_the_default_partition(
+def test_conditions_on_keys_alone_are_exact_except_for_the_default_partition(
     condition: tuple[str, object],
 ) -> None:
     sql, meaning = condition
@@ -153,10 +153,10 @@ def test_conditions_on_keys_alone_are_exact_but_for_the_default_partition(
     assert _selected(SHAPES[0].format(sql)) & named == _needed(meaning) & named
 
 
-def test_a_million_partitions_are_decided_by_their_distinct_values(
+def test_conditions_are_evaluated_once_for_each_distinct_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Counted in evaluations: one a distinct value of each key, none a partition."""
+    """Evaluations are counted: one for each distinct value of each key, none for each partition."""
     days = [f"2020-{number:04}" for number in range(100)]
     partitions = PartitionSet(KEYS, ((day, str(hour)) for day in days for hour in range(100)))
     answer = analyze(
@@ -265,7 +265,7 @@ def _query(chance: random.Random, depth: int) -> tuple[str, set[str]]:
         ("ds < '2020-01-02'", 4),
     ],
 )
-def test_work_is_bounded_and_what_is_not_tried_stays(
+def test_partitions_stay_if_the_budget_does_not_suffice(
     condition: str, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(predicate, "WorkBudget", lambda: work_budget(0))

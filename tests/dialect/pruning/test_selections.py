@@ -23,7 +23,7 @@ def test_rows_of_one_predicate_and_set_of_partitions_are_computed_once() -> None
     assert work.done == 1
 
 
-def test_another_predicate_other_partitions_and_another_day_are_not() -> None:
+def test_rows_are_computed_again_for_another_predicate_partition_set_or_day() -> None:
     work, predicate = Work(), object()
     other = PartitionSet([DS], [(str(number),) for number in range(MIN_PARTITIONS)])
     cached_rows(predicate, MANY, ("monday",), work)

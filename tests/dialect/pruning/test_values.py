@@ -1,4 +1,4 @@
-"""Conversions and comparisons: sure where Hive and Spark agree, MAYBE elsewhere."""
+"""Conversions and comparisons: exact if Hive and Spark agree, MAYBE if not."""
 
 from datetime import date
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Hive's constructs as the parser's."""
+"""Hive's constructs are rewritten to forms that the parser can read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Spark's own lexer and parser in a JVM beside the tests, asked by the thousand."""
+"""Spark's own lexer and parser in a JVM beside the tests, called for thousands of texts at once."""
 
 import shutil
 import struct
@@ -26,7 +26,7 @@ Answer = list[str]
 
 
 class SparkText:
-    """Answers of `SparkReads.java`: the fields of each, `error` first where Spark refuses."""
+    """Results of `SparkReads.java`: the fields of each, with `error` first if Spark refuses."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
@@ -86,7 +86,7 @@ class SparkText:
 
 @contextmanager
 def spark_text(folder: Path) -> Iterator[SparkText]:
-    """Start the JVM; `folder` takes its classes. Skips the test where no Java compiles it."""
+    """Starts the JVM with classes in `folder`. Skips the test if there is no Java compiler."""
     try:
         java = find_java()
     except JavaMissing as missing:

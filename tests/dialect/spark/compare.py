@@ -1,4 +1,4 @@
-"""The tables of our analysis against those of Spark's own parsed plan.
+"""The tables of the analysis against those of Spark's own parsed plan.
 
 For each statement that Spark parses, both name the same tables, or ours is Unknown. A statement
 that Spark refuses may have any answer: nothing of it is run.
@@ -202,7 +202,7 @@ def _compare(score: Score, text: str, answer: Answer, ours: Analysis) -> None:
 def compared(
     spark: SparkText, texts: Iterable[str], variables: Mapping[str, str] | None = None
 ) -> Score:
-    """Both sides' answers to each text, compared."""
+    """Compares the results of both sides for each text."""
     score, waiting = Score(), iter(texts)
     namespace = Namespace(_DATABASE, variables or {})
     while batch := list(islice(waiting, 500)):

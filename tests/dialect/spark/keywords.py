@@ -42,7 +42,7 @@ def with_keyword(seed: int, words: Sequence[str]) -> Iterator[str]:
 
 
 def with_keywords(seed: int) -> Iterator[str]:
-    """Statements with keywords in some of their names' places, without end."""
+    """An endless sequence of statements with keywords in the places of some names."""
     chance = random.Random(seed)
     while True:
         text = chance.choice(_POSITIONS).replace("{}", chance.choice(_STRUCTURE))

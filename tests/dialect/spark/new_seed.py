@@ -1,4 +1,4 @@
-"""Examples of a new seed in each run: bounded in time, and their differences are warnings."""
+"""Examples of a new seed in each run, bounded in time. Their differences are warnings."""
 
 import os
 import warnings
@@ -9,7 +9,7 @@ _SHOWN = 5
 
 
 def for_seconds(seconds: float, texts: Iterable[str]) -> Iterator[str]:
-    """The texts until so many seconds are over; at least one."""
+    """The texts of the next seconds; at least one."""
     end = monotonic() + seconds
     for text in texts:
         yield text

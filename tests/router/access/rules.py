@@ -1,4 +1,4 @@
-"""Rules of access for all users."""
+"""Builders of access rules."""
 
 from typing import Any
 

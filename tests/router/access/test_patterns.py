@@ -1,4 +1,4 @@
-"""An index finds what a look at each rule finds."""
+"""The index of rules finds the rules that a scan of all rules finds."""
 
 import random
 
@@ -8,7 +8,7 @@ from conf.names import TableRef
 from router.access.patterns import RuleIndex, is_named
 
 
-def test_a_star_is_any_text() -> None:
+def test_a_star_matches_any_text() -> None:
     assert is_named(("a*c",), "abbc")
     assert is_named(("a*c",), "ac")
     assert is_named(("x", "a.c"), "a.c")

@@ -1,4 +1,4 @@
-"""What a user sees of the tables that a statement reads."""
+"""The parts of tables that a user may see."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_conditions_on_masked_partition_columns_leave_out_no_partition() -> None
     assert widened.reads == (Read(T, ALL), Read(U, some), Read(T, NONE))
 
 
-def test_nothing_is_restricted_without_rules_about_parts() -> None:
+def test_without_rules_about_parts_nothing_is_restricted() -> None:
     assert not _of(Known("select", (Read(U),)), FILTER)
     assert not _of(Known("select", (Read(T),)), deny(databases=["x"]))
     assert _of(Known("select", (Read(T, ALL), Read(T, NONE))), FILTER)

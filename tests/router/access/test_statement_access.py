@@ -1,4 +1,4 @@
-"""What statements may not be run, and no way round that."""
+"""Statements that use denied objects are denied, however they are written."""
 
 from typing import Any
 
@@ -139,7 +139,7 @@ def denied(sql: str, *rules: dict[str, Any], database: str = "default") -> Denia
         "not a statement",
     ],
 )
-def test_nothing_reaches_a_denied_table(sql: str) -> None:
+def test_statements_that_read_a_denied_table_are_denied(sql: str) -> None:
     assert denied(sql, DENY) is not None
 
 
@@ -161,7 +161,7 @@ def test_nothing_reaches_a_denied_table(sql: str) -> None:
         "SELECT 'hr.pay' -- hr.pay",
     ],
 )
-def test_everything_else_runs(sql: str) -> None:
+def test_other_statements_are_not_denied(sql: str) -> None:
     assert denied(sql, DENY) is None
 
 
@@ -196,7 +196,7 @@ def test_names_are_those_of_the_session_database() -> None:
         "CREATE FUNCTION f AS 'x.Y'",
     ],
 )
-def test_who_may_only_read_writes_nothing(sql: str) -> None:
+def test_a_user_who_may_only_read_is_denied_writes(sql: str) -> None:
     assert denied(sql, allow(code=["*"], paths=["*"]), READ_ONLY) is not None
     assert denied("SELECT * FROM v", READ_ONLY) is None
 
@@ -215,7 +215,7 @@ def test_who_may_only_read_writes_nothing(sql: str) -> None:
         ("DROP VIEW v", "drop"),
     ],
 )
-def test_each_right_is_its_own(sql: str, right: str) -> None:
+def test_each_kind_of_write_needs_its_right(sql: str, right: str) -> None:
     others = {"insert", "update", "delete", "drop", "create", "alter"} - {right}
     assert denied(sql, deny(databases=["*"], rights=[right])) is not None
     assert denied(sql, deny(databases=["*"], rights=sorted(others))) is None
@@ -257,7 +257,7 @@ FILTER = {"effect": "filter", "tables": ["hr.pay"], "expression": "id > 1"}
         "DESCRIBE QUERY SELECT * FROM hr.pay",
     ],
 )
-def test_what_needs_all_of_a_table_is_denied_to_who_sees_a_part(
+def test_statements_that_need_a_whole_table_are_denied_if_a_part_is_shown(
     sql: str, rule: dict[str, Any]
 ) -> None:
     denial = denied(sql, rule)
@@ -302,7 +302,7 @@ def test_the_refusal_names_rule_and_object() -> None:
     assert found.because == "ann may not read hr.pay: the rule 'pay' denies it. Ask HR."
 
 
-def test_what_shows_a_part_is_named() -> None:
+def test_the_explanation_names_the_rules_that_show_a_part() -> None:
     access = access_of(FILTER)
     denial = table_denial(access, TableRef("hr", "pay"), Right.SELECT)
     assert denial is not None
@@ -311,7 +311,7 @@ def test_what_shows_a_part_is_named() -> None:
     )
 
 
-def test_what_is_not_understood_is_denied_to_whom_anything_is() -> None:
+def test_unknown_statements_are_denied_to_restricted_users() -> None:
     access = access_of(deny(settings=["a"]))
     denial = denial_of(access, Unknown("odd", writing=False), "odd")
     assert denial is not None

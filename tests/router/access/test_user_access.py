@@ -1,4 +1,4 @@
-"""One object for one user: the first rule that concerns both decides."""
+"""The first rule that concerns a user and an object decides."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.router.access.rules import access_of, allow, deny, rules_for_all
 PAY, PLAN = TableRef("hr", "pay"), TableRef("hr", "plan")
 
 
-def test_who_is_denied_nothing_has_no_rules() -> None:
+def test_a_user_to_whom_nothing_is_denied_has_no_access_object() -> None:
     assert Access(rules_of({})).of("ann") is None
     assert Access(rules_for_all(allow(databases=["*"]))).of("ann") is None
     assert Access(rules_for_all(deny(databases=["hr"], users=["bob"]))).of("ann") is None
@@ -41,7 +41,7 @@ def test_patterns_are_of_whole_names() -> None:
     assert access.table(TableRef("xhr", "pay"), Right.SELECT).rule is None
 
 
-def test_rules_about_columns_are_told_apart() -> None:
+def test_rules_about_columns_apply_to_their_columns() -> None:
     access = access_of(deny(tables=["hr.pay"], columns=["salary"]))
     reading = access.table(PAY, Right.SELECT)
     assert reading.rule is None
@@ -77,7 +77,7 @@ def test_filters_of_a_database_deny_nothing_of_it() -> None:
     assert after.table(PAY, Right.SELECT).rule is not None
 
 
-def test_lists_show_what_one_may_use() -> None:
+def test_lists_show_what_the_user_may_use() -> None:
     access = access_of(
         allow(tables=["open.plan"]), deny(databases=["open", "hr", "gone"], rights=["select"]),
         deny(databases=["gone"]), deny(tables=["rest.secret"]), deny(databases=["open"]),
@@ -132,7 +132,7 @@ def test_functions_settings_and_clusters_can_be_denied() -> None:
     assert access.cluster("C2") is None
 
 
-def test_with_policies_of_ranger_what_none_allows_is_denied() -> None:
+def test_with_rangers_policies_everything_not_allowed_is_denied() -> None:
     resources = {"database": ["hr"], "table": ["*"], "column": ["*"]}
     item = {"users": ["ann"], "accesses": [{"type": "select"}]}
     policy = {

@@ -1,4 +1,4 @@
-"""Tables and views that CREATE statements describe."""
+"""Tables and views that are read from CREATE statements."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How scripts are taken apart."""
+"""Scripts are split into pieces."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def pieces(sql: str) -> list[str]:
          " FETCH NEXT FROM c INTO a; CLOSE c;", ["Q SELECT 1", "E 2, 3"]),
     ],
 )  # fmt: skip
-def test_the_pieces(body: str, found: list[str]) -> None:
+def test_a_script_is_split_into_pieces(body: str, found: list[str]) -> None:
     assert pieces(f"BEGIN {body} END") == found
 
 
@@ -74,16 +74,16 @@ def test_the_pieces(body: str, found: list[str]) -> None:
         "BEGIN TRANSACTION",
     ],
 )
-def test_what_is_no_script(sql: str) -> None:
+def test_other_texts_are_refused_as_scripts(sql: str) -> None:
     with pytest.raises(NotUnderstood):
         pieces(sql)
 
 
-def test_a_variable_of_a_labelled_block() -> None:
+def test_a_variable_may_be_qualified_by_its_blocks_label() -> None:
     assert pieces("BEGIN l: BEGIN DECLARE a INT; BEGIN SET l.a = 1; END; END; END") == ["E 1"]
 
 
-def test_the_variables_at_a_statement() -> None:
+def test_a_piece_has_the_variables_in_its_scope() -> None:
     sql = "BEGIN DECLARE a INT; BEGIN DECLARE b INT; SELECT 1; END; SELECT 2; END"
     found = parse_script(tokenize(sql), sql).pieces
     assert [sorted(each.variables) for each in found] == [["a", "b"], ["a"]]

@@ -6,7 +6,7 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.scripts.local_variables import LocalVariables
 
 
-def test_a_variable_is_assigned_in_its_block_and_those_in_it() -> None:
+def test_a_variable_is_in_scope_in_its_block_and_inner_blocks() -> None:
     variables = LocalVariables()
     with variables.in_scope("outer"):
         variables.declare(["a"])

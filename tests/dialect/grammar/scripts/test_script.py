@@ -1,4 +1,4 @@
-"""What scripts of Spark 4 read and write, and what is refused in them."""
+"""Scripts of Spark 4 read and write what their statements do; some are refused."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def answer(sql: str) -> Known | Unknown:
         ("SELECT * FROM parquet.`/data/x`;", "paths_read /data/x"),
     ],
 )
-def test_the_union_of_its_statements(body: str, what: str) -> None:
+def test_a_script_reads_and_writes_the_union_of_its_statements(body: str, what: str) -> None:
     assert written(answer(f"BEGIN {body} END")) == "; ".join(filter(None, ("script", what)))
 
 
@@ -109,7 +109,7 @@ def test_the_union_of_its_statements(body: str, what: str) -> None:
         ("NO SUCH;", "begin with NO"),
     ],
 )
-def test_what_is_not_certain_is_refused_by_name(body: str, why: str) -> None:
+def test_uncertain_scripts_are_refused_by_name(body: str, why: str) -> None:
     found = answer(f"BEGIN {body} END")
     assert isinstance(found, Unknown)
     assert why in found.why
@@ -117,19 +117,19 @@ def test_what_is_not_certain_is_refused_by_name(body: str, why: str) -> None:
     assert not found.sourceless
 
 
-def test_tables_that_have_to_be_loaded() -> None:
+def test_a_script_needs_all_tables_that_are_not_loaded() -> None:
     sql = "BEGIN SELECT * FROM unloaded.a; INSERT INTO unloaded.b SELECT 1; END"
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == "needs unloaded.a, unloaded.b"
 
 
-def test_the_functions_of_all_its_statements() -> None:
+def test_a_script_has_the_functions_of_all_its_statements() -> None:
     found = answer("BEGIN SELECT f(1); IF e.g() THEN SELECT 1; END IF; END")
     assert isinstance(found, Known)
     assert {"f", "g"} <= found.functions
     assert {"d.f", "e.g"} <= found.permanent
 
 
-def test_what_its_functions_read_counts_as_read() -> None:
+def test_a_script_reads_what_its_functions_read() -> None:
     texts = {"d.f": ViewText("SELECT max(x) FROM e.a", db="")}
     sql = "BEGIN DECLARE n INT; SET n = f(); SELECT n; END"
     assert written(analyze(sql, Namespace("d", functions=texts), TestCatalog())) == (
@@ -145,7 +145,7 @@ def test_many_variables_are_too_much_work() -> None:
     assert "too much work" in found.why
 
 
-def test_its_parts_have_the_kinds_of_their_writes() -> None:
+def test_the_parts_of_a_script_have_their_kinds_and_writes() -> None:
     found = answer("BEGIN DELETE FROM a; INSERT INTO b SELECT * FROM a; END")
     assert isinstance(found, Known)
     assert [(part.kind, len(part.writes)) for part in found.parts] == [("delete", 1), ("insert", 1)]

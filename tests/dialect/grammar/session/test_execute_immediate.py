@@ -1,4 +1,4 @@
-"""EXECUTE IMMEDIATE: the text that it runs is analysed in its place."""
+"""EXECUTE IMMEDIATE: the text that it runs is analysed."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_the_text_is_analysed(sql: str, answer: str) -> None:
         ("EXECUTE IMMEDIATE 'INSERT INTO p PARTITION (ds = ?) VALUES (1)' USING n", "partition"),
     ],
 )
-def test_what_is_not_certain_is_refused(sql: str, why: str) -> None:
+def test_uncertain_texts_are_refused(sql: str, why: str) -> None:
     answer = analyze(sql, namespace(), TestCatalog())
     assert isinstance(answer, Unknown)
     assert why in answer.why
@@ -73,7 +73,7 @@ def test_the_result_goes_into_variables_of_one_cluster() -> None:
     assert not effect.repeatable
 
 
-def test_what_the_text_calls_and_uses_counts() -> None:
+def test_calls_and_variables_of_the_text_count_as_used() -> None:
     found = known("EXECUTE IMMEDIATE 'SELECT reflect(x, n) FROM b'")
     assert "reflect" in found.functions
     assert found.temps == ("system.session.x", "system.session.n")

@@ -1,4 +1,4 @@
-"""DECLARE, SET VARIABLE, DROP TEMPORARY VARIABLE, and what uses the variables."""
+"""DECLARE, SET VARIABLE, DROP TEMPORARY VARIABLE, and statements that use the variables."""
 
 import pytest
 
@@ -117,7 +117,7 @@ def test_identifier_takes_the_text_of_a_variable() -> None:
         assert isinstance(answer, Unknown) or answer.kind == "refused"
 
 
-def test_an_answer_is_kept_for_the_values_of_the_variables_only() -> None:
+def test_a_cached_result_depends_on_the_values_of_variables() -> None:
     sql = "SELECT * FROM IDENTIFIER(x)"
     assert written(known(sql)).startswith("select; reads e.a")
     other = Namespace("d", session_variables={"x": SessionVariable(True, "b")})
@@ -125,7 +125,7 @@ def test_an_answer_is_kept_for_the_values_of_the_variables_only() -> None:
     assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown)
 
 
-def test_names_that_differ_by_case_are_refused_where_case_counts() -> None:
+def test_names_that_differ_by_case_are_refused_if_case_sensitive() -> None:
     for sql in ("DECLARE Y = 1", "SELECT X FROM b", "EXECUTE IMMEDIATE 'SELECT 1'"):
         answer = analyze(sql, namespace(caseSensitive="true"), TestCatalog())
         assert isinstance(answer, Unknown)

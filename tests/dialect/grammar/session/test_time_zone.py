@@ -1,4 +1,4 @@
-"""The offsets that Spark makes of SET TIME ZONE INTERVAL."""
+"""The offsets that Spark computes for SET TIME ZONE INTERVAL."""
 
 import pytest
 
@@ -32,7 +32,7 @@ from dialect.lexing.tokenize import tokenize
         ("10 HOURS 1 MILLISECOND", None),
     ],
 )
-def test_an_interval_as_an_offset(interval: str, zone: str | None) -> None:
+def test_an_interval_is_converted_to_an_offset(interval: str, zone: str | None) -> None:
     assert offset(tokenize(interval)) == zone
 
 
@@ -40,6 +40,6 @@ def test_an_interval_as_an_offset(interval: str, zone: str | None) -> None:
     "interval",
     ["", "10", "HOURS 10", "1.5 HOURS", "10 NANOSECONDS", "'10:70' HOUR TO MINUTE", "'1' DAY TO x"],
 )
-def test_an_interval_that_is_not_known_for_certain(interval: str) -> None:
+def test_an_uncertain_interval_is_refused(interval: str) -> None:
     with pytest.raises(NotUnderstood):
         offset(tokenize(interval))
