@@ -112,9 +112,9 @@ def submit(
     """
     entity = document.read(data)
     catalog = read_catalog(store)
-    known = catalog.stored.get(entity.key)
-    if known is not None:
-        _check_owner(known, user)
+    stored = catalog.stored.get(entity.key)
+    if stored is not None:
+        _check_owner(stored, user)
         if catalog.entities[entity.key] == entity:
             return f"{entity.key} is submitted already"
         raise WrongState(f"{entity.key} is there with another definition: update it")
@@ -146,7 +146,7 @@ def update(
     """
     entity = document.read(data)
     catalog = read_catalog(store)
-    known = require_owner(catalog, key, user)
+    stored = require_owner(catalog, key, user)
     if entity.key != key:
         raise WrongState(f"the document is {entity.key}, not {key}")
     after = _catalog_of(catalog.stored, {**catalog.entities, key: entity})
@@ -155,7 +155,7 @@ def update(
         _refuse(validate(after.entities[dependent], after.entity_set), str(dependent))
     _refuse(tuple(metastore_problems(entity, after.entity_set, user)), str(key))
     _check_start(store, schedules_of(catalog, key, now), schedules_of(after, key, now))
-    if not store.put(replace(known, document=data, version=known.version + 1)):
+    if not store.put(replace(stored, document=data, version=stored.version + 1)):
         raise WrongState(f"{key} was changed by another request just now")
     kept = {each.key for each in schedules_of(after, key, now)}
     gone = [
@@ -195,11 +195,11 @@ def schedule(
     cannot run here.
     """
     catalog = read_catalog(store)
-    known = require_owner(catalog, key, user)
+    stored = require_owner(catalog, key, user)
     if key.kind not in _SCHEDULED:
         raise WrongState(f"a {key.kind.value} is not scheduled; feeds and processes are")
-    if known.status != SUBMITTED:
-        raise WrongState(f"{key} is {known.status} already")
+    if stored.status != SUBMITTED:
+        raise WrongState(f"{key} is {stored.status} already")
     entity = catalog.entities[key]
     problems = [
         *validate(entity, catalog.entity_set),  # an earlier release may have accepted it
@@ -208,7 +208,7 @@ def schedule(
     ]
     if problems:
         raise CannotSchedule(f"{key}: " + "; ".join(map(str, problems)))
-    _put_status(store, known, RUNNING, scheduled=now)
+    _put_status(store, stored, RUNNING, scheduled=now)
     counts = ", ".join(
         f"{each.key}: {each.count()} instances"
         for each in schedules_of(read_catalog(store), key)
@@ -233,17 +233,19 @@ def resume(store: Store, key: EntityKey, user: str) -> str:
 
 
 def _switch(store: Store, key: EntityKey, user: str, old: str, new: str, past: str) -> str:
-    known = require_owner(read_catalog(store), key, user)
-    if known.status != old:
-        raise WrongState(f"{key} is {known.status}, not {old}")
-    _put_status(store, known, new, scheduled=known.scheduled)
+    stored = require_owner(read_catalog(store), key, user)
+    if stored.status != old:
+        raise WrongState(f"{key} is {stored.status}, not {old}")
+    _put_status(store, stored, new, scheduled=stored.scheduled)
     return f"{key} {past}"
 
 
-def _put_status(store: Store, known: StoredEntity, status: str, scheduled: datetime | None) -> None:
-    row = replace(known, status=status, scheduled=scheduled, version=known.version + 1)
+def _put_status(
+    store: Store, stored: StoredEntity, status: str, scheduled: datetime | None
+) -> None:
+    row = replace(stored, status=status, scheduled=scheduled, version=stored.version + 1)
     if not store.put(row):
-        raise WrongState(f"{known.key} was changed by another request just now")
+        raise WrongState(f"{stored.key} was changed by another request just now")
 
 
 def delete(store: Store, key: EntityKey, user: str) -> str:
@@ -264,17 +266,17 @@ def find(catalog: EntityCatalog, key: EntityKey) -> StoredEntity:
         raise UnknownEntity(f"no {key} was submitted") from None
 
 
-def _check_owner(known: StoredEntity, user: str) -> None:
+def _check_owner(stored: StoredEntity, user: str) -> None:
     """Raises NotYours unless `user` submitted the entity."""
-    if known.owner != user:
-        raise NotYours(f"{known.key} belongs to {known.owner}, not to {user}.")
+    if stored.owner != user:
+        raise NotYours(f"{stored.key} belongs to {stored.owner}, not to {user}.")
 
 
 def require_owner(catalog: EntityCatalog, key: EntityKey, user: str) -> StoredEntity:
     """The stored entity. Raises UnknownEntity, or NotYours unless `user` submitted it."""
-    known = find(catalog, key)
-    _check_owner(known, user)
-    return known
+    stored = find(catalog, key)
+    _check_owner(stored, user)
+    return stored
 
 
 def dependencies(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:

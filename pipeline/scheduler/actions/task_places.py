@@ -147,23 +147,26 @@ def copy_of(task: Task) -> TableCopy | PathCopy:
     """The source and target of the instance. Raises ActionFailed if the feed was changed."""
     feed, key = task.entity, task.schedule.key
     assert isinstance(feed, Feed)
-    one, other = feed.on(key.source), feed.on(key.cluster)
+    source_in_feed, target_in_feed = feed.on(key.source), feed.on(key.cluster)
     source, target = task.entity_set.cluster(key.source), task.entity_set.cluster(key.cluster)
-    if one is None or other is None or source is None or target is None:
+    if source_in_feed is None or target_in_feed is None or source is None or target is None:
         raise ActionFailed(f"{key} is not in the feed any more", final=True)
-    here, there = feed.storage_on(one), feed.storage_on(other)
-    if isinstance(here, Paths) and isinstance(there, Paths):
-        part = copied_part(one, other, (source, target))
-        return _path_copy(task, (here, there), (source, target), part)
-    if not isinstance(here, Table) or not isinstance(there, Table):
+    source_storage, target_storage = (
+        feed.storage_on(source_in_feed),
+        feed.storage_on(target_in_feed),
+    )
+    if isinstance(source_storage, Paths) and isinstance(target_storage, Paths):
+        part = copied_part(source_in_feed, target_in_feed, (source, target))
+        return _path_copy(task, (source_storage, target_storage), (source, target), part)
+    if not isinstance(source_storage, Table) or not isinstance(target_storage, Table):
         raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
     nominal = task.instance.nominal
     return TableCopy(
         source=source,
         target=target,
-        source_table=here.uri.table,
-        target_table=there.uri.table,
-        specs=((here.uri.partition(nominal), there.uri.partition(nominal)),),
+        source_table=source_storage.uri.table,
+        target_table=target_storage.uri.table,
+        specs=((source_storage.uri.partition(nominal), target_storage.uri.partition(nominal)),),
         location=feed.property("targetLocation"),
         propagate_deletes=feed.property("propagateDeletes") == "true",
     )
@@ -261,15 +264,15 @@ def exchange_of(task: Task) -> ExchangeTask:
 
 
 def _outputs_of(task: Task) -> Iterator[str]:
-    process, cluster = task.entity, task.schedule.key.cluster
+    process, name = task.entity, task.schedule.key.cluster
     assert isinstance(process, Process)
-    feeds, found = task.entity_set.feed, task.entity_set.cluster(cluster)
-    for need in outputs_of(process, cluster, feeds, task.instance.nominal):
+    feeds, cluster = task.entity_set.feed, task.entity_set.cluster(name)
+    for need in outputs_of(process, name, feeds, task.instance.nominal):
         if isinstance(need.storage, Table):
             partition = partition_name(need.storage.uri.partition(need.time))
-            yield _place_name(found, f"{need.storage.uri.table} {partition}")
+            yield _place_name(cluster, f"{need.storage.uri.table} {partition}")
         elif "data" in need.storage.locations:
-            yield path_at(need.storage.locations["data"], need.time, found)
+            yield path_at(need.storage.locations["data"], need.time, cluster)
 
 
 def inputs_and_outputs(task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
