@@ -90,24 +90,24 @@ def parse_rules(text: str) -> AuthToLocal:
     return AuthToLocal(tuple(rules))
 
 
-def _rule(found: "re.Match[str]") -> PrincipalRule:
-    lower = found["lower"] is not None
-    if found["default"]:
+def _rule(rule: "re.Match[str]") -> PrincipalRule:
+    lower = rule["lower"] is not None
+    if rule["default"]:
         return PrincipalRule(lower=lower)
-    count = int(found["count"])
+    count = int(rule["count"])
     if count not in (1, 2):
-        raise ValueError(f"principals have one or two components, not {count}: {found[0].strip()}")
-    if any(int(each) > count for each in re.findall(r"\$(\d)", found["format"])):
-        raise ValueError(f"a component above {count}: {found[0].strip()}")
+        raise ValueError(f"principals have one or two components, not {count}: {rule[0].strip()}")
+    if any(int(each) > count for each in re.findall(r"\$(\d)", rule["format"])):
+        raise ValueError(f"a component above {count}: {rule[0].strip()}")
     try:
-        match = None if found["match"] is None else re.compile(found["match"])
-        old = None if found["old"] is None else re.compile(found["old"])
+        match = None if rule["match"] is None else re.compile(rule["match"])
+        old = None if rule["old"] is None else re.compile(rule["old"])
     except re.error as error:
-        raise ValueError(f"not an expression: {found[0].strip()} ({error})") from None
-    new = _replacement(found["new"] or "")
+        raise ValueError(f"not an expression: {rule[0].strip()} ({error})") from None
+    new = _replacement(rule["new"] or "")
     if old is not None:
         _check_groups(old, new)
-    return PrincipalRule(count, found["format"], match, old, new, found["all"] is not None, lower)
+    return PrincipalRule(count, rule["format"], match, old, new, rule["all"] is not None, lower)
 
 
 def _replacement(text: str) -> str:

@@ -37,14 +37,14 @@ class CausewayError(Exception):
 
 def codes() -> set[str]:
     """The codes of all errors whose packages this process has imported."""
-    found: set[str] = set()
+    known: set[str] = set()
     classes = CausewayError.__subclasses__()
     while classes:
         each = classes.pop()
         classes += each.__subclasses__()
         if "code" in vars(each):
-            found.add(each.code)
-    return found
+            known.add(each.code)
+    return known
 
 
 class UnreadableSettings(CausewayError):

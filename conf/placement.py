@@ -349,8 +349,8 @@ def users_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def bounded_names(names: Iterable[str]) -> frozenset[str] | None:
     """The names as a set; None, which means all, if they are too long for a parameter."""
-    found = frozenset(names)
-    return found if sum(map(len, found)) <= NAMES_LIMIT else None
+    distinct = frozenset(names)
+    return distinct if sum(map(len, distinct)) <= NAMES_LIMIT else None
 
 
 def exceptions_text(names: frozenset[str]) -> str:

@@ -39,9 +39,9 @@ class SecretFile:
 
     def check(self) -> os.stat_result:
         """The file's status. Raises ExposedSecret, OSError."""
-        found = os.stat(self.path)
-        self._check(found)
-        return found
+        status = os.stat(self.path)
+        self._check(status)
+        return status
 
     def read_bytes(self) -> bytes:
         """The file's content. Raises ExposedSecret, OSError."""
@@ -53,10 +53,10 @@ class SecretFile:
         """The file's text. Raises ExposedSecret, OSError, UnicodeDecodeError."""
         return self.read_bytes().decode("utf-8")
 
-    def _check(self, found: os.stat_result) -> None:
+    def _check(self, status: os.stat_result) -> None:
         if self.shared:
             return
-        reason = exposure(found.st_uid, stat.S_IMODE(found.st_mode), os.geteuid())
+        reason = exposure(status.st_uid, stat.S_IMODE(status.st_mode), os.geteuid())
         if reason:
             raise ExposedSecret(self.path, f"{reason} ({_FILES} = shared allows it)")
 

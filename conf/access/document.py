@@ -99,11 +99,11 @@ def rules_of(document: object) -> AccessRules:
 
 
 def _list(table: Mapping[str, Any], key: str, faults: Faults) -> list[object]:
-    found = table.get(key, [])
-    if not isinstance(found, list):
+    entries = table.get(key, [])
+    if not isinstance(entries, list):
         faults.reasons.append(f"{key}: not a list")
         return []
-    return found
+    return entries
 
 
 def _quota(table: Mapping[str, Any]) -> QuotaRule:
@@ -160,25 +160,25 @@ def _named_rule(name: str, table: Mapping[str, Any]) -> Rule:
 
 def _expression(table: Mapping[str, Any], effect: Effect, columns: Sequence[str]) -> str:
     """The expression of a mask or filter; empty for other rules. Only Spark can check its SQL."""
-    found = [key for key in ("mask", "expression") if key in table]
+    given = [key for key in ("mask", "expression") if key in table]
     if effect not in (Effect.MASK, Effect.FILTER):
-        if found:
-            raise ValueError(f"{found[0]} is for masks and filters")
+        if given:
+            raise ValueError(f"{given[0]} is for masks and filters")
         return ""
     expression = table.get("expression", "")
     if effect is Effect.FILTER:
         if columns:
             raise ValueError("a filter has no columns")
-        if found != ["expression"] or not isinstance(expression, str) or not expression.strip():
+        if given != ["expression"] or not isinstance(expression, str) or not expression.strip():
             raise ValueError("a filter has an expression, the condition on rows, and no mask")
         if COLUMN in expression:
             raise ValueError(f"{COLUMN} is for masks")
         return expression
     if not columns:
         raise ValueError("a mask names columns")
-    if len(found) != 1:
+    if len(given) != 1:
         raise ValueError("a mask has either mask or expression")
-    if found == ["mask"]:
+    if given == ["mask"]:
         if table["mask"] not in MASKS:
             raise ValueError(f"mask is not one of {', '.join(MASKS)}")
         return MASKS[table["mask"]]
@@ -204,24 +204,24 @@ def _rights(table: Mapping[str, Any], effect: Effect, columns: Sequence[str]) ->
 
 
 def _objects(table: Mapping[str, Any]) -> Objects:
-    found = {key: _texts(table.get(key, []), key) for key in _OBJECTS}
-    if not any(found.values()):
+    patterns = {key: _texts(table.get(key, []), key) for key in _OBJECTS}
+    if not any(patterns.values()):
         raise ValueError(f"it names none of {', '.join(_OBJECTS)}")
-    for each in found["tables"]:
+    for each in patterns["tables"]:
         if each.count(".") != 1 or each.startswith(".") or each.endswith("."):
             raise ValueError(f"{each!r} is not database.table")
-    for each in found["databases"]:
+    for each in patterns["databases"]:
         if "." in each:
             raise ValueError(f"{each!r} is not a database")
-    for each in found["code"]:
+    for each in patterns["code"]:
         if each not in _CODE:
             raise ValueError(f"the code {each!r} is not one of {', '.join(_CODE)}")
-    for each in found["paths"]:
+    for each in patterns["paths"]:
         if "*" in each.removesuffix("*") or (each != "*" and each.endswith("*")):
             raise ValueError(f"{each!r}: a path is a folder without *, or * alone")
-    lower = {key: tuple(map(str.lower, found[key])) for key in _OBJECTS if key != "paths"}
-    lower["clusters"] = found["clusters"]
-    return Objects(paths=tuple(each.rstrip("/") or "/" for each in found["paths"]), **lower)
+    lower = {key: tuple(map(str.lower, patterns[key])) for key in _OBJECTS if key != "paths"}
+    lower["clusters"] = patterns["clusters"]
+    return Objects(paths=tuple(each.rstrip("/") or "/" for each in patterns["paths"]), **lower)
 
 
 def _name(table: Mapping[str, Any]) -> str:

@@ -33,9 +33,9 @@ class QuotaRule:
 
 def smallest(quotas: Iterable[UserQuota]) -> UserQuota | None:
     """The smallest bound of each kind; None without quotas."""
-    found = list(quotas)
-    if not found:
+    several = list(quotas)
+    if not several:
         return None
     names = [each.name for each in fields(UserQuota)]
-    bounds = {name: [getattr(each, name) for each in found] for name in names}
+    bounds = {name: [getattr(each, name) for each in several] for name in names}
     return UserQuota(**{name: min(filter(None, each), default=0) for name, each in bounds.items()})

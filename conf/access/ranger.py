@@ -68,8 +68,8 @@ def policies_of(document: object, groups: Set[str], roles: Set[str]) -> Policies
     if not isinstance(document, dict) or not isinstance(document.get("policies"), list):
         raise BadValue(["ranger: it has no list of policies"])
     for key in ("tagPolicies", "securityZones", "policyDeltas"):
-        found = document.get(key)
-        if found and (key != "tagPolicies" or not isinstance(found, dict) or found.get("policies")):
+        part = document.get(key)
+        if part and (key != "tagPolicies" or not isinstance(part, dict) or part.get("policies")):
             raise BadValue([f"ranger: {key} is not understood"])
     reader = _Reader(groups, roles, [])
     rules: list[Rule] = []
@@ -236,20 +236,20 @@ def _joined(items: Iterable[Mapping[str, Any]]) -> People:
     return _union([_people(each) for each in items])
 
 
-def _union(found: Sequence[People]) -> People:
+def _union(several: Sequence[People]) -> People:
     return People(
-        frozenset[str]().union(*(each.users for each in found)),
-        frozenset[str]().union(*(each.groups for each in found)),
-        frozenset[str]().union(*(each.roles for each in found)),
+        frozenset[str]().union(*(each.users for each in several)),
+        frozenset[str]().union(*(each.groups for each in several)),
+        frozenset[str]().union(*(each.roles for each in several)),
     )
 
 
 def _mask(item: Mapping[str, Any]) -> str | None:
     """The expression of an item's mask. Empty: the column is not masked; None: not understood."""
-    found = item.get("dataMaskInfo")
-    if not isinstance(found, dict):
+    info = item.get("dataMaskInfo")
+    if not isinstance(info, dict):
         return None
-    kind, custom = found.get("dataMaskType"), found.get("valueExpr")
+    kind, custom = info.get("dataMaskType"), info.get("valueExpr")
     if kind == "MASK_NONE":
         return ""
     return _understood(custom) if kind == "CUSTOM" else RANGER_MASKS.get(str(kind))
@@ -257,10 +257,10 @@ def _mask(item: Mapping[str, Any]) -> str | None:
 
 def _condition(item: Mapping[str, Any]) -> str | None:
     """An item's condition on rows. Empty: all rows; None: not understood."""
-    found = item.get("rowFilterInfo")
-    if not isinstance(found, dict):
+    info = item.get("rowFilterInfo")
+    if not isinstance(info, dict):
         return None
-    expression = found.get("filterExpr") or ""
+    expression = info.get("filterExpr") or ""
     return "" if expression == "" else _understood(expression)
 
 
@@ -272,10 +272,10 @@ def _understood(expression: object) -> str | None:
 
 
 def _items(table: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = table.get(key)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    items = table.get(key)
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    found = value if isinstance(value, list) else []
-    return tuple(each for each in found if isinstance(each, str))
+    values = value if isinstance(value, list) else []
+    return tuple(each for each in values if isinstance(each, str))

@@ -99,7 +99,7 @@ class AccessRules:
         one only the user of exactly that name. Exceptions are compared the other way round.
         """
         sure, possible = self._membership(user, exact), self._membership(user, loose)
-        found = []
+        rules = []
         for rule in self.rules:
             strict = rule.effect.gives
             who = sure.is_among(rule.who) if strict else possible.is_among(folded(rule.who))
@@ -107,8 +107,8 @@ class AccessRules:
                 continue
             out = possible.is_among(folded(rule.unless)) if strict else sure.is_among(rule.unless)
             if not out:
-                found.append(rule)
-        return tuple(found)
+                rules.append(rule)
+        return tuple(rules)
 
     def quota_of(self, user: str) -> UserQuota | None:
         """The smallest bounds of all quotas that concern the user; None if no quota does."""

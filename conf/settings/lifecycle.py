@@ -31,11 +31,11 @@ def _class_name(text: str) -> str:
 
 
 def _addresses(text: str) -> tuple[str, ...]:
-    found = tuple(each.strip() for each in text.split(","))
-    for each in found:
+    addresses = tuple(each.strip() for each in text.split(","))
+    for each in addresses:
         if "@" not in each or any(character.isspace() for character in each):
             raise ValueError(f"not a mail address: {each!r}")
-    return found
+    return addresses
 
 
 # fmt: off
@@ -91,7 +91,7 @@ class Lifecycle:
 # fmt: on
 def read(reader: SettingsReader) -> Lifecycle:
     port = reader.read(_PORT)
-    found = reader.group(
+    settings = reader.group(
         Lifecycle,
         port=port and Endpoint(reader.read(_HOST), port),
         token=reader.read(_TOKEN),
@@ -101,12 +101,12 @@ def read(reader: SettingsReader) -> Lifecycle:
         mail_user=reader.read(_MAIL_USER),
         mail_password=reader.read(_MAIL_PASSWORD),
     )
-    if found.port is not None and found.token is None:
+    if settings.port is not None and settings.token is None:
         reader.report(_TOKEN, f"missing; {_PORT.name} needs it")
-    if found.mail_to and found.mail_server is None:
+    if settings.mail_to and settings.mail_server is None:
         reader.report(_MAIL_SERVER, f"missing; {_MAIL_TO.name} needs it")
-    if found.mail_user and found.mail_tls is MailTls.NONE:
+    if settings.mail_user and settings.mail_tls is MailTls.NONE:
         reader.report(_MAIL_TLS, "none; a password is not sent without encryption")
-    if found.mail_user and found.mail_password is None:
+    if settings.mail_user and settings.mail_password is None:
         reader.report(_MAIL_PASSWORD, f"missing; {_MAIL_USER.name} needs it")
-    return found
+    return settings

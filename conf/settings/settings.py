@@ -82,13 +82,13 @@ class MetadataSource(Enum):
 
 
 def _thrift_uris(text: str) -> tuple[Endpoint, ...]:
-    found = []
+    metastores = []
     for each in text.split(","):
         uri = urlsplit(each.strip())
         if uri.scheme != "thrift":
             raise ValueError(f"not thrift://host:port: {each.strip()!r}")
-        found.append(Endpoint.parse(uri.netloc))
-    return tuple(found)
+        metastores.append(Endpoint.parse(uri.netloc))
+    return tuple(metastores)
 
 
 _JSON = {"type": ["string", "object"]}

@@ -68,15 +68,15 @@ class TableListing:
         if names is None or self._is_resting(len(names)):
             return None
         try:
-            found, weight = [], 0
+            listed_databases, weight = [], 0
             for name in names:
                 known = await self._read_now(name)
                 weight += 0 if known is None else known.weight
                 if known is None or weight > self._limit:
                     self._too_much(len(names))
                     return None
-                found.append((name, tuple(known.tables.values())))
-            return found
+                listed_databases.append((name, tuple(known.tables.values())))
+            return listed_databases
         except (MetastoreDown, MetastoreRefused):
             return None
 
@@ -101,7 +101,7 @@ class TableListing:
     async def names_in(self, database: str) -> Sequence[str] | None:
         """The names of the tables and views, in the metastore's order."""
         return await self._names_in(
-            self._tables_in, database, lambda it: it.get_all_tables(database)
+            self._tables_in, database, lambda client: client.get_all_tables(database)
         )
 
     async def views_in(self, database: str) -> Sequence[str] | None:
@@ -127,10 +127,10 @@ class TableListing:
         halves = [names[::2], names[1::2]] if len(names) > FEW_DESCRIBED else [names]
         reads = (self._pool.run(partial(read, some=half)) for half in halves)
         try:
-            found = dict(ChainMap(*await asyncio.gather(*reads)))
+            tables = dict(ChainMap(*await asyncio.gather(*reads)))
         except (MetastoreDown, MetastoreRefused):
             return None
-        return [found.get(name) for name in names]
+        return [tables.get(name) for name in names]
 
     async def _names_in(
         self,

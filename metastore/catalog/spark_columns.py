@@ -79,12 +79,12 @@ def _partitions_last(
 
 def _is_hives(fields: Sequence[dict[str, Any]], table: Table) -> bool:
     """Whether Hive's columns are the same. If they are not, Spark uses Hive's."""
-    ours = [
+    sparks = [
         (each["name"].lower(), from_json(each["type"], each.get("metadata") or {}).hive)
         for each in fields
     ]
     hives = (*table.storage.columns, *table.partition_keys)
-    return ours == [(name.lower(), from_hive(kind).hive) for name, kind in hives]
+    return sparks == [(name.lower(), from_hive(kind).hive) for name, kind in hives]
 
 
 def _json_field(field: Mapping[str, Any]) -> Field:

@@ -94,10 +94,10 @@ def from_json(kind: Any, metadata: Mapping[str, Any]) -> SparkType:
 @lru_cache(1000)
 def from_hive(text: str) -> SparkType:
     """The type of Hive's text, such as `map<string,decimal(12,2)>`. Raises UnknownType."""
-    found, rest = _parse(text.strip())
+    parsed, rest = _parse(text.strip())
     if rest:
         raise UnknownType(text)
-    return found
+    return parsed
 
 
 def _json_type(kind: Any) -> SparkType:

@@ -26,8 +26,8 @@ Fetch = Callable[[str], bytes]
 def fetched(url: str) -> bytes:
     """The document at the URL. Raises OSError."""
     with urlopen(url, timeout=_TIMEOUT) as reply:  # the settings allow http and https
-        found: bytes = reply.read(_LONGEST)
-    return found
+        document: bytes = reply.read(_LONGEST)
+    return document
 
 
 def has_ended(
@@ -52,20 +52,20 @@ def _is_before(end: float | None, latest: float) -> bool:
 def _yarn_end(url: str, application: str, fetch: Fetch) -> float | None:
     """The end of the application in epoch seconds; None while it runs, or if it is unknown."""
     document = _document(f"{url}/ws/v1/cluster/apps/{quote(application, safe='')}", fetch)
-    found = document.get("app")
-    if not isinstance(found, dict) or found.get("id") != application:
+    app = document.get("app")
+    if not isinstance(app, dict) or app.get("id") != application:
         return None
-    end = found.get("finishedTime")
-    if found.get("state") in _OVER and isinstance(end, int) and end > 0:
+    end = app.get("finishedTime")
+    if app.get("state") in _OVER and isinstance(end, int) and end > 0:
         return end / 1000
     return None
 
 
 def _standalone_end(url: str, application: str, fetch: Fetch) -> float | None:
     """As `_yarn_end`, by Spark's own master."""
-    for found in _list(_document(f"{url}/json/", fetch).get("completedapps")):
-        if isinstance(found, dict) and found.get("id") == application:
-            start, lasted = found.get("starttime"), found.get("duration")
+    for app in _list(_document(f"{url}/json/", fetch).get("completedapps")):
+        if isinstance(app, dict) and app.get("id") == application:
+            start, lasted = app.get("starttime"), app.get("duration")
             if isinstance(start, int) and isinstance(lasted, int):
                 return (start + lasted) / 1000
     return None
@@ -74,11 +74,11 @@ def _standalone_end(url: str, application: str, fetch: Fetch) -> float | None:
 def _document(url: str, fetch: Fetch) -> Mapping[str, Any]:
     """The document at the URL as JSON; {} if the server does not answer with a JSON object."""
     try:
-        found = json.loads(fetch(url))
+        document = json.loads(fetch(url))
     except (OSError, HTTPException, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
-def _list(found: object) -> list[Any]:
-    return found if isinstance(found, list) else []
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

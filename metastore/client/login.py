@@ -90,9 +90,9 @@ def _context(path: Path | None, password: str, version: int) -> ssl.SSLContext:
 
 def _authorities(data: bytes, password: str) -> str:
     store = load_pkcs12(data, password.encode() or None)
-    found = [each.certificate for each in store.additional_certs]
+    certificates = [each.certificate for each in store.additional_certs]
     if store.cert is not None:
-        found.append(store.cert.certificate)
-    if not found:
+        certificates.append(store.cert.certificate)
+    if not certificates:
         raise ValueError("no certificates")
-    return "".join(each.public_bytes(Encoding.PEM).decode() for each in found)
+    return "".join(each.public_bytes(Encoding.PEM).decode() for each in certificates)

@@ -23,17 +23,17 @@ def table_copies(
         return TableCopies(table.ref, placed, location=table.location)
     if names is None:
         names = store.client.get_partition_names(table.ref)
-    found = {name: read_partition_placement({}, placed, name) for name in names}
-    own: Collection[str] = found
+    partitions = {name: read_partition_placement({}, placed, name) for name in names}
+    own: Collection[str] = partitions
     if placed.exceptions is not None:
-        own = [name for name in found if name in placed.exceptions]
+        own = [name for name in partitions if name in placed.exceptions]
     by_values = {tuple(value for _, value in parse_partition_name(name)): name for name in own}
     for each in store.client.get_partition_facts(table.ref, list(own)):
         name = by_values.get(each.values)
         if name is None:
             continue
         try:
-            found[name] = read_partition_placement(each.parameters, placed, name)
+            partitions[name] = read_partition_placement(each.parameters, placed, name)
         except BadPlacement as error:
             raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
-    return TableCopies(table.ref, placed, found, table.location)
+    return TableCopies(table.ref, placed, partitions, table.location)

@@ -118,7 +118,7 @@ class Migration:
         owner = self._topology.default or ClusterName("")
         counts = self._each(owner, self._downgrade_table)
         if not self._dry_run:
-            self._check(owner, lambda found: found.marked_itself + len(found.marked))
+            self._check(owner, lambda surveyed: surveyed.marked_itself + len(surveyed.marked))
         return counts
 
     def verify(self) -> VerifyReport:
@@ -127,8 +127,8 @@ class Migration:
         report = VerifyReport()
         with self._connect() as client:
             folders = self._topology.filesystems()
-            for found in survey(client, owner, self._progress, folders):
-                report = _add(report, found, self._topology)
+            for surveyed in survey(client, owner, self._progress, folders):
+                report = _add(report, surveyed, self._topology)
         return report
 
     def _each(
@@ -151,22 +151,22 @@ class Migration:
         owner: ClusterName,
         visit: Callable[[HmsClient, Table, TableSurvey], Counts],
     ) -> Counts:
-        found = survey_table(client, table, owner, self._progress)
-        changed = visit(client, table, found)
-        if found.is_view:
+        surveyed = survey_table(client, table, owner, self._progress)
+        changed = visit(client, table, surveyed)
+        if surveyed.is_view:
             return replace(changed, views=1)
-        return replace(changed, tables=1, partitions=found.partitions)
+        return replace(changed, tables=1, partitions=surveyed.partitions)
 
-    def _upgrade_table(self, client: HmsClient, table: Table, found: TableSurvey) -> Counts:
-        if found.is_view or found.placement is None:
+    def _upgrade_table(self, client: HmsClient, table: Table, surveyed: TableSurvey) -> Counts:
+        if surveyed.is_view or surveyed.placement is None:
             return Counts()
-        primary = str(found.placement.primary)
+        primary = str(surveyed.placement.primary)
 
         def placed(stored: Stored) -> None:
             stored.parameters = {PRIMARY: primary, **stored.parameters}
 
-        known = found.placement
-        exceptions = bounded_names(found.own) if found.partitioned else None
+        known = surveyed.placement
+        exceptions = bounded_names(surveyed.own) if surveyed.partitioned else None
 
         def placed_with_all(stored: Stored) -> None:
             placed(stored)
@@ -174,26 +174,26 @@ class Migration:
             if known.exceptions is None and exceptions is not None and unchanged:
                 stored.parameters = {**stored.parameters, PARTITIONS: exceptions_text(exceptions)}
 
-        gained = 0 if found.named else len(found.lacking)
+        gained = 0 if surveyed.named else len(surveyed.lacking)
         if self._every_partition:
-            gained = self._change_partitions(table, found.lacking, placed)
-        complete = found.named and (exceptions is None or known.exceptions is not None)
+            gained = self._change_partitions(table, surveyed.lacking, placed)
+        complete = surveyed.named and (exceptions is None or known.exceptions is not None)
         return Counts(
             changed_tables=0 if complete else self._change_table(client, table, placed_with_all),
             changed_partitions=gained,
         )
 
-    def _without_primary(self, found: TableSurvey) -> int:
-        if found.is_view or (found.named and not self._every_partition):
+    def _without_primary(self, surveyed: TableSurvey) -> int:
+        if surveyed.is_view or (surveyed.named and not self._every_partition):
             return 0
-        return (not found.named) + len(found.lacking)
+        return (not surveyed.named) + len(surveyed.lacking)
 
-    def _downgrade_table(self, client: HmsClient, table: Table, found: TableSurvey) -> Counts:
+    def _downgrade_table(self, client: HmsClient, table: Table, surveyed: TableSurvey) -> Counts:
         def plain(stored: Stored) -> None:
             stored.parameters = users_parameters(stored.parameters)
 
-        partitions = self._change_partitions(table, found.marked, plain)
-        tables = self._change_table(client, table, plain) if found.marked_itself else 0
+        partitions = self._change_partitions(table, surveyed.marked, plain)
+        tables = self._change_table(client, table, plain) if surveyed.marked_itself else 0
         return Counts(changed_tables=tables, changed_partitions=partitions)
 
     def _change_table(self, client: HmsClient, table: Table, change: Change) -> int:
@@ -212,11 +212,11 @@ class Migration:
 
         def run(batch: list[str]) -> int:
             with self._connect() as client, client.exclusive(table.ref):
-                found: list[Partition] = list(client.get_partitions(table.ref, batch))
-                for partition in found:
+                partitions: list[Partition] = list(client.get_partitions(table.ref, batch))
+                for partition in partitions:
                     change(partition)
-                client.alter_partitions(table.ref, found)
-                return len(found)
+                client.alter_partitions(table.ref, partitions)
+                return len(partitions)
 
         with ThreadPoolExecutor(WORKERS) as workers:
             for changed in workers.map(run, batches(names, BATCH)):
@@ -226,7 +226,7 @@ class Migration:
 
     def _check(self, owner: ClusterName, wrong: Callable[[TableSurvey], int]) -> None:
         with self._connect() as client:
-            count = sum(wrong(found) for found in survey(client, owner, self._progress))
+            count = sum(wrong(surveyed) for surveyed in survey(client, owner, self._progress))
         if count:
             raise CountMismatch(f"{count} objects do not have the expected facts.")
 
@@ -241,25 +241,26 @@ def _sum(left: Counts, right: Counts) -> Counts:
     )
 
 
-def _add(report: VerifyReport, found: TableSurvey, topology: Topology) -> VerifyReport:
-    problems = list(found.problems)
-    if found.placement is not None and topology.in_use:
-        replicas = found.placement.replicas()
+def _add(report: VerifyReport, surveyed: TableSurvey, topology: Topology) -> VerifyReport:
+    problems = list(surveyed.problems)
+    if surveyed.placement is not None and topology.in_use:
+        replicas = surveyed.placement.replicas()
         named = {replicas.primary, *replicas.fresh, *replicas.stale}
         problems += [
-            f"{found.ref}: there is no cluster {name}"
+            f"{surveyed.ref}: there is no cluster {name}"
             for name in sorted(named - topology.clusters.keys())
         ]
-    if found.is_view:
+    if surveyed.is_view:
         return replace(report, views=report.views + 1)
     return VerifyReport(
         tables=report.tables + 1,
-        partitions=report.partitions + found.partitions,
+        partitions=report.partitions + surveyed.partitions,
         views=report.views,
-        lacking_tables=report.lacking_tables + (not found.named),
-        lacking_partitions=report.lacking_partitions + (0 if found.named else len(found.lacking)),
-        copies=report.copies + found.copies,
-        writing=report.writing + (found.placement is not None and found.placement.writing),
+        lacking_tables=report.lacking_tables + (not surveyed.named),
+        lacking_partitions=report.lacking_partitions
+        + (0 if surveyed.named else len(surveyed.lacking)),
+        copies=report.copies + surveyed.copies,
+        writing=report.writing + (surveyed.placement is not None and surveyed.placement.writing),
         problems=(*report.problems, *problems),
-        elsewhere=(*report.elsewhere, *found.elsewhere),
+        elsewhere=(*report.elsewhere, *surveyed.elsewhere),
     )

@@ -87,7 +87,7 @@ def survey_table(
         placement = read_placement(parameters, owner)
     except BadPlacement as error:
         problems.append(f"{table.ref}: {error}")
-    found = TableSurvey(
+    surveyed = TableSurvey(
         ref=table.ref,
         is_view=table.kind in VIEWS,
         partitioned=bool(table.partition_keys),
@@ -97,18 +97,18 @@ def survey_table(
         copies=0 if placement is None else len(placement.copies),
         problems=problems,
     )
-    if found.is_view:
-        return found
+    if surveyed.is_view:
+        return surveyed
     placed = placement or Placement(owner)
     for location in table.folders:
-        _note_folder(found, str(table.ref), location, placed.primary, filesystems)
-    if found.partitioned:
-        _survey_partitions(client, table, found, placed, progress, filesystems)
-    return found
+        _note_folder(surveyed, str(table.ref), location, placed.primary, filesystems)
+    if surveyed.partitioned:
+        _survey_partitions(client, table, surveyed, placed, progress, filesystems)
+    return surveyed
 
 
 def _note_folder(
-    found: TableSurvey,
+    surveyed: TableSurvey,
     what: str,
     location: str,
     primary: ClusterName,
@@ -116,7 +116,7 @@ def _note_folder(
 ) -> None:
     holder = foreign_cluster(location, filesystems, primary) if filesystems and location else None
     if holder is not None:
-        found.elsewhere.append(
+        surveyed.elsewhere.append(
             f"{what}: folder {location} is in the storage of {holder}, the primary is {primary}"
         )
 
@@ -124,7 +124,7 @@ def _note_folder(
 def _survey_partitions(
     client: HmsClient,
     table: Table,
-    found: TableSurvey,
+    surveyed: TableSurvey,
     placement: Placement,
     progress: Progress,
     filesystems: Filesystems | None,
@@ -135,37 +135,39 @@ def _survey_partitions(
     for batch in batches(names, BATCH):
         for facts in client.get_partition_facts(table.ref, batch):
             if len(facts.values) != len(keys):
-                found.problems.append(f"{table.ref}: a partition has {len(facts.values)} values")
+                surveyed.problems.append(f"{table.ref}: a partition has {len(facts.values)} values")
                 continue
             name = partition_name(zip(keys, facts.values, strict=True))
-            primary = _note_partition(found, name, facts.parameters, placement)
-            _note_folder(found, f"{table.ref}@{name}", facts.location, primary, filesystems)
+            primary = _note_partition(surveyed, name, facts.parameters, placement)
+            _note_folder(surveyed, f"{table.ref}@{name}", facts.location, primary, filesystems)
         done += len(batch)
         progress(f"partitions of {table.ref}", done, len(names))
     exceptions = placement.exceptions
-    missing = [] if exceptions is None else [each for each in found.own if each not in exceptions]
+    missing = (
+        [] if exceptions is None else [each for each in surveyed.own if each not in exceptions]
+    )
     if missing:
-        found.problems.append(
+        surveyed.problems.append(
             f"{table.ref}: {len(missing)} partitions have facts of their own and are not named in "
             f"{PARTITIONS}, the first of them {missing[0]}"
         )
 
 
 def _note_partition(
-    found: TableSurvey, name: str, parameters: dict[str, str], table: Placement
+    surveyed: TableSurvey, name: str, parameters: dict[str, str], table: Placement
 ) -> ClusterName:
-    """Adds a partition's facts to `found`; returns its primary."""
-    found.partitions += 1
+    """Adds a partition's facts to `surveyed`; returns its primary."""
+    surveyed.partitions += 1
     if PRIMARY not in parameters:
-        found.lacking.append(name)
+        surveyed.lacking.append(name)
     if parameters:
-        found.marked.append(name)
+        surveyed.marked.append(name)
     try:
         own = read_partition_placement(parameters, table, name)
     except BadPlacement as error:
-        found.problems.append(f"{found.ref}@{name}: {error}")
+        surveyed.problems.append(f"{surveyed.ref}@{name}: {error}")
         return table.primary
-    found.copies += len(own.copies)
+    surveyed.copies += len(own.copies)
     if own.copies or own.primary != table.primary:
-        found.own.append(name)
+        surveyed.own.append(name)
     return own.primary

@@ -156,8 +156,8 @@ class SnapshotLoader:
             return None
         if record is None or _UNREACHABLE in record.placement.open:
             return None
-        found = unpacked(record.packed)
-        return None if found is None else spark_table(found)
+        unpacked_table = unpacked(record.packed)
+        return None if unpacked_table is None else spark_table(unpacked_table)
 
     async def spark_database(self, name: str) -> SparkDatabase | None:
         """The present database as Spark describes it, with its location in the metastore; None if
@@ -171,7 +171,7 @@ class SnapshotLoader:
         columns, empty for any value: then only the names that the metastore finds for them. Raises
         MetastoreDown, NoSuchObject."""
         if values:
-            return await self._pool.run(lambda it: it.get_partition_names_ps(table, values))
+            return await self._pool.run(lambda client: client.get_partition_names_ps(table, values))
         return await self._pool.run(lambda client: client.get_partition_names(table))
 
     async def copies(self, tables: Mapping[TableRef, Collection[str] | None]) -> list[TableCopies]:

@@ -179,13 +179,13 @@ class PartitionSheet:
             written |= {name for name, _ in touched}
             began = mark.since if is_time(mark.since) else None
             times += [(name, began) for name, under in touched if under == table.write]
-        found: dict[ClusterName, float | None] = {}
+        earliest: dict[ClusterName, float | None] = {}
         for name, since in times:
             if since is not None:
-                found[name] = min(since, found.get(name) or since)
+                earliest[name] = min(since, earliest.get(name) or since)
         stale = written | {name for name, under in copies if under != table.write}
         fresh = {name for name, _ in copies} - stale
-        return found | dict.fromkeys(fresh)
+        return earliest | dict.fromkeys(fresh)
 
     def _number(self, group: _Group) -> int:
         number = self._numbers.setdefault(group, len(self._groups))

@@ -38,13 +38,13 @@ def slices(
     """Slices that together contain every selected partition; None if all names have to be read."""
     if selectors is None:
         return None
-    found: set[Slice] = set()
+    needed: set[Slice] = set()
     for selector in selectors:
         own = _slices(selector.required(keys))
         if own is None:
             return None
-        found.update(own)
-    return frozenset(found) if len(found) <= FEW else None
+        needed.update(own)
+    return frozenset(needed) if len(needed) <= FEW else None
 
 
 def _slices(required: Sequence[frozenset[str] | None]) -> Iterable[Slice] | None:

@@ -157,12 +157,12 @@ class Snapshot:
         """Since when the copies of each table in each cluster miss a write: the earliest time in
         epoch seconds; None if all are fresh. It counts the tables and partitions that are in memory
         now, and leaves copies out of which the time is not known."""
-        now, found = self.clock(), {}
+        now, earliest = self.clock(), {}
         for ref, entry in self._tables.items():
             if entry.record is not None and now - entry.read <= self.ttl:
                 for cluster, since in entry.record.lacking_since().items():
-                    found[ref, cluster] = since
-        return found
+                    earliest[ref, cluster] = since
+        return earliest
 
     def counts(self) -> dict[str, int]:
         """The numbers of tables and databases, and the tables' weight."""

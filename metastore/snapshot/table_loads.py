@@ -85,11 +85,11 @@ class TableLoads:
         """Reads the tables of a chunk that exist, after the chunk before."""
 
         def read(client: HmsClient) -> list[tuple[TableRef, TableRecord]]:
-            store, found = PlacementStore(client, self._default), []
+            store, records = PlacementStore(client, self._default), []
             for table in client.get_tables(database, [ref.name for ref in refs]):
                 with suppress(UnreadableFacts):
-                    found.append((table.ref, self._record(store, table)))
-            return found
+                    records.append((table.ref, self._record(store, table)))
+            return records
 
         try:
             if before is not None:
@@ -97,11 +97,11 @@ class TableLoads:
             tokens = {ref: self._snapshot.begin(ref) for ref in refs}
             began = self._tracker.reading()
             try:
-                found = await self._pool.run(read)
+                records = await self._pool.run(read)
             finally:
                 for ref, token in tokens.items():
                     self._snapshot.end(ref, token)
-            for ref, record in found:
+            for ref, record in records:
                 if self._snapshot.put_table(ref, record, tokens[ref]):
                     self._tracker.was_read(ref, began)
         except MetastoreError:

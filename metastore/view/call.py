@@ -56,7 +56,7 @@ class Call:
         """The name to put into the metastore's reply; empty if the reply has it already."""
         return "" if self.cluster is None else self.reply_name
 
-    def named(self) -> list[tuple[str, str]]:
+    def name_pairs(self) -> list[tuple[str, str]]:
         """The distinct pairs of database and table in the call, as the client wrote them."""
         pairs: list[tuple[str, str]] = []
         for database, table in zip(self.spec.databases, self.spec.tables, strict=True):
@@ -65,7 +65,7 @@ class Call:
 
     def tables(self) -> tuple[TableRef, ...]:
         """The tables that the call names, in lower case."""
-        return tuple(dict.fromkeys(ref_of(*names) for names in self.named()))
+        return tuple(dict.fromkeys(ref_of(*names) for names in self.name_pairs()))
 
     def strings(self, path: Path) -> list[str]:
         return strings_at(self.data, self.body, path)
@@ -75,7 +75,7 @@ class Call:
             self.data[at] for at, kind in find_values(self.data, self.body, path) if kind == BOOL
         )
 
-    def sent(self, place: ObjectPath) -> Iterator[ObjectSpans]:
+    def objects_at(self, place: ObjectPath) -> Iterator[ObjectSpans]:
         """The objects at a path in the arguments."""
         for at, kind in find_values(self.data, self.body, place.path):
             if kind == STRUCT:

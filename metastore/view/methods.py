@@ -223,18 +223,18 @@ def parse_path(text: str) -> Path:
 
 def _read_row(line: str) -> MethodSpec:
     name, act, names, inbound, outbound, exception = (cell.strip() for cell in line.split("|"))
-    found: dict[str, list[str]] = {"t": [], "v": [], "n": []}
+    by_kind: dict[str, list[str]] = {"t": [], "v": [], "n": []}
     for word in names.split():
         kind, _, paths = word.partition("=")
-        found[kind].append(paths)
-    pairs = [paths.split(",") for paths in found["t"]]
+        by_kind[kind].append(paths)
+    pairs = [paths.split(",") for paths in by_kind["t"]]
     return MethodSpec(
         name,
         Act(act),
         databases=tuple(parse_path(database) for database, _ in pairs),
         tables=tuple(parse_path(table) for _, table in pairs),
-        values=parse_path(found["v"][0]) if found["v"] else None,
-        partition_name=parse_path(found["n"][0]) if found["n"] else None,
+        values=parse_path(by_kind["v"][0]) if by_kind["v"] else None,
+        partition_name=parse_path(by_kind["n"][0]) if by_kind["n"] else None,
         inbound=_places(inbound),
         outbound=next(iter(_places(outbound)), None),
         meta_exception=int(exception) if exception else None,

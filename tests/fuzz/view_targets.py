@@ -168,7 +168,7 @@ class _Metastore:
         assert spec is not None
         if spec.act is not Act.RELAY:
             call = Call(spec, sequence, data, body)
-            for found in (each for place in spec.inbound for each in call.sent(place)):
+            for found in (each for place in spec.inbound for each in call.objects_at(place)):
                 assert FORGED not in found.facts
         self._reply = REPLIES.get(name) or reply_of(name, Struct())
 

@@ -36,13 +36,13 @@ class CallerRule:
 
 
 def _callers(text: str) -> tuple[CallerRule, ...]:
-    found = []
+    rules = []
     for each in comma_separated(text):
         pattern, equals, cluster = (part.strip() for part in each.partition("="))
         if not equals or not cluster or _PATTERN.fullmatch(pattern) is None:
             raise ValueError(f"not name/host@REALM=cluster: {each!r}")
-        found.append(CallerRule(pattern, cluster))
-    return tuple(found)
+        rules.append(CallerRule(pattern, cluster))
+    return tuple(rules)
 
 
 # fmt: off

@@ -107,7 +107,7 @@ def _alter_table(call: Call, context: Context) -> Admission:
     edits: list[Edit] = []
     changed = list(call.tables())
     removed = NONE
-    for spans in call.sent(call.spec.inbound[0]):
+    for spans in call.objects_at(call.spec.inbound[0]):
         new = ref_of(call.field_text(spans, _TABLE_DATABASE), call.field_text(spans, _TABLE_NAME))
         changed.append(new)
         if table is None:
@@ -135,7 +135,7 @@ def _drop_table(call: Call, context: Context) -> Admission:
     table = yield from own_table(call, context.view)
     if table is None:
         return _admitted(call, [])
-    database, deletes = call.named()[0][0], deletes_data(call)
+    database, deletes = call.name_pairs()[0][0], deletes_data(call)
     left, removed = yield from drop_of_table(table, database, context.view, deletes=deletes)
     return _admitted(call, [], orphans=left, removed=removed)
 
@@ -146,14 +146,14 @@ def _add_partitions(call: Call, context: Context) -> Admission:
     home = table.location if table else ""
     edits: list[Edit] = []
     for place in call.spec.inbound:
-        for spans in call.sent(place):
+        for spans in call.objects_at(place):
             refuse_elsewhere(call, spans, context.view, home)
             edits += with_facts(call.data, spans, place.shape, {})
     for location in locations_of_specs(call):
         refuse_location(location, context.view, home)
     if table is None:
         return _admitted(call, edits)
-    after = announced(table, call.named()[0][0], context)
+    after = announced(table, call.name_pairs()[0][0], context)
     return _admitted(call, edits, after=after, table=table)
 
 
@@ -162,8 +162,8 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
     table = yield from table_of_partitions(call, context.view)
     if table is None:
         return _admitted(call, [])
-    database = call.named()[0][0]
-    sent = list(call.sent(call.spec.inbound[0]))
+    database = call.name_pairs()[0][0]
+    sent = list(call.objects_at(call.spec.inbound[0]))
     names = named_partitions(call, table) or [
         table.partitions.name(_values(call, spans)) for spans in sent
     ]
@@ -197,7 +197,7 @@ def _drop_partitions(call: Call, context: Context) -> Admission:
     table = yield from table_of_partitions(call, context.view)
     if table is None:
         return _admitted(call, [])
-    database = call.named()[0][0]
+    database = call.name_pairs()[0][0]
     names = named_partitions(call, table)
     now: list[PartitionNow] = []
     more: list[PartitionNow] = []
@@ -220,7 +220,7 @@ def _exchange(call: Call, context: Context) -> Admission:
     if len(tables) != 2 or tables[0] is None or tables[1] is None:
         return _admitted(call, [])
     source, target = tables[0], tables[1]
-    (database, _), (target_database, _) = call.named()
+    (database, _), (target_database, _) = call.name_pairs()
     wanted = _map_at(call, (1,))
     names = yield from partition_names(source, database)
     chosen = [name for name in names if _matches(name, wanted)]
@@ -233,7 +233,7 @@ def _exchange(call: Call, context: Context) -> Admission:
 
 def _touch(call: Call, context: Context) -> Admission:
     tables = yield from own_tables(call, context.view)
-    for (database, _), table in zip(call.named(), tables, strict=True):
+    for (database, _), table in zip(call.name_pairs(), tables, strict=True):
         if table is not None:
             names = named_partitions(call, table)
             yield from own_partitions(table, database, names, context.view)
@@ -245,7 +245,7 @@ def _written(call: Call, context: Context) -> Admission:
     table = yield from own_table(call, context.view)
     if table is None:
         return _admitted(call, [])
-    database = call.named()[0][0]
+    database = call.name_pairs()[0][0]
     names = named_partitions(call, table)
     truncates, removed = call.spec.name == "truncate_table", NONE
     if not names:
@@ -267,7 +267,7 @@ def _put_database(call: Call, context: Context) -> Admission:
     yield from ()
     edits: list[Edit] = []
     names: list[str] = []
-    for spans in call.sent(call.spec.inbound[0]):
+    for spans in call.objects_at(call.spec.inbound[0]):
         names.append(call.field_text(spans, 1))
         if spans.location is not None:
             location = text_at(call.data, spans.location[0])
@@ -345,7 +345,7 @@ def _gaining(call: Call, table: TableNow, claims: Mapping[str, dict[str, str] | 
     and the new name of a renamed partition that has such facts."""
     named = [name for name, facts in claims.items() if facts is not None]
     if call.spec.act is Act.RENAME_PARTITION and claims.keys() & (table.placement.exceptions or ()):
-        sent = call.sent(call.spec.inbound[0])
+        sent = call.objects_at(call.spec.inbound[0])
         named += [table.partitions.name(_values(call, spans)) for spans in sent]
     return named
 

@@ -17,7 +17,7 @@ def new_tables(call: Call, view: ClusterView) -> Lookup[list[Edit]]:
     """The edits that give each new table the view's cluster as its primary, and a location in that
     cluster's warehouse if the client chose none. Raises OutsidePrimary."""
     edits: list[Edit] = []
-    for spans in (each for place in call.spec.inbound for each in call.sent(place)):
+    for spans in (each for place in call.spec.inbound for each in call.objects_at(place)):
         if call.field_text(spans, _TYPE) == "VIRTUAL_VIEW":
             edits += with_facts(call.data, spans, Shape.TABLE, {})
             continue

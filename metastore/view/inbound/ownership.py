@@ -23,7 +23,7 @@ class OrphanFolder:
 def own_tables(call: Call, view: ClusterView) -> Lookup[list[TableNow | None]]:
     """The tables that the call names; None for one that does not exist. Raises OutsidePrimary."""
     tables: list[TableNow | None] = []
-    for database, name in call.named():
+    for database, name in call.name_pairs():
         table = yield from table_now(view, database, name)
         if table is not None:
             refuse_foreign_table(table, view)
@@ -42,7 +42,7 @@ def table_of_partitions(call: Call, view: ClusterView) -> Lookup[TableNow | None
 
     It does not check the primary: partitions may have their own, which `own_partitions` checks.
     """
-    for database, name in call.named()[:1]:
+    for database, name in call.name_pairs()[:1]:
         return (yield from table_now(view, database, name))
     return None
 

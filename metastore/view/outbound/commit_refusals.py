@@ -37,5 +37,5 @@ def _commits(call: Call) -> bool:
         spans.parameters is not None
         and _LOCATION in read_value(call.data, spans.parameters[0], MAP)[0]
         for place in call.spec.inbound
-        for spans in call.sent(place)
+        for spans in call.objects_at(place)
     )

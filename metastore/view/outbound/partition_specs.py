@@ -43,7 +43,7 @@ class SpecStream(ReplyStream):
         """`location` is the table's location."""
         spec = methods()[_LISTS[call.spec.name]]
         super().__init__(spec.outbound, view, table, call.reply_name)
-        database, name = call.named()[0]
+        database, name = call.name_pairs()[0]
         self._named = Struct({1: (STRING, database), 2: (STRING, name), 3: (STRING, location)})
         self._head = bytearray()
         self._begun_list: bool | None = None  # None: not known yet

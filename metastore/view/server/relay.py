@@ -43,6 +43,6 @@ class Relay:
         """The table whose partitions the call reads, read before them; None for other calls."""
         place, table = call.spec.outbound, None
         if place is not None and place.shape is Shape.PARTITION:
-            for database, name in call.named():
+            for database, name in call.name_pairs():
                 table = await self._lookups.table(database, name, view)
         return table

@@ -86,11 +86,11 @@ class TlsListener:
 
         Raises OSError, and then listens nowhere.
         """
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         try:
-            for family, *_, address in dict.fromkeys(found):
+            for family, *_, address in dict.fromkeys(addresses):
                 listening = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
                 listening.setblocking(False)
                 self._sockets.append(listening)

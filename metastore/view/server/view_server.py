@@ -287,10 +287,10 @@ async def _relay(
         return
     slot.silent = False
     await upstream.send(first)
-    theirs, ours = await upstream.connection()
+    from_metastore, to_metastore = await upstream.connection()
     async with asyncio.TaskGroup() as group:
-        group.create_task(_pump(reader, ours))
-        group.create_task(_pump(theirs, writer))
+        group.create_task(_pump(reader, to_metastore))
+        group.create_task(_pump(from_metastore, writer))
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:

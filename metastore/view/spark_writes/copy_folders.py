@@ -60,9 +60,9 @@ class CopyFolders:
         for database, names in by_database.items():
             whole = "*" in names
             known = None if whole else sorted(names)
-            found = await run(folders_of_tables(view, database, known))
+            folders_by_table = await run(folders_of_tables(view, database, known))
             gone = index.tables_of(database) if whole else [TableRef(database, n) for n in names]
             for table in gone:
                 index.forget(table)
-            for table, folders in found.items():
+            for table, folders in folders_by_table.items():
                 index.put(table, folders)

@@ -106,10 +106,10 @@ def folders_of_tables(
 ) -> Lookup[dict[TableRef, list[Folder]]]:
     """The folders of a database's tables with copies, by table; with `names`, of those tables."""
     every = (yield from table_names(database)) if names is None else list(names)
-    found = {}
+    folders = {}
     for table in (yield from readable_tables(view, database, every)):
-        found[table.ref] = yield from _folders(table, database)
-    return found
+        folders[table.ref] = yield from _folders(table, database)
+    return folders
 
 
 def _folders(table: TableNow, database: str) -> Lookup[list[Folder]]:
@@ -146,10 +146,10 @@ def _parts(folder: Folder) -> set[Parts]:
 
 
 def _discard(index: dict[Parts, set[Folder]], parts: Parts, folder: Folder) -> None:
-    found = index.get(parts)
-    if found is not None:
-        found.discard(folder)
-        if not found:
+    folders = index.get(parts)
+    if folders is not None:
+        folders.discard(folder)
+        if not folders:
             del index[parts]
 
 

@@ -41,6 +41,6 @@ def test_so_are_parameters_and_descriptors(twice: int) -> None:
         asked = call("create_table", sent)
         if refused:
             with pytest.raises(MalformedMessage):
-                list(asked.sent(asked.spec.inbound[0]))
+                list(asked.objects_at(asked.spec.inbound[0]))
         else:
-            assert len(list(asked.sent(asked.spec.inbound[0]))) == 1
+            assert len(list(asked.objects_at(asked.spec.inbound[0]))) == 1

@@ -48,8 +48,10 @@ class CallerTokens:
         now = round(self._now() * 1000)
         ends = now + round(self._lifetime * 1000)
         sequence = secrets.randbelow(_NUMBER)
-        made = TokenIdentifier(owner, renewer, principal, now, ends, sequence, number).encoded()
-        return text_of_token(DelegationToken(made, _password(key, made)))
+        identifier = TokenIdentifier(
+            owner, renewer, principal, now, ends, sequence, number
+        ).encoded()
+        return text_of_token(DelegationToken(identifier, _password(key, identifier)))
 
     def password(self, identifier: bytes) -> bytes:
         """The password of the token with this identifier. Raises BadCredentials for a token of a
@@ -62,10 +64,10 @@ class CallerTokens:
     def read(self, identifier: bytes) -> TokenIdentifier:
         """Decodes the identifier of a token whose password was verified. Raises BadCredentials if
         the token has ended."""
-        found = _read(identifier)
-        if found.ends <= self._now() * 1000:
-            raise BadCredentials(f"the token of {found.owner} has ended")
-        return found
+        token = _read(identifier)
+        if token.ends <= self._now() * 1000:
+            raise BadCredentials(f"the token of {token.owner} has ended")
+        return token
 
     def check(self, text: str) -> TokenIdentifier:
         """Verifies a token's text and decodes its identifier. Raises BadCredentials for a token
