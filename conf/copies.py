@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from conf.bases import read_bases
 from conf.formats import utc
 from conf.names import ClusterName, TableRef
-from conf.placement import Copy, Placement, read_bases
+from conf.placement import Copy, Placement
 from conf.write_ids import is_time, time_of
 
 _bases = lru_cache(64)(read_bases)  # all partitions of a table have the same text

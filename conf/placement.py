@@ -35,6 +35,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from conf.bases import bases_after, with_base
 from conf.names import ClusterName
 from conf.partitions import Replicas
 
@@ -49,7 +50,6 @@ UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
 METADATA = "metadata_location"  # a parameter of Iceberg's, not of Causeway's
 NEVER_WRITTEN = "0"
-BASES_LIMIT = 32  # ids in one table; older ones are removed
 NAMES_LIMIT = 8_000  # characters of partition names in one parameter; more count as all partitions
 
 
@@ -312,34 +312,6 @@ def rewritten_parameters(parameters: Mapping[str, str], next_id: str) -> dict[st
     if BASES in parameters:
         changed[BASES] = bases_after(parameters[BASES], write, next_id)
     return changed
-
-
-def read_bases(text: str) -> dict[str, str | None]:
-    """The ids in `causeway.bases`, each with the id that followed, or None for the present one.
-    Empty if the text cannot be read."""
-    try:
-        value = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def with_base(text: str, write: str) -> str:
-    """The text of `causeway.bases` with the table's present id, under which partitions may be
-    copied now."""
-    bases = read_bases(text)
-    if write in bases:
-        return text
-    newest = [*bases.items(), (write, None)][-BASES_LIMIT:]
-    return json.dumps(dict(newest), separators=(",", ":"))
-
-
-def bases_after(text: str, write: str, next_id: str) -> str:
-    """The text of `causeway.bases` after the table's id `write` has become `next_id`."""
-    bases = read_bases(text)
-    if bases.get(write, "") is not None:
-        return text
-    return json.dumps({**bases, write: next_id}, separators=(",", ":"))
 
 
 def users_parameters(parameters: Mapping[str, str]) -> dict[str, str]:

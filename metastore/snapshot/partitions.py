@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from conf.bases import read_bases
 from conf.names import ClusterName, partition_name
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas
-from conf.placement import BadPlacement, Placement, read_bases, read_placement
+from conf.placement import BadPlacement, Placement, read_placement
 from conf.write_ids import is_time, time_of
 from metastore.snapshot.slices import Selector, Slice, slices
 

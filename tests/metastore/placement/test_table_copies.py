@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from conf import write_ids
+from conf.bases import BASES_LIMIT, read_bases
 from conf.copies import CopySum, cluster_copies, lacking_since, sums
 from conf.names import ClusterName, TableRef
 from conf.placement import (
     BASES,
-    BASES_LIMIT,
     Copy,
     Placement,
-    read_bases,
     read_placement,
     rewritten_parameters,
     write_placement,
