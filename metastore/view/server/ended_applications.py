@@ -61,7 +61,12 @@ class EndedApplications:
             with self._writer(dead.view) as writer:
                 await writer.end_dead(dead)
         except (CausewayError, OSError) as error:
-            _log.warning("marks of %s in %s stay: %s", dead.write.by, tables, error)
+            _log.warning(
+                "marks of the dead writer %s in %s could not be removed: %s",
+                *(dead.write.by, tables, error),
+            )
         else:
             fields = extra(cluster=dead.view.cluster, application=dead.write.application)
-            _log.warning("marks of %s in %s ended: it is gone", dead.write.by, tables, extra=fields)
+            _log.warning(
+                "marks of the dead writer %s in %s removed", dead.write.by, tables, extra=fields
+            )

@@ -80,7 +80,7 @@ class Mutation:
             await self._lookups.run(lookup, view)
         except FactsUnavailable as error:
             # The call itself has succeeded, and the feed has the change.
-            log.warning("after a change: %s", error)
+            log.warning("the facts id of a changed table could not be renewed: %s", error)
 
 
 def new_context(view: ClusterView) -> Context:

@@ -62,12 +62,16 @@ class Removals:
         for write in self._writes:
             if not ended:  # the metastore may still delete files
                 if self._writer.abandon(write):
-                    log.warning("a change of folders did not end: marks of write %s stay", write.id)
+                    log.warning(
+                        "the end of a call that removes folders is unknown: its marks %s stay until"
+                        " they are removed (causeway table writes)",
+                        write.id,
+                    )
                 continue
             try:
                 await self._writer.report(replace(write, ended=True))
             except CausewayError as problem:
                 # The marks that are left keep the copies stale.
-                log.warning("after a change of folders: %s", problem)
+                log.warning("marks of a call that removed folders may be left: %s", problem)
                 if isinstance(problem, _LOST) and error is None:
                     raise

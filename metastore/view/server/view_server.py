@@ -143,7 +143,7 @@ class ViewServer:
                 return True
             except MetastoreDown as error:
                 if not logged:
-                    log.warning("waiting: %s", error)
+                    log.warning("waiting for the metastore: %s", error)
                 logged = True
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), _RETRY)
@@ -191,7 +191,7 @@ class ViewServer:
         assert task is not None
         slot = self._client_limits.admit(address, task.cancel)
         if slot is None:
-            log.warning("too many clients: one of %s refused", address)
+            log.warning("too many clients: a client of %s was refused", address)
             streams.close()
             refuse()
             return
