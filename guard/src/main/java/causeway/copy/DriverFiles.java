@@ -45,15 +45,15 @@ public final class DriverFiles {
      */
     public String list(String locations) throws IOException, InterruptedException {
         return forEach(locations, (index, line) -> {
-            StringBuilder found = new StringBuilder();
+            StringBuilder lines = new StringBuilder();
             Path root = new Path(FileCopy.decode(line));
             FileStore store = systems.of(root);
             if (store.stat(root) == null) {
-                found.append(index).append('\n');
+                lines.append(index).append('\n');
             } else {
-                walk(store, root, index, "", found);
+                walk(store, root, index, "", lines);
             }
-            return found.toString();
+            return lines.toString();
         });
     }
 
@@ -207,15 +207,15 @@ public final class DriverFiles {
 
     /** Appends the committed files below {@code directory}. */
     private static void walk(
-            FileStore store, Path directory, int index, String prefix, StringBuilder found)
+            FileStore store, Path directory, int index, String prefix, StringBuilder lines)
             throws IOException {
         for (FileInfo child : store.children(directory)) {
             String name = child.path.getName();
             if (!child.directory) {
-                found.append(index).append('\t').append(FileCopy.encode(prefix + name)).append('\t');
-                found.append(child.length).append('\t').append(child.modified).append('\n');
+                lines.append(index).append('\t').append(FileCopy.encode(prefix + name)).append('\t');
+                lines.append(child.length).append('\t').append(child.modified).append('\n');
             } else if (!isUncommitted(name)) {
-                walk(store, child.path, index, prefix + name + "/", found);
+                walk(store, child.path, index, prefix + name + "/", lines);
             }
         }
     }

@@ -35,7 +35,7 @@ interface FileStore {
     /** Deletes a file, or a directory with all below it, if it exists. */
     void delete(Path path) throws IOException;
 
-    /** Renames a file over the target, in one step where the file system can. */
+    /** Renames a file over the target, atomically if the file system can. */
     void rename(Path from, Path to) throws IOException;
 
     /** Sets the permission and time to those of {@code like}, and with {@code owner} the owner, if allowed. */

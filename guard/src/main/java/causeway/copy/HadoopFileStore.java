@@ -58,15 +58,15 @@ final class HadoopFileStore implements FileStore {
 
     @Override
     public List<FileInfo> children(Path path) throws IOException {
-        List<FileInfo> found = new ArrayList<>();
+        List<FileInfo> children = new ArrayList<>();
         try {
             for (FileStatus status : system.listStatus(path)) {
-                found.add(info(status));
+                children.add(info(status));
             }
         } catch (FileNotFoundException absent) {
-            return found;
+            return children;
         }
-        return found;
+        return children;
     }
 
     @Override

@@ -38,32 +38,33 @@ final class LocalFileStore implements FileStore {
 
     @Override
     public FileInfo stat(Path path) throws IOException {
-        PosixFileAttributes found;
+        PosixFileAttributes attributes;
         try {
-            found = Files.readAttributes(local(path), PosixFileAttributes.class);
+            attributes = Files.readAttributes(local(path), PosixFileAttributes.class);
         } catch (NoSuchFileException absent) {
             return null;
         }
         return new FileInfo(
-                path, found.isDirectory(), found.size(), found.lastModifiedTime().toMillis(), found);
+                path, attributes.isDirectory(), attributes.size(),
+                attributes.lastModifiedTime().toMillis(), attributes);
     }
 
     @Override
     public List<FileInfo> children(Path path) throws IOException {
-        List<FileInfo> found = new ArrayList<>();
+        List<FileInfo> children = new ArrayList<>();
         try (DirectoryStream<java.nio.file.Path> names = Files.newDirectoryStream(local(path))) {
             for (java.nio.file.Path child : names) {
                 // Not new Path(name), which would read a name with a colon as a scheme.
                 Path name = new Path(null, null, child.getFileName().toString());
                 FileInfo info = stat(new Path(path, name));
                 if (info != null) {
-                    found.add(info);
+                    children.add(info);
                 }
             }
         } catch (NoSuchFileException absent) {
-            return found;
+            return children;
         }
-        return found;
+        return children;
     }
 
     @Override

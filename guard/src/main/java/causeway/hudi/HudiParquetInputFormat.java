@@ -39,22 +39,22 @@ public final class HudiParquetInputFormat extends MapredParquetInputFormat
         if (inputs.tables.isEmpty()) {
             return super.listStatus(job);
         }
-        List<FileStatus> found = new ArrayList<>();
+        List<FileStatus> files = new ArrayList<>();
         for (Map.Entry<HudiTable, List<Path>> each : inputs.tables.entrySet()) {
             HudiTable table = each.getKey();
             List<Path> paths = each.getValue();
             TokenCache.obtainTokensForNamenodes(job.getCredentials(), paths.toArray(new Path[0]), job);
             ReadSettings settings = ReadSettings.of(job, table);
-            found.addAll(settings.isIncremental
+            files.addAll(settings.isIncremental
                     ? IncrementalFiles.list(table, paths, settings)
                     : SnapshotFiles.list(table, paths, settings));
         }
         if (!inputs.others.isEmpty()) {
             JobConf others = new JobConf(job);
             setInputPaths(others, inputs.others.toArray(new Path[0]));
-            found.addAll(Arrays.asList(super.listStatus(others)));
+            files.addAll(Arrays.asList(super.listStatus(others)));
         }
-        return found.toArray(new FileStatus[0]);
+        return files.toArray(new FileStatus[0]);
     }
 
     /** Hive's combining input format would list the folders itself, with all versions of the files. */

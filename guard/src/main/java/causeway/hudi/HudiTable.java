@@ -56,22 +56,22 @@ final class HudiTable {
         }
         // While Hudi changes the properties, only their backup exists.
         for (String name : new String[] {"hoodie.properties", "hoodie.properties.backup"}) {
-            Properties found = new Properties();
+            Properties properties = new Properties();
             try (InputStream content = files.open(new Path(meta, name))) {
-                found.load(content);
+                properties.load(content);
             } catch (FileNotFoundException missing) {
                 continue;
             }
-            checkSupported(base, found);
-            return new HudiTable(files.makeQualified(base), files, found);
+            checkSupported(base, properties);
+            return new HudiTable(files.makeQualified(base), files, properties);
         }
         return null;
     }
 
-    private static void checkSupported(Path base, Properties found) throws HudiReadException {
-        String version = found.getProperty("hoodie.table.version", "0").trim();
-        String layout = found.getProperty("hoodie.timeline.layout.version", "1").trim();
-        String bootstrap = found.getProperty("hoodie.bootstrap.base.path", "");
+    private static void checkSupported(Path base, Properties properties) throws HudiReadException {
+        String version = properties.getProperty("hoodie.table.version", "0").trim();
+        String layout = properties.getProperty("hoodie.timeline.layout.version", "1").trim();
+        String bootstrap = properties.getProperty("hoodie.bootstrap.base.path", "");
         if (!version.matches("[0-9]{1,9}") || Integer.parseInt(version) > NEWEST_VERSION) {
             throw new HudiReadException(HudiReadException.UNSUPPORTED, base + " has table version "
                     + version + "; up to " + NEWEST_VERSION + " is known.");
@@ -129,26 +129,26 @@ final class HudiTable {
 
     /** Returns the names of a folder's files; none if it does not exist. */
     private List<String> names(Path path) throws IOException {
-        List<String> found = new ArrayList<>();
+        List<String> names = new ArrayList<>();
         try {
             for (FileStatus each : files.listStatus(path)) {
-                found.add(each.getPath().getName());
+                names.add(each.getPath().getName());
             }
         } catch (FileNotFoundException missing) {
-            return found;
+            return names;
         }
-        return found;
+        return names;
     }
 
     /** Returns the metadata of a commit, which is read on first use. */
     CommitMetadata commit(Instant commit) throws IOException {
-        CommitMetadata found = commits.get(commit.file);
-        if (found == null) {
-            found = new CommitMetadata(
+        CommitMetadata metadata = commits.get(commit.file);
+        if (metadata == null) {
+            metadata = new CommitMetadata(
                     TimelineFiles.read(files, new Path(folder, commit.file)), commit.file);
-            commits.put(commit.file, found);
+            commits.put(commit.file, metadata);
         }
-        return found;
+        return metadata;
     }
 
     /** Returns the oldest commit whose files a clean kept; empty if the clean does not record it. */
@@ -172,22 +172,22 @@ final class HudiTable {
 
     /** Returns the direct children of a folder by one list call; none if it does not exist. */
     List<LocatedFileStatus> list(Path path) throws IOException {
-        List<LocatedFileStatus> found = new ArrayList<>();
+        List<LocatedFileStatus> entries = new ArrayList<>();
         RemoteIterator<LocatedFileStatus> children;
         try {
             children = files.listLocatedStatus(path);
         } catch (FileNotFoundException missing) {
-            return found;
+            return entries;
         }
         while (children.hasNext()) {
-            found.add(children.next());
+            entries.add(children.next());
         }
-        return found;
+        return entries;
     }
 
     /** Returns the partitions at or below a folder with their files, by one list call for each folder. */
     Map<String, List<FileStatus>> partitions(String under) throws IOException {
-        Map<String, List<FileStatus>> found = new LinkedHashMap<>();
+        Map<String, List<FileStatus>> partitions = new LinkedHashMap<>();
         Deque<String> waiting = new ArrayDeque<>();
         waiting.add(under);
         while (!waiting.isEmpty()) {
@@ -205,11 +205,11 @@ final class HudiTable {
                 }
             }
             if (isPartition) {
-                found.put(partition, own);
+                partitions.put(partition, own);
             } else {
                 waiting.addAll(below);
             }
         }
-        return found;
+        return partitions;
     }
 }

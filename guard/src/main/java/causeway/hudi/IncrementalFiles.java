@@ -95,11 +95,11 @@ final class IncrementalFiles {
                 }
             }
         }
-        List<FileStatus> found = new ArrayList<>();
+        List<FileStatus> files = new ArrayList<>();
         for (Map.Entry<String, Map<String, LastWrite>> each : lastWrites.entrySet()) {
-            addFiles(found, each.getKey(), each.getValue());
+            addFiles(files, each.getKey(), each.getValue());
         }
-        return found;
+        return files;
     }
 
     /** Whether a partition is one of the folders or lies below one. */
@@ -125,7 +125,7 @@ final class IncrementalFiles {
         }
     }
 
-    private void addFiles(List<FileStatus> found, String partition, Map<String, LastWrite> groups)
+    private void addFiles(List<FileStatus> files, String partition, Map<String, LastWrite> groups)
             throws IOException {
         Map<String, LastWrite> names = new HashMap<>();
         for (Map.Entry<String, LastWrite> each : groups.entrySet()) {
@@ -139,7 +139,7 @@ final class IncrementalFiles {
         }
         for (FileStatus each : listed) {
             if (names.remove(each.getPath().getName()) != null) {
-                found.add(each);
+                files.add(each);
             }
         }
         if (!names.isEmpty()) {

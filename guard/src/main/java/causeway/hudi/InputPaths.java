@@ -36,13 +36,13 @@ final class InputPaths {
      * or file in a table, IOException.
      */
     static InputPaths of(Path[] paths, Configuration conf) throws IOException {
-        InputPaths found = new InputPaths(conf);
+        InputPaths inputs = new InputPaths(conf);
         for (Path path : paths) {
             FileSystem files = path.getFileSystem(conf);
             Path full = files.makeQualified(path);
-            HudiTable table = found.table(full);
+            HudiTable table = inputs.table(full);
             if (table == null) {
-                found.others.add(path);
+                inputs.others.add(path);
                 continue;
             }
             boolean isFolder = DataFile.parse(full.getName()) == null;
@@ -51,9 +51,9 @@ final class InputPaths {
                 throw new HudiReadException(HudiReadException.RANGE, full
                         + " is in the Hudi table " + table.base + ". Give folders of it, without patterns.");
             }
-            found.tables.computeIfAbsent(table, each -> new ArrayList<>()).add(full);
+            inputs.tables.computeIfAbsent(table, each -> new ArrayList<>()).add(full);
         }
-        return found;
+        return inputs;
     }
 
     /** Returns the table in which the path lies; null if it lies in none. */
@@ -63,17 +63,17 @@ final class InputPaths {
 
     private HudiTable table(Path path) throws IOException {
         for (Path each = path; each != null; each = each.getParent()) {
-            HudiTable found = known.get(each);
-            if (found != null) {
-                return found;
+            HudiTable table = known.get(each);
+            if (table != null) {
+                return table;
             }
         }
         List<Path> passed = new ArrayList<>();
         for (Path each = path; each != null && !outside.contains(each); each = each.getParent()) {
-            HudiTable found = HudiTable.open(each, conf);
-            if (found != null) {
-                known.put(each, found);
-                return found;
+            HudiTable table = HudiTable.open(each, conf);
+            if (table != null) {
+                known.put(each, table);
+                return table;
             }
             passed.add(each);
         }

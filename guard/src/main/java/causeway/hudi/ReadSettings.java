@@ -97,7 +97,7 @@ final class ReadSettings {
             throw new HudiReadException(
                     HudiReadException.RANGE, key + "=" + value + " is no number of commits.");
         }
-        int found = Integer.parseInt(value);
-        return found == ALL ? Integer.MAX_VALUE : found;
+        int count = Integer.parseInt(value);
+        return count == ALL ? Integer.MAX_VALUE : count;
     }
 }

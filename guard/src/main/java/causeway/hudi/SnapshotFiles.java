@@ -38,9 +38,9 @@ final class SnapshotFiles {
         Timeline timeline = table.timeline();
         Set<String> instants = settings.withPending ? timeline.pending() : new HashSet<>();
         timeline.commits.forEach(each -> instants.add(each.requested));
-        List<FileStatus> found = new ArrayList<>();
+        List<FileStatus> files = new ArrayList<>();
         if (instants.isEmpty()) {
-            return found;
+            return files;
         }
         String newest = instants.stream().max(String::compareTo).get();
         if (settings.asOf != null && !settings.withPending) {
@@ -53,11 +53,11 @@ final class SnapshotFiles {
             for (Map.Entry<String, List<FileStatus>> each
                     : table.partitions(table.relative(path)).entrySet()) {
                 if (seen.add(each.getKey())) {
-                    snapshot.addFiles(found, each.getKey(), each.getValue());
+                    snapshot.addFiles(files, each.getKey(), each.getValue());
                 }
             }
         }
-        return found;
+        return files;
     }
 
     /** Refuses a read as of a commit whose files a clean may have deleted. */
@@ -74,7 +74,7 @@ final class SnapshotFiles {
         }
     }
 
-    private void addFiles(List<FileStatus> found, String partition, List<FileStatus> listed)
+    private void addFiles(List<FileStatus> files, String partition, List<FileStatus> listed)
             throws HudiReadException {
         Map<String, FileStatus> newest = new HashMap<>();
         Map<String, DataFile> bases = new HashMap<>();
@@ -103,7 +103,7 @@ final class SnapshotFiles {
         if (table.isMergeOnRead() && !settings.isReadOptimized) {
             checkLogs(partition, bases, logs);
         }
-        found.addAll(newest.values());
+        files.addAll(newest.values());
     }
 
     /** Whether base files of that commit are read. */

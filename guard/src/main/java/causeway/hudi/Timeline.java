@@ -132,9 +132,9 @@ final class Timeline {
 
     /** Returns the request times of all running actions. */
     Set<String> pending() {
-        Set<String> found = new HashSet<>();
-        running.forEach(each -> found.add(each.requested));
-        return found;
+        Set<String> requests = new HashSet<>();
+        running.forEach(each -> requests.add(each.requested));
+        return requests;
     }
 
     /**
@@ -143,19 +143,19 @@ final class Timeline {
      * settings say FAIL.
      */
     List<Instant> visible(ReadSettings settings) throws HudiReadException {
-        List<Instant> found = commits;
+        List<Instant> visible = commits;
         Instant compaction = first(Collections.singleton(COMPACTION));
         if (settings.stopsAtCompaction && compaction != null) {
-            found = before(found, compaction);
+            visible = before(visible, compaction);
         }
         Set<String> writes = new HashSet<>(WRITES);
         writes.remove(CLUSTERING); // an action of layout 2 that writes no new rows
         Instant write = first(writes);
         if (write == null || settings.holes.equals("USE_TRANSITION_TIME")) {
-            return found;
+            return visible;
         }
-        List<Instant> earlier = before(found, write);
-        if (earlier.size() < found.size() && !settings.holes.equals("BLOCK")) {
+        List<Instant> earlier = before(visible, write);
+        if (earlier.size() < visible.size() && !settings.holes.equals("BLOCK")) {
             throw new HudiReadException(HudiReadException.HOLLOW, "The commit " + write.requested
                     + " is running, and later ones are complete. Wait for it, or set "
                     + ReadSettings.HOLES + "=BLOCK.");
@@ -169,12 +169,12 @@ final class Timeline {
     }
 
     private static List<Instant> before(List<Instant> commits, Instant limit) {
-        List<Instant> found = new ArrayList<>();
+        List<Instant> earlier = new ArrayList<>();
         for (Instant each : commits) {
             if (each.requested.compareTo(limit.requested) < 0) {
-                found.add(each);
+                earlier.add(each);
             }
         }
-        return found;
+        return earlier;
     }
 }

@@ -41,9 +41,9 @@ final class TimelineFiles {
                 more = in.read(head, length, head.length - length);
             }
             in.reset();
-            JsonNode found = Arrays.equals(head, AVRO) ? avro(in) : JSON.readTree(in);
-            if (found != null && found.isObject()) {
-                return found;
+            JsonNode record = Arrays.equals(head, AVRO) ? avro(in) : JSON.readTree(in);
+            if (record != null && record.isObject()) {
+                return record;
             }
         } catch (JsonProcessingException | AvroRuntimeException broken) {
             throw new HudiReadException(HudiReadException.DAMAGED, "Cannot read " + path + ".", broken);
@@ -60,21 +60,21 @@ final class TimelineFiles {
 
     private static JsonNode node(Object value) {
         if (value instanceof GenericRecord) {
-            ObjectNode found = NODES.objectNode();
+            ObjectNode converted = NODES.objectNode();
             for (Schema.Field field : ((GenericRecord) value).getSchema().getFields()) {
-                found.set(field.name(), node(((GenericRecord) value).get(field.pos())));
+                converted.set(field.name(), node(((GenericRecord) value).get(field.pos())));
             }
-            return found;
+            return converted;
         }
         if (value instanceof Map) {
-            ObjectNode found = NODES.objectNode();
-            ((Map<?, ?>) value).forEach((key, each) -> found.set(key.toString(), node(each)));
-            return found;
+            ObjectNode converted = NODES.objectNode();
+            ((Map<?, ?>) value).forEach((key, each) -> converted.set(key.toString(), node(each)));
+            return converted;
         }
         if (value instanceof Collection) {
-            ArrayNode found = NODES.arrayNode();
-            ((Collection<?>) value).forEach(each -> found.add(node(each)));
-            return found;
+            ArrayNode converted = NODES.arrayNode();
+            ((Collection<?>) value).forEach(each -> converted.add(node(each)));
+            return converted;
         }
         return value == null ? NODES.nullNode() : NODES.textNode(value.toString());
     }

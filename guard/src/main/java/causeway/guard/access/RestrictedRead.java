@@ -130,10 +130,10 @@ public final class RestrictedRead extends Rule<LogicalPlan> {
             if (relations.of(plan) != null || relations.isForeignAndUnread(plan)) {
                 return plan;
             }
-            AtomicReference<LogicalPlan> found = new AtomicReference<>();
-            Plans.forEachBelow(plan, each -> found.compareAndSet(null, unrestrictedRelation(each, relations)));
-            Plans.forEachInside(plan, each -> found.compareAndSet(null, unrestrictedRelation(each, relations)));
-            return found.get();
+            AtomicReference<LogicalPlan> first = new AtomicReference<>();
+            Plans.forEachBelow(plan, each -> first.compareAndSet(null, unrestrictedRelation(each, relations)));
+            Plans.forEachInside(plan, each -> first.compareAndSet(null, unrestrictedRelation(each, relations)));
+            return first.get();
         }
     }
 }

@@ -27,8 +27,8 @@ import scala.collection.immutable.List$;
  * {@code Project(masks, Filter(condition, relation))}.
  *
  * <p>With masks the relation has new attributes, and the projection has those to which the plan above
- * refers. So no attribute has two meanings: what Spark concludes about the values of a raw column does not
- * hold for the masked one.
+ * refers. So no attribute has two meanings: Spark does not apply facts about the values of a raw column to
+ * the masked one.
  */
 final class RestrictedRelations {
     private static final String[] METADATA = {"__metadata_col", "__file_source_metadata_col"};
@@ -144,10 +144,10 @@ final class RestrictedRelations {
     }
 
     private static List<Attribute> output(LogicalPlan plan) {
-        List<Attribute> found = new ArrayList<>();
+        List<Attribute> attributes = new ArrayList<>();
         for (Iterator<Attribute> each = plan.output().iterator(); each.hasNext(); ) {
-            found.add(each.next());
+            attributes.add(each.next());
         }
-        return found;
+        return attributes;
     }
 }

@@ -70,9 +70,9 @@ public final class RestrictedScan extends SparkStrategy {
             return text.startsWith(DENIED) ? text : null;
         }
         for (Iterator<Expression> each = expression.children().iterator(); each.hasNext(); ) {
-            String found = message(each.next());
-            if (found != null) {
-                return found;
+            String message = message(each.next());
+            if (message != null) {
+                return message;
             }
         }
         return null;

@@ -82,40 +82,40 @@ final class RuleExpressions {
 
     /** Returns the value that the user sees of each column of a relation with this output. */
     List<Expression> values(List<Attribute> output) {
-        List<Expression> found = new ArrayList<>();
+        List<Expression> userValues = new ArrayList<>();
         for (int i = 0; i < output.size(); i++) {
             Expression value = values.get(i);
-            found.add(value == null ? output.get(i) : rewritten(value, output));
+            userValues.add(value == null ? output.get(i) : rewritten(value, output));
         }
-        return found;
+        return userValues;
     }
 
     /** Returns the expression over the columns of a relation with this output. */
     private Expression rewritten(Expression expression, List<Attribute> output) {
-        Map<ExprId, Attribute> found = new HashMap<>();
+        Map<ExprId, Attribute> replacements = new HashMap<>();
         for (int i = 0; i < output.size(); i++) {
-            found.put(columns.get(i).exprId(), output.get(i));
+            replacements.put(columns.get(i).exprId(), output.get(i));
         }
-        return (Expression) expression.transformUp(new AttributeReplacer(found));
+        return (Expression) expression.transformUp(new AttributeReplacer(replacements));
     }
 
     private static final class AttributeReplacer extends AbstractPartialFunction<Expression, Expression> {
-        private final Map<ExprId, Attribute> found;
+        private final Map<ExprId, Attribute> replacements;
 
-        AttributeReplacer(Map<ExprId, Attribute> found) {
-            this.found = found;
+        AttributeReplacer(Map<ExprId, Attribute> replacements) {
+            this.replacements = replacements;
         }
 
         @Override
         public boolean isDefinedAt(Expression each) {
-            return each instanceof Attribute && found.containsKey(((Attribute) each).exprId());
+            return each instanceof Attribute && replacements.containsKey(((Attribute) each).exprId());
         }
 
         @Override
         @SuppressWarnings("unchecked")
         public <A1 extends Expression, B1> B1 applyOrElse(A1 each, Function1<A1, B1> otherwise) {
             return isDefinedAt(each)
-                    ? (B1) found.get(((Attribute) each).exprId()) : otherwise.apply(each);
+                    ? (B1) replacements.get(((Attribute) each).exprId()) : otherwise.apply(each);
         }
     }
 
@@ -138,20 +138,20 @@ final class RuleExpressions {
 
         RuleExpressions all() {
             Restriction.Expression filter = restriction.filter;
-            RuleExpressions found =
+            RuleExpressions expressions =
                     new RuleExpressions(columns, filter == null ? null : condition(filter));
             checkColumns();
             for (int i = 0; i < columns.size(); i++) {
                 String name = columns.get(i).name().toLowerCase(Locale.ROOT);
                 if (restriction.denied.containsKey(name)) {
-                    found.values.put(i, cast(denied(restriction.denied.get(name)), i));
+                    expressions.values.put(i, cast(denied(restriction.denied.get(name)), i));
                 } else if (restriction.masks.containsKey(name)) {
-                    found.values.put(i, mask(restriction.masks.get(name), i));
+                    expressions.values.put(i, mask(restriction.masks.get(name), i));
                 } else if (restriction.changesColumns() && HudiColumns.holdKeys(name)) {
-                    found.values.put(i, cast(Literal$.MODULE$.apply(null), i));
+                    expressions.values.put(i, cast(Literal$.MODULE$.apply(null), i));
                 }
             }
-            return found;
+            return expressions;
         }
 
         /** Refuses a relation that lacks a masked or denied column: it may have it by another name. */
@@ -187,11 +187,11 @@ final class RuleExpressions {
                 throw refused(rule, "is no value");
             }
             Alias alias = (Alias) ((Project) plan).projectList().head();
-            Expression found = cast(checked(rule, alias.child()), index);
-            if (!found.resolved()) {
+            Expression masked = cast(checked(rule, alias.child()), index);
+            if (!masked.resolved()) {
                 throw refused(rule, "is no value of the type of " + name);
             }
-            return found;
+            return masked;
         }
 
         private Expression parsed(Restriction.Expression rule) {
@@ -209,25 +209,25 @@ final class RuleExpressions {
         }
 
         private LogicalPlan analysed(Restriction.Expression rule, LogicalPlan plan) {
-            LogicalPlan found;
+            LogicalPlan resolved;
             try {
-                found = session.sessionState().analyzer().execute(plan);
+                resolved = session.sessionState().analyzer().execute(plan);
             } catch (Exception error) {
                 throw refused(rule, "is not understood: " + error.getMessage());
             }
-            if (!found.resolved()) {
+            if (!resolved.resolved()) {
                 throw refused(rule, "is not understood: it names what the table does not have");
             }
-            return found;
+            return resolved;
         }
 
         private Expression checked(Restriction.Expression rule, Expression expression) {
-            Expression found = (Expression) expression.transformUp(new CurrentUser(restriction.user));
-            String fault = BuiltInFunctions.fault(found, columns);
+            Expression withUser = (Expression) expression.transformUp(new CurrentUser(restriction.user));
+            String fault = BuiltInFunctions.fault(withUser, columns);
             if (fault != null) {
                 throw refused(rule, fault);
             }
-            return found;
+            return withUser;
         }
 
         /** Refuses CHAR columns: Spark compares them with their padding, which it adds in other rules. */

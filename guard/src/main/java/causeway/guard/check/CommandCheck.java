@@ -170,14 +170,14 @@ final class CommandCheck {
             return;
         }
         List<String> columns = partitionColumns(target);
-        boolean found = false;
+        boolean hasPartition = false;
         for (Map<String, String> each : targets.maps) {
             if (columns.containsAll(each.keySet()) && !each.isEmpty()) {
-                found = true;
+                hasPartition = true;
                 checkSpec(target, columns, each, claimed);
             }
         }
-        if (!found) {
+        if (!hasPartition) {
             throw notWritten(name + " may write any partition of table " + target);
         }
     }

@@ -94,11 +94,11 @@ final class CommandTargets {
     }
 
     private void addWrapped(Object table) {
-        CatalogTable found = wrapped(table);
-        if (found == null) {
+        CatalogTable metadata = wrapped(table);
+        if (metadata == null) {
             throw ClaimException.unknownCommand("the table of " + table + " is not known");
         }
-        addTable(found, false);
+        addTable(metadata, false);
     }
 
     /** Returns the metastore's table that an object of Hudi or Delta wraps; null if it has none. */
@@ -190,9 +190,9 @@ final class CommandTargets {
 
     /** Returns the folders of the tables. */
     List<String> locations() {
-        List<String> found = new ArrayList<>();
-        tables.forEach(each -> found.add(folderOf(each)));
-        return found;
+        List<String> locations = new ArrayList<>();
+        tables.forEach(each -> locations.add(folderOf(each)));
+        return locations;
     }
 
     /** Returns the folder of a table, or the default one of a table that will be created. */

@@ -246,12 +246,12 @@ public final class PartitionCheck extends SparkStrategy {
 
 
     private static List<InternalRow> rows(PartitioningAwareFileIndex index) {
-        List<InternalRow> found = new ArrayList<>();
+        List<InternalRow> rows = new ArrayList<>();
         for (Iterator<PartitionPath> each = index.partitionSpec().partitions().iterator();
                 each.hasNext(); ) {
-            found.add(each.next().values());
+            rows.add(each.next().values());
         }
-        return found;
+        return rows;
     }
 
     /**

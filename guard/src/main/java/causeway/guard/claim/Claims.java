@@ -68,14 +68,14 @@ public final class Claims {
     }
 
     private static Claims server() {
-        Claims found = instance;
-        if (found == null) {
-            found = lookUp();
-            if (found.manager != null) {
-                instance = found; // a server that is still starting is looked up again
+        Claims server = instance;
+        if (server == null) {
+            server = lookUp();
+            if (server.manager != null) {
+                instance = server; // a server that is still starting is looked up again
             }
         }
-        return found;
+        return server;
     }
 
     /** Finds the Thrift Server by its fields and methods, which are not public. */
@@ -88,9 +88,9 @@ public final class Claims {
             }
             Option<?> server = (Option<?>) field(listener, "server");
             Object sessions = call(field(server.get(), "cliService"), "getSessionManager");
-            Claims found = new Claims(call(sessions, "getOperationManager"));
-            found.operationsMethod = method(found.manager.getClass(), "handleToOperation");
-            return found;
+            Claims claims = new Claims(call(sessions, "getOperationManager"));
+            claims.operationsMethod = method(claims.manager.getClass(), "handleToOperation");
+            return claims;
         } catch (ReflectiveOperationException | RuntimeException | LinkageError none) {
             return new Claims(null);
         }
@@ -135,9 +135,9 @@ public final class Claims {
     private static Method method(Class<?> type, String name) throws NoSuchMethodException {
         for (Class<?> each = type; each != null; each = each.getSuperclass()) {
             try {
-                Method found = each.getDeclaredMethod(name);
-                found.setAccessible(true);
-                return found;
+                Method method = each.getDeclaredMethod(name);
+                method.setAccessible(true);
+                return method;
             } catch (NoSuchMethodException inherited) {
                 continue;
             }
@@ -148,9 +148,9 @@ public final class Claims {
     private static Object field(Object target, String name) throws ReflectiveOperationException {
         for (Class<?> each = target.getClass(); each != null; each = each.getSuperclass()) {
             try {
-                Field found = each.getDeclaredField(name);
-                found.setAccessible(true);
-                return found.get(target);
+                Field field = each.getDeclaredField(name);
+                field.setAccessible(true);
+                return field.get(target);
             } catch (NoSuchFieldException inherited) {
                 continue;
             }

@@ -59,12 +59,12 @@ public final class Selection {
         if (json == null || json.isNull()) {
             return null;
         }
-        Set<List<String>> found = new HashSet<>();
+        Set<List<String>> partitions = new HashSet<>();
         for (JsonNode partition : json) {
             List<String> values = new ArrayList<>();
             partition.forEach(each -> values.add(each.asText()));
-            found.add(values);
+            partitions.add(values);
         }
-        return found;
+        return partitions;
     }
 }

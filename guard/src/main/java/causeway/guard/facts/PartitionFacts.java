@@ -64,7 +64,7 @@ public final class PartitionFacts {
     /** Returns the facts of each partition, by name. Throws FactsUnavailableException. */
     public Map<String, Map<String, String>> of(
             CatalogTable table, Seq<CatalogTablePartition> partitions) {
-        Map<String, Map<String, String>> found = new HashMap<>();
+        Map<String, Map<String, String>> facts = new HashMap<>();
         Map<List<String>, String> names = new HashMap<>();
         for (Iterator<CatalogTablePartition> each = partitions.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
@@ -72,18 +72,18 @@ public final class PartitionFacts {
             if (TableFacts.areHidden(table)) {
                 names.put(values(table, partition), name);
             } else {
-                found.put(name, TableFacts.reserved(partition.parameters()));
+                facts.put(name, TableFacts.reserved(partition.parameters()));
             }
         }
         if (!names.isEmpty()) {
             try {
-                read(table, names, found);
+                read(table, names, facts);
             } catch (TException | IOException error) {
                 throw new FactsUnavailableException(
                         "partitions of table " + table.identifier().unquotedString(), error);
             }
         }
-        return found;
+        return facts;
     }
 
     /** Returns the partition's values in the order of the table's partition columns. */
@@ -97,7 +97,7 @@ public final class PartitionFacts {
 
     private void read(
             CatalogTable table, Map<List<String>, String> names,
-            Map<String, Map<String, String>> found) throws TException, IOException {
+            Map<String, Map<String, String>> facts) throws TException, IOException {
         try (ViewConnection view = views.connect()) {
             TProtocol protocol =
                     new TBinaryProtocol(new TIOStreamTransport(view.in(), view.out()));
@@ -105,12 +105,12 @@ public final class PartitionFacts {
             for (int start = 0; start < all.size(); start += BATCH) {
                 send(protocol, table, all.subList(start, Math.min(start + BATCH, all.size())));
                 for (Partition partition : receive(protocol)) {
-                    found.put(names.get(partition.getValues()), partition.getParameters());
+                    facts.put(names.get(partition.getValues()), partition.getParameters());
                 }
             }
         }
         for (String name : names.values()) {
-            if (found.get(name) == null) {
+            if (facts.get(name) == null) {
                 throw new TException("partition " + name + " does not exist any more");
             }
         }

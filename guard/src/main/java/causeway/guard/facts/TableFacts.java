@@ -38,29 +38,29 @@ public final class TableFacts {
 
     /** Returns those of {@code parameters} that begin with {@code causeway.}. */
     static Map<String, String> reserved(scala.collection.Map<String, String> parameters) {
-        Map<String, String> found = new HashMap<>();
+        Map<String, String> facts = new HashMap<>();
         for (scala.collection.Iterator<Tuple2<String, String>> each = parameters.iterator();
                 each.hasNext(); ) {
             Tuple2<String, String> entry = each.next();
             if (entry._1.startsWith(RESERVED)) {
-                found.put(entry._1, entry._2);
+                facts.put(entry._1, entry._2);
             }
         }
-        return found;
+        return facts;
     }
 
     private static Map<String, String> hidden(CatalogTable table) {
-        Map<String, String> found = new HashMap<>();
+        Map<String, String> facts = new HashMap<>();
         try {
-            JsonNode facts = JSON.readTree(table.viewOriginalText().get().substring(HIDDEN.length()));
-            for (Iterator<Map.Entry<String, JsonNode>> each = facts.fields(); each.hasNext(); ) {
+            JsonNode json = JSON.readTree(table.viewOriginalText().get().substring(HIDDEN.length()));
+            for (Iterator<Map.Entry<String, JsonNode>> each = json.fields(); each.hasNext(); ) {
                 Map.Entry<String, JsonNode> entry = each.next();
-                found.put(entry.getKey(), entry.getValue().asText());
+                facts.put(entry.getKey(), entry.getValue().asText());
             }
         } catch (IOException unreadable) {
             throw new FactsUnavailableException(
                     "table " + table.identifier().unquotedString(), unreadable);
         }
-        return found;
+        return facts;
     }
 }

@@ -119,27 +119,27 @@ public final class HudiTimeline {
     }
 
     private static Properties properties(FileSystem files, Path meta) throws IOException {
-        Properties found = new Properties();
+        Properties properties = new Properties();
         Path path = new Path(meta, "hoodie.properties");
         if (!files.exists(path)) { // while Hudi changes the properties, only their backup exists
             path = new Path(meta, "hoodie.properties.backup");
         }
         try (InputStream content = files.open(path)) {
-            found.load(content);
+            properties.load(content);
         }
-        return found;
+        return properties;
     }
 
     /** Returns the names of a folder's files; none if it does not exist. */
     private static List<String> names(FileSystem files, Path folder) throws IOException {
-        List<String> found = new ArrayList<>();
+        List<String> names = new ArrayList<>();
         try {
             for (FileStatus each : files.listStatus(folder)) {
-                found.add(each.getPath().getName());
+                names.add(each.getPath().getName());
             }
         } catch (FileNotFoundException missing) {
-            return found;
+            return names;
         }
-        return found;
+        return names;
     }
 }

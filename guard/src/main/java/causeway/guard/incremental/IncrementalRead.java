@@ -140,9 +140,9 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
         try {
             HudiTimeline timeline =
                     HudiTimeline.read(base, session.sessionState().newHadoopConf());
-            Selected found = Selected.of(range, timeline, isCopy);
-            SELECTED.put(range, found);
-            return found;
+            Selected selected = Selected.of(range, timeline, isCopy);
+            SELECTED.put(range, selected);
+            return selected;
         } catch (IOException error) {
             throw new NotIncrementalException(
                     "The timeline of " + table + " cannot be read: " + error.getMessage(), error);
@@ -272,17 +272,17 @@ public final class IncrementalRead extends Rule<LogicalPlan> {
             if (table != null && table.storage().locationUri().isEmpty()) {
                 return; // it has no files
             }
-            Set<String> found;
+            Set<String> hudiNames;
             try {
-                found = table == null ? names : HudiTimeline.tableNames(
+                hudiNames = table == null ? names : HudiTimeline.tableNames(
                         new Path(table.location()), session.sessionState().newHadoopConf());
             } catch (IOException error) {
                 throw new NotIncrementalException(
                         "Hudi's name of " + name + " cannot be read: " + error.getMessage(), error);
             }
-            if (!Collections.disjoint(found, names)) {
+            if (!Collections.disjoint(hudiNames, names)) {
                 throw new NotIncrementalException("The settings hoodie." + String.join(", ", names)
-                        + ".consume.* may mean " + name + ", which is " + String.join(" or ", found)
+                        + ".consume.* may mean " + name + ", which is " + String.join(" or ", hudiNames)
                         + " for Hudi. Set hoodie." + name
                         + ".consume.mode, to INCREMENTAL or to SNAPSHOT.");
             }

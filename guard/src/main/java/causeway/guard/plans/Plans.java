@@ -69,12 +69,12 @@ public final class Plans {
         }
     }
 
-    private static void addReferences(LogicalPlan plan, Set<Long> found) {
+    private static void addReferences(LogicalPlan plan, Set<Long> ids) {
         if (plan instanceof CTERelationRef) {
-            found.add(((CTERelationRef) plan).cteId());
+            ids.add(((CTERelationRef) plan).cteId());
         }
-        forEachBelow(plan, each -> addReferences(each, found));
-        forEachInside(plan, each -> addReferences(each, found));
+        forEachBelow(plan, each -> addReferences(each, ids));
+        forEachInside(plan, each -> addReferences(each, ids));
     }
 
     /** Calls {@code each} with each query that a command has as an argument and runs itself. */
@@ -87,7 +87,7 @@ public final class Plans {
         }
     }
 
-    /** Returns the metastore's table of a relation; null where it has none. */
+    /** Returns the metastore's table of a relation; null if it has none. */
     public static CatalogTable table(LogicalPlan plan) {
         if (plan instanceof HiveTableRelation) {
             return ((HiveTableRelation) plan).tableMeta();
@@ -112,18 +112,18 @@ public final class Plans {
         return relation == null ? null : V2Tables.name(relation);
     }
 
-    /** Returns the folders that a relation without a table reads; null where they are not known. */
+    /** Returns the folders that a relation without a table reads; null if they are not known. */
     public static List<String> folders(LogicalRelation relation) {
         if (!(relation.relation() instanceof HadoopFsRelation)) {
             return null;
         }
-        List<String> found = new ArrayList<>();
+        List<String> folders = new ArrayList<>();
         HadoopFsRelation files = (HadoopFsRelation) relation.relation();
         for (Iterator<?> each = files.location().rootPaths().iterator(); each.hasNext(); ) {
-            found.add(each.next().toString());
+            folders.add(each.next().toString());
         }
         // An index of Spark's without a path has no files. Another index may have files without a path.
-        return found.isEmpty() && !(files.location() instanceof InMemoryFileIndex) ? null : found;
+        return folders.isEmpty() && !(files.location() instanceof InMemoryFileIndex) ? null : folders;
     }
 
     /** Whether a relation without a table reads only the log of a Delta table, which has no rows. */

@@ -107,22 +107,22 @@ public final class V2Tables {
      * the parts of its table's name, or the strings among a procedure's arguments that are names of tables.
      */
     public static List<String> namedByText(SparkSession session, LogicalPlan command) {
-        List<String> found = new ArrayList<>();
+        List<String> names = new ArrayList<>();
         Object parts = Plans.call(command, "table");
         if (parts instanceof Seq && !((Seq<?>) parts).isEmpty() && ((Seq<?>) parts).head() instanceof String) {
-            found.add(fullName(session, (Seq<?>) parts));
+            names.add(fullName(session, (Seq<?>) parts));
         } else if (command.getClass().getSimpleName().equals("Call")) {
             Object arguments = Plans.call(command, "args");
             if (arguments instanceof Seq) {
                 for (Iterator<?> each = ((Seq<?>) arguments).iterator(); each.hasNext(); ) {
-                    addNamed(session, each.next(), found);
+                    addNamed(session, each.next(), names);
                 }
             }
         }
-        return found;
+        return names;
     }
 
-    private static void addNamed(SparkSession session, Object argument, List<String> found) {
+    private static void addNamed(SparkSession session, Object argument, List<String> names) {
         if (!(argument instanceof Expression) || !((Expression) argument).foldable()) {
             return;
         }
@@ -132,7 +132,7 @@ public final class V2Tables {
                 String name = fullName(session, session.sessionState().sqlParser()
                         .parseMultipartIdentifier(value.toString()));
                 if (metadata(session, name) != null) {
-                    found.add(name);
+                    names.add(name);
                 }
             }
         } catch (ParseException other) {

@@ -33,15 +33,15 @@ public final class ClusterFolders {
 
     /** Returns the clusters to which a reading of {@code location} belongs or may belong, sorted. */
     public List<String> clustersOf(String location) {
-        List<String> found = new ArrayList<>();
+        List<String> clusters = new ArrayList<>();
         for (String name : roots.keySet()) {
             for (Location reading : Location.readings(location)) {
-                if (!found.contains(name) && owners(reading).contains(name)) {
-                    found.add(name);
+                if (!clusters.contains(name) && owners(reading).contains(name)) {
+                    clusters.add(name);
                 }
             }
         }
-        return found;
+        return clusters;
     }
 
     /** Whether a cluster other than {@code own} has a FileSystem. */
@@ -71,7 +71,7 @@ public final class ClusterFolders {
         for (List<Location> names : roots.values()) {
             certain |= names.stream().anyMatch(location::shares);
         }
-        List<String> found = new ArrayList<>();
+        List<String> clusters = new ArrayList<>();
         int depth = 0;
         for (Map.Entry<String, List<Location>> each : roots.entrySet()) {
             for (Location root : each.getValue()) {
@@ -80,14 +80,14 @@ public final class ClusterFolders {
                 }
                 if (certain && root.depth() > depth) {
                     depth = root.depth();
-                    found.clear();
+                    clusters.clear();
                 }
-                if (!found.contains(each.getKey())) {
-                    found.add(each.getKey());
+                if (!clusters.contains(each.getKey())) {
+                    clusters.add(each.getKey());
                 }
             }
         }
-        return found;
+        return clusters;
     }
 
     private boolean isInside(Location location, Location root, boolean certain) {

@@ -84,13 +84,13 @@ public final class ViewSettings {
 
     /** Returns the address of each process of the view. Throws IllegalArgumentException. */
     public List<URI> addresses() {
-        List<URI> found = new ArrayList<>();
+        List<URI> addresses = new ArrayList<>();
         for (String each : uris.split(",")) {
             if (!each.trim().isEmpty()) {
-                found.add(URI.create(each.trim()));
+                addresses.add(URI.create(each.trim()));
             }
         }
-        return found;
+        return addresses;
     }
 
     /** Connects to one of the addresses. Throws SaslLogin.Refused, ViewTls.Failed, IOException. */

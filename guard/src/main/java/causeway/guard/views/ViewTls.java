@@ -83,16 +83,16 @@ public final class ViewTls {
             return authorities;
         }
         try {
-            StringBuilder found = new StringBuilder();
+            StringBuilder certificates = new StringBuilder();
             KeyStore store = truststore();
             for (String alias : Collections.list(store.aliases())) {
                 if (store.isCertificateEntry(alias)) {
                     byte[] encoded = store.getCertificate(alias).getEncoded();
-                    found.append(found.length() == 0 ? "" : ",")
+                    certificates.append(certificates.length() == 0 ? "" : ",")
                             .append(Base64.getEncoder().encodeToString(encoded));
                 }
             }
-            return found.toString();
+            return certificates.toString();
         } catch (GeneralSecurityException error) {
             throw new IOException(PATH + ": " + path + ": " + error, error);
         }

@@ -1,7 +1,7 @@
 package causeway.guard.writes;
 
 /**
- * The view did not end the copies of what a statement is about to write, so they would stay fresh (D10).
+ * Refuses a write because the view did not end the copies of its objects, which would stay fresh (D10).
  * Nothing was written.
  */
 public final class CopiesNotEndedException extends RuntimeException {

@@ -34,7 +34,7 @@ import scala.runtime.BoxedUnit;
  * Reports the writes of SQL commands to the metastore view: the tables and folders that a plan writes,
  * before the plan runs and when it has ended. The package's description has the theory.
  *
- * <p>The end of a statement is reported before its client gets the result, when Spark plans the fetch
+ * <p>The end of a statement is reported before its client has the result, when Spark plans the fetch
  * of the command's result ({@link AfterCommand}). Writers without a result (DataFrame writers, each batch
  * of a stream) end some milliseconds later, with the event of Spark's listener ({@link ExecutionEnds}).
  */
@@ -188,18 +188,18 @@ public final class CopyInvalidation extends AbstractFunction1<LogicalPlan, Boxed
 
     /** Returns the commands in the plan, the outermost first. */
     private static List<RunningCommand> commandsOf(LogicalPlan plan) {
-        List<RunningCommand> found = new ArrayList<>();
-        addCommands(plan, found);
-        return found;
+        List<RunningCommand> commands = new ArrayList<>();
+        addCommands(plan, commands);
+        return commands;
     }
 
-    private static void addCommands(LogicalPlan plan, List<RunningCommand> found) {
+    private static void addCommands(LogicalPlan plan, List<RunningCommand> commands) {
         Option<RunningCommand> command = plan.getTagValue(COMMAND);
         if (command.isDefined()) {
-            found.add(command.get());
+            commands.add(command.get());
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
-            addCommands(each.next(), found);
+            addCommands(each.next(), commands);
         }
     }
 

@@ -88,8 +88,8 @@ public final class MetastoreView {
 
     /**
      * Sends the report to each process of the view, since any of them may publish a copy. After that no
-     * object that the write may change has a fresh copy. A process that does not run is left out: it gets
-     * the report when that is repeated. Throws Refused, NotKnown, or IOException when no process runs.
+     * object that the write may change has a fresh copy. A process that does not run is left out: it
+     * receives the report when that is repeated. Throws Refused, NotKnown, or IOException when no process runs.
      */
     void report(WriteReport write) throws IOException, Refused, NotKnown {
         if (addresses.isEmpty()) {

@@ -156,11 +156,11 @@ public final class StatementWrites {
             return views;
         }
         try {
-            ViewSettings found = ViewSettings.ofDriver((String[]) callDriver(new String[0]));
-            if (views != null && !views.equals(found)) {
+            ViewSettings current = ViewSettings.ofDriver((String[]) callDriver(new String[0]));
+            if (views != null && !views.equals(current)) {
                 MetastoreView.forget(views);
             }
-            views = found;
+            views = current;
             viewsExpire = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
         } catch (IOException error) {
             if (views == null) {

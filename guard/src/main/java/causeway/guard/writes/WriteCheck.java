@@ -108,15 +108,15 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
 
     /** Checks a command of the catalog interface (DataSource V2) or of an extension of Spark. */
     private void checkSource(LogicalPlan command) {
-        List<WriteTargets.Write> found = WriteTargets.ofCommand(command, session);
-        if (found.isEmpty() && SourceCommands.mustNameTable(command)) {
+        List<WriteTargets.Write> writes = WriteTargets.ofCommand(command, session);
+        if (writes.isEmpty() && SourceCommands.mustNameTable(command)) {
             ClaimException refused = ClaimException.unknownCommand(
                     "what " + command.getClass().getSimpleName() + " writes is not known");
             Claim claim = Claims.of(session);
             throw claim == null ? refused : Refusals.uncaught(claim, refused);
         }
         Set<String> granted = new HashSet<>();
-        for (WriteTargets.Write write : found) {
+        for (WriteTargets.Write write : writes) {
             // The table of a plan may be new, or have facts that changed after Spark read it.
             CatalogTable table = write.target.isNamed()
                     ? V2Tables.existing(session, write.target.table.identifier()) : null;
@@ -130,7 +130,7 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         if (location != null) {
             checkFolder(location);
         }
-        if (!found.isEmpty()) {
+        if (!writes.isEmpty()) {
             WriteGrant.replace(session.sparkContext(), granted);
         }
     }
@@ -161,12 +161,12 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         scala.collection.immutable.Map<String, String> chosen = WriteTarget.partitionValues(table, spec);
         Option<scala.collection.immutable.Map<String, String>> filter =
                 chosen.isEmpty() ? Option.empty() : Option.apply(chosen);
-        Seq<CatalogTablePartition> found = catalog().listPartitions(table.identifier(), filter);
-        if (chosen.size() < table.partitionColumnNames().size() || found.isEmpty()) {
+        Seq<CatalogTablePartition> partitions = catalog().listPartitions(table.identifier(), filter);
+        if (chosen.size() < table.partitionColumnNames().size() || partitions.isEmpty()) {
             refuseForeign(object, primary);
         }
-        Map<String, Map<String, String>> facts = new PartitionFacts(storage).of(table, found);
-        for (Iterator<CatalogTablePartition> each = found.iterator(); each.hasNext(); ) {
+        Map<String, Map<String, String>> facts = new PartitionFacts(storage).of(table, partitions);
+        for (Iterator<CatalogTablePartition> each = partitions.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
             String named = facts.get(PartitionFacts.name(table, partition)).get(PRIMARY);
             String owner = named == null ? primary : named;

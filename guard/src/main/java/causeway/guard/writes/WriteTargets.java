@@ -37,8 +37,10 @@ import scala.collection.Seq;
  * counts as a writer of the tables and folders among its arguments, unless {@link #HARMLESS} has it.
  */
 final class WriteTargets {
-    /** Beginnings of the names of commands that change no file of a table, or whose change of files is
-     * made by the metastore, where the view sees it. */
+    /**
+     * Beginnings of the names of commands that change no file of a table, or of which the metastore changes
+     * the files, by a call that the view decides.
+     */
     private static final String[] HARMLESS = {
         "Add", "AlterColumn", "AlterDatabase", "AlterNamespace", "AlterTable", "AlterView", "Analyze",
         "Cache", "ClearCache", "CommandResult", "Comment", "CreateDatabase", "CreateDataSourceTableCommand",

@@ -51,8 +51,8 @@
  * marks stay until the view finds that the application has ended, or until
  * {@code causeway table assign --end-writes}.
  *
- * <p>{@link causeway.guard.writes.MetastoreView} sends the reports. An executor in a process of its own gets
- * the view's address and log-in, and whether a command covers a file, from its driver by
- * {@code causeway.guard.WritePlugin}.
+ * <p>{@link causeway.guard.writes.MetastoreView} sends the reports. An executor in a process of its own
+ * calls its driver for the view's address and log-in, and for whether a command covers a file
+ * ({@code causeway.guard.WritePlugin}).
  */
 package causeway.guard.writes;
