@@ -26,9 +26,9 @@ _UNTESTED = 0.6  # seconds; HikariCP tests a connection that was idle for half a
 @pytest.fixture
 def site(stack: Stack, tmp_path: Path) -> Iterator[Site]:
     with ExitStack() as exits:
-        there = Site(stack, tmp_path, exits, forwarded=False)
-        there.start()
-        yield there
+        running = Site(stack, tmp_path, exits, forwarded=False)
+        running.start()
+        yield running
 
 
 class Pool:
@@ -49,11 +49,11 @@ class Pool:
         exits.enter_context(self._process)
         exits.callback(self._process.kill)
 
-    def says(self, what: str) -> str:
+    def send(self, line: str) -> str:
         """Sends the program a line and returns its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(what + "\n")
+        self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         return self._process.stdout.readline().rstrip("\n")
 
@@ -68,34 +68,34 @@ def pool(site: Site) -> Iterator[Pool]:
 
 
 def _sessions(site: Site) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = site.shown("sessions")
+    found: list[dict[str, Any]] = site.get_admin("sessions")
     return found
 
 
 def test_a_pool_lends_no_dead_connection_and_leaks_none(site: Site, pool: Pool) -> None:
-    assert [pool.says("pool") for _ in range(5)] == ["42"] * 5
+    assert [pool.send("pool") for _ in range(5)] == ["42"] * 5
     until(lambda: len(_sessions(site)) == 3)
     for each in _sessions(site):
         site.admin("kill", each["session"])
     assert _sessions(site) == []
     time.sleep(_UNTESTED)
-    assert [pool.says("pool") for _ in range(5)] == ["42"] * 5
-    assert "Invalid SessionHandle" in pool.says("own")
+    assert [pool.send("pool") for _ in range(5)] == ["42"] * 5
+    assert "Invalid SessionHandle" in pool.send("own")
     until(lambda: len(_sessions(site)) == 2)
-    assert pool.says("end") == "closed"
+    assert pool.send("end") == "closed"
     until(lambda: _sessions(site) == [])
 
 
 def test_another_server_takes_over_and_idle_clients_get_the_reason(site: Site, pool: Pool) -> None:
     idle = site.connect().cursor()
     assert rows(idle, "SELECT 1") == [(1,)]
-    assert pool.says("pool") == pool.says("own") == "42"
+    assert pool.send("pool") == pool.send("own") == "42"
     assert site.proxy is not None
     site.proxy.send_signal(signal.SIGTERM)
     assert site.proxy.wait(30) == 0
     with pytest.raises(TApplicationException, match="CW215"):
         idle.execute("SELECT 1")
-    assert "[CW215] Causeway is about to end" in pool.says("own")
+    assert "[CW215] Causeway is about to end" in pool.send("own")
     site.start()
     time.sleep(_UNTESTED)
-    assert [pool.says("pool") for _ in range(3)] == ["42"] * 3
+    assert [pool.send("pool") for _ in range(3)] == ["42"] * 3

@@ -97,8 +97,8 @@ def test_a_session_reads_the_rows_of_a_pull(hudi_stack: Stack, kind: str, versio
             cursor.execute(select)
         wrong = {}
         for start, last, most in ranges:
-            asked = consume_settings(kind, start_timestamp=start, max_commits=most)
-            found = sorted(rows(cursor, *asked, select))
+            settings = consume_settings(kind, start_timestamp=start, max_commits=most)
+            found = sorted(rows(cursor, *settings, select))
             if found != (expected := pulled_rows(table, start, last)):
                 wrong[start, most] = found, expected
         assert not wrong
@@ -204,8 +204,10 @@ def test_tables_of_hivesync_are_read_incrementally_or_refused(
 
     def changes(table: str, name: str, first: str) -> list[tuple[Any, ...]]:
         """The keys of rows changed after `first`, by settings with the name `name`."""
-        asked = consume_settings(name, mode="INCREMENTAL", start_timestamp=first, max_commits="-1")
-        return run_sql(hudi_stack, *asked, f"SELECT id FROM inc.{table}")
+        settings = consume_settings(
+            name, mode="INCREMENTAL", start_timestamp=first, max_commits="-1"
+        )
+        return run_sql(hudi_stack, *settings, f"SELECT id FROM inc.{table}")
 
     time = "SELECT min(_hoodie_commit_time) FROM inc.{}"
     firsts = {name: run_sql(hudi_stack, time.format(name))[0][0] for name in ("mine_rt", "hives")}

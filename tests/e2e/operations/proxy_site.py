@@ -109,14 +109,14 @@ class Site:
         self.exits.callback(end_process, process)
         return process
 
-    def shown(self, what: str) -> Any:
-        """The administration's reply to GET /v1/<what>."""
-        return call(load(self.conf).operating, "GET", f"/v1/{what}")
+    def get_admin(self, resource: str) -> Any:
+        """The administration's reply to GET /v1/<resource>."""
+        return call(load(self.conf).operating, "GET", f"/v1/{resource}")
 
-    def statement(self) -> dict[str, Any]:
+    def running_statement(self) -> dict[str, Any]:
         """Waits until one statement runs and returns its record."""
-        until(lambda: len(running(self)) == 1)
-        return running(self)[0]
+        until(lambda: len(running_statements(self)) == 1)
+        return running_statements(self)[0]
 
     def admin(self, *words: str) -> Any:
         done = subprocess.run(
@@ -133,18 +133,18 @@ class Site:
         self.exits.callback(_close, connection)
         return connection
 
-    def state(self) -> dict[str, dict[str, Any]]:
-        """The endpoints of c1 by address."""
-        found = {each["name"]: each for each in self.shown("clusters")}
+    def endpoint_states(self) -> dict[str, dict[str, Any]]:
+        """The records of the endpoints of c1, by address."""
+        found = {each["name"]: each for each in self.get_admin("clusters")}
         return {each["endpoint"]: each for each in found[C1]["endpoints"]}
 
-    def where(self) -> set[str]:
-        """The endpoints of c1 where a session is open."""
-        return {name for name, each in self.state().items() if each["sessions"]}
+    def endpoints_in_use(self) -> set[str]:
+        """The endpoints of c1 with an open session."""
+        return {name for name, each in self.endpoint_states().items() if each["sessions"]}
 
 
-def running(site: Site) -> list[dict[str, Any]]:
-    return [each for each in site.shown("statements") if each["state"] == "RUNNING"]
+def running_statements(site: Site) -> list[dict[str, Any]]:
+    return [each for each in site.get_admin("statements") if each["state"] == "RUNNING"]
 
 
 def end_process(process: subprocess.Popen[str]) -> None:

@@ -15,7 +15,7 @@ from tests.e2e.operations.proxy_site import Site
 
 def users(site: Site) -> set[str]:
     """The users with a session in the proxy."""
-    return {each["user"] for each in site.shown("sessions")}
+    return {each["user"] for each in site.get_admin("sessions")}
 
 
 def works_in_c2(site: Site) -> bool:
@@ -44,7 +44,7 @@ def has_state(cursor: Any) -> bool:
 
 def is_up(site: Site) -> bool:
     """Whether the proxy sees the first Thrift Server of c1 as up."""
-    return site.state()[str(site.endpoints[0])]["up"] is True
+    return site.endpoint_states()[str(site.endpoints[0])]["up"] is True
 
 
 def open_marks(site: Site, table: str) -> list[str]:

@@ -72,14 +72,14 @@ def mortal(ui: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoVie
 def site(mortal: TwoViews, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One proxy for all tests."""
     with ExitStack() as exits:
-        there = Site(mortal, tmp_path_factory.mktemp("site"), exits, forwarded=False)
-        there.base.append('hive.server2.thrift.bind.host = "0.0.0.0"')
-        there.view_addresses = mortal.view_addresses
-        there.base.append(f'proxy.writes.folder = "{there.folder / "writes"}"')
+        proxy_site = Site(mortal, tmp_path_factory.mktemp("site"), exits, forwarded=False)
+        proxy_site.base.append('hive.server2.thrift.bind.host = "0.0.0.0"')
+        proxy_site.view_addresses = mortal.view_addresses
+        proxy_site.base.append(f'proxy.writes.folder = "{proxy_site.folder / "writes"}"')
         more = ('proxy.health.timeout = "3s"', 'metastore.timeout = "2s"')
-        there.configure(there.endpoints[:1], *more)
-        there.start()
-        yield there
+        proxy_site.configure(proxy_site.endpoints[:1], *more)
+        proxy_site.start()
+        yield proxy_site
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_a_thrift_server_that_stops_is_reported_and_heals(site: Site, vanished: 
         pool = exits.enter_context(ThreadPoolExecutor(1))
         fetching = Fetching(site, exits)
         querying = Running(site.connect().cursor(), SLOW)
-        site.statement()
+        site.running_statement()
         stop_process(site.stack.pid(C1))
         began = time.monotonic()
         rest = pool.submit(fetching.rest)
@@ -284,7 +284,7 @@ def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> 
         reading.execute("SELECT id FROM range(200000)")
         delivered = [reading.fetchone() for _ in range(5500)]
         write = Running(writing, _WRITE.format(table))
-        site.statement()
+        site.running_statement()
         assert len(open_marks(site, table)) == 1
         os.kill(site.stack.pid(C1), signal.SIGKILL)
         assert "CW202" in str(write.join().error)
@@ -322,7 +322,7 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(
     cursor = site.connect().cursor()
     rows(cursor, "SET my.own=7", "CREATE TEMPORARY VIEW mine AS SELECT ${my.own} AS a")
     reading = Running(cursor, f"{text} HAVING count(*) > (SELECT count(*) FROM mine WHERE a <> 7)")
-    site.statement()
+    site.running_statement()
     ended = site.connect().cursor()
     ended.execute(f"SELECT id FROM {table}")
     assert ended.description == [("id", "BIGINT_TYPE", None, None, None, None, True)]
@@ -359,7 +359,7 @@ def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int
     cursor = site.connect().cursor()
     assert rows(cursor, "SELECT id FROM range(2)") == [(0,), (1,)]
     running = Running(site.connect().cursor(), SLOW)
-    site.statement()
+    site.running_statement()
     assert spark_sessions(ui) >= 2
     kill_proxy(site)
     with pytest.raises(_GONE):
@@ -375,7 +375,7 @@ def test_the_next_proxy_removes_the_marks_of_one_that_was_killed(site: Site, ui:
     rows(site.connect().cursor(), f"CREATE TABLE {name} USING parquet AS SELECT 1L AS id")
     Tables(site.stack).copy(name, C2)
     writing = Running(site.connect().cursor(), _WRITE.format(name))
-    site.statement()
+    site.running_statement()
     assert len(open_marks(site, name)) == 1
     kill_proxy(site)
     assert isinstance(writing.join().error, _GONE)

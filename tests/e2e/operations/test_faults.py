@@ -64,7 +64,7 @@ def test_hostile_clients_leave_nothing_and_harm_no_other(site: Site) -> None:
         for each in silent[150:250]:
             each.settimeout(0.2)
             _say_half(each)
-    until(lambda: not site.shown("sessions"))
+    until(lambda: not site.get_admin("sessions"))
     until(lambda: _serves(site))
     assert _works(site)
     until(lambda: _in_clusters(site) <= _KEPT)

@@ -40,29 +40,29 @@ def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None
     first, second = site.connect().cursor(), site.connect().cursor()
     rows(first, f"CREATE TABLE {table} (id BIGINT) USING parquet")
     rows(second, "SET my.own=1")
-    assert site.where() == {str(each) for each in site.endpoints[:2]}
+    assert site.endpoints_in_use() == {str(each) for each in site.endpoints[:2]}
     write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 40000000) WHERE rand() > 2"
     running = Running(first, write)
-    statement = site.statement()
-    (session,) = (e for e in site.shown("sessions") if e["session"] == statement["session"])
+    statement = site.running_statement()
+    (session,) = (e for e in site.get_admin("sessions") if e["session"] == statement["session"])
     dead, other = sorted(site.endpoints[:2], key=lambda each: str(each) != session["clusters"][C1])
     site.forwarders[dead].kill()
     assert "CW202" in str(running.join().error)
-    until(lambda: site.state()[str(dead)]["up"] is False)
+    until(lambda: site.endpoint_states()[str(dead)]["up"] is False)
     assert len(rows(first, f"SELECT * FROM {table}")) <= 1
     assert rows(second, "SET my.own") == [("my.own", "1")]
-    assert site.where() == {str(other)}
+    assert site.endpoints_in_use() == {str(other)}
 
     site.forward(dead, site.stack.ports.hs2[C1])
-    until(lambda: site.state()[str(dead)]["up"] is True)
+    until(lambda: site.endpoint_states()[str(dead)]["up"] is True)
     site.forwarders[other].send_signal(signal.SIGSTOP)
-    until(lambda: site.state()[str(other)]["up"] is False)
+    until(lambda: site.endpoint_states()[str(other)]["up"] is False)
     began = time.monotonic()
     assert rows(second, "SET my.own") == [("my.own", "1")]
     assert rows(site.connect().cursor(), "SELECT 1") == [(1,)]
     assert time.monotonic() - began < 100  # not the two minutes that a call may take
     site.forwarders[other].send_signal(signal.SIGCONT)
-    until(lambda: site.state()[str(other)]["up"] is True)
+    until(lambda: site.endpoint_states()[str(other)]["up"] is True)
     rows(second, f"DROP TABLE {table}")
 
 
@@ -95,7 +95,7 @@ def test_statements_without_tables_run_while_the_default_cluster_is_down(
     assert rows(new, "SET my.own") == [("my.own", "2")]
     assert rows(new, f"SELECT v.a, t.a FROM seven v, {table} t") == [(7, 1)]
     assert rows(old, "SET my.own", f"SELECT * FROM {table}") == [(1,)]
-    assert site.where()
+    assert site.endpoints_in_use()
     rows(old, f"DROP TABLE {table}")
 
 
@@ -123,12 +123,12 @@ def test_draining_while_statements_run(site: Site) -> None:
     site.start()
     cursor = site.connect().cursor()
     running = Running(cursor, SLOW)
-    site.statement()
-    (busy,) = site.where()
+    site.running_statement()
+    (busy,) = site.endpoints_in_use()
     site.admin("drain", busy)
     for _ in range(2):
         assert rows(site.connect().cursor(), "SELECT 1") == [(1,)]
-    state = site.state()
+    state = site.endpoint_states()
     assert [each["sessions"] for each in state.values() if each["endpoint"] != busy] == [2]
     site.admin("drain", C2)
     with pytest.raises(hive.OperationalError, match=f"CW201.*Cluster {C2} is drained"):
@@ -146,7 +146,7 @@ def test_reload_kill_and_the_end(site: Site) -> None:
     # SLOW takes three seconds, and on a machine that is busy with all tests ten times as long.
     site.configure(site.endpoints[:1], limit, 'proxy.drain.timeout = "5m"')
     proxy.send_signal(signal.SIGHUP)
-    until(lambda: len(site.state()) == 1)
+    until(lambda: len(site.endpoint_states()) == 1)
     assert rows(cursor, "SELECT 2") == [(2,)]
     good = site.conf.read_text()
     site.conf.write_text("nonsense")
@@ -155,12 +155,12 @@ def test_reload_kill_and_the_end(site: Site) -> None:
     site.conf.write_text(good)
     assert rows(cursor, "SELECT 3") == [(3,)]
     killed = Running(site.connect().cursor(), SLOW)
-    site.admin("kill", site.statement()["statement"][:12])
+    site.admin("kill", site.running_statement()["statement"][:12])
     assert killed.join().rows != [(0,)]
 
     rows(cursor, "SET my.secret.key=hunter2")
     last = Running(cursor, SLOW)
-    site.statement()
+    site.running_statement()
     proxy.send_signal(signal.SIGTERM)
     assert last.join().rows == [(0,)], last.error
     assert proxy.wait(30) == 0

@@ -44,13 +44,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     spec = StackSpec((C1, C2), guard=guard_jar())
     with ExitStack() as exits:
         stack = exits.enter_context(Stack(spec, tmp_path_factory.mktemp("mortal")))
-        there = Site(stack, tmp_path_factory.mktemp("site"), exits, forwarded=False)
-        there.configure(there.endpoints[:1], 'router.choice = "cost"')
-        there.start()
-        cursor = there.connect().cursor()
+        running = Site(stack, tmp_path_factory.mktemp("site"), exits, forwarded=False)
+        running.configure(running.endpoints[:1], 'router.choice = "cost"')
+        running.start()
+        cursor = running.connect().cursor()
         rows(cursor, f"CREATE TABLE {_TABLE} USING parquet AS SELECT id FROM range(10)")
         Tables(stack).copy(_TABLE, C2)
-        yield there
+        yield running
 
 
 @pytest.mark.timeout(7_200)
@@ -128,7 +128,7 @@ def _kill(site: Site, counts: list[int], done: threading.Event) -> list[str]:
 
 def _await(site: Site, cluster: ClusterName, *, up: bool) -> None:
     def is_so() -> bool:
-        (shown,) = (each for each in site.shown("clusters") if each["name"] == cluster)
+        (shown,) = (each for each in site.get_admin("clusters") if each["name"] == cluster)
         return all(each["up"] is up for each in shown["endpoints"])
 
     until(is_so, patience=180.0)

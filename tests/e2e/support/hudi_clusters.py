@@ -187,9 +187,9 @@ def check_hive_reader(stack: Stack, table: HudiTable) -> None:
             cursor.execute(select)
         for number, start in enumerate(keys):
             ended = keys[-1] if number else keys[1]
-            asked = consume_settings("cow", start_timestamp=start, end_timestamp=ended)
+            settings = consume_settings("cow", start_timestamp=start, end_timestamp=ended)
             changed = pulled_rows(table, start, ended)
-            assert sorted(rows(cursor, *asked, select)) == changed, (start, ended)
+            assert sorted(rows(cursor, *settings, select)) == changed, (start, ended)
             assert rows(cursor, "SELECT count(*) FROM inc.files") == [(len(changed),)]
     assert run_sql(stack, "SELECT count(*) FROM inc.files") == [(6,)]
     with pytest.raises(hive.OperationalError, match=r"CW227.*cow for Hudi"):

@@ -70,9 +70,9 @@ def _serve(jar: str, scratch: str) -> None:
     spark.sparkContext.setLogLevel("ERROR")
     answers = _Answers(spark)
     for line in sys.stdin:
-        asked = json.loads(line)
+        command = json.loads(line)
         try:
-            answer = {"ok": getattr(answers, asked.pop("do"))(**asked)}
+            answer = {"ok": getattr(answers, command.pop("do"))(**command)}
         except Exception as error:  # any error: the test raises it
             answer = {"error": f"{type(error).__name__}: {str(error)[:2000]}"}
         print(json.dumps(answer), flush=True)
