@@ -50,7 +50,7 @@ def becomes(found: Callable[[], object], seconds: float) -> None:
         time.sleep(0.5)
 
 
-def test_its_mark_goes_a_minute_after_its_end(tmp_path: Path) -> None:
+def test_the_mark_of_a_killed_job_ends_after_a_minute(tmp_path: Path) -> None:
     master, ui, listening, worker_port, worker_ui = free_ports(5)
     java = [str(find_java()), "-Xmx300m", "-cp", str(class_path())]
     deploy, url = "org.apache.spark.deploy", f"http://127.0.0.1:{ui.port}"

@@ -80,7 +80,7 @@ class LakeFeeds:
         other: str = "",
         properties: str = "",
     ) -> int:
-        """The exit status. `other` is the target's table, if it is another one."""
+        """Submits a feed. Returns the exit status. `other` is the target's table, if it differs."""
         document = self.folder / f"{name}.xml"
         document.write_text(
             FEED.format(
@@ -94,9 +94,9 @@ class LakeFeeds:
         assert main(["entity", "schedule", "feed", name, "--at", at, *self._store]) == 0
 
     def serve(self, at: str) -> None:
-        """Runs what is due at that time."""
+        """Runs the instances that are due at that time."""
         serve = ["lifecycle", "serve", "--once", "--default-cluster", C1, "--master", "local[2]"]
-        serve += ["--conf", str(self.stack.layout.settings)]  # so that the views hear of copies
+        serve += ["--conf", str(self.stack.layout.settings)]  # to notify the views of copies
         assert main([*serve, "--at", at, *self._store]) == 0
 
     def states(self, name: str) -> dict[str, str]:
@@ -105,7 +105,7 @@ class LakeFeeds:
         return {f"{each.nominal:%H:%M}": each.state.value for each in found}
 
     def lag(self, at: str) -> dict[str, float]:
-        """The seconds of lag by table, as /v1/lag answers at that time."""
+        """The seconds of lag by table in the reply to /v1/lag at that time."""
         store, clock = self._open_store(), SetClock(parse_time(at))
         token = readable(private(self.folder / "token", "secret\n"))
         settings = Lifecycle(port=Endpoint("127.0.0.1", 0), token=token)

@@ -15,7 +15,7 @@ C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 
 
 class MetastoreAlone(Stack):
-    """A `Stack` of which only the metastore runs; its settings name three clusters."""
+    """A `Stack` that runs only the metastore. Its settings have three clusters."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(StackSpec((C1, C2, C3), views=True), folder)
@@ -32,7 +32,7 @@ class MetastoreAlone(Stack):
 
 
 class MetastoreElsewhere(MetastoreAlone):
-    """One of another version, that runs already on this machine and is left running."""
+    """A metastore, perhaps of another version, that runs on this machine already and stays."""
 
     @property
     def endpoint(self) -> Endpoint:

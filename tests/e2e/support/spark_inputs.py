@@ -57,13 +57,13 @@ def _lines(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _imported(folder: Path, name: str) -> list[str]:
-    """The code of another file; nothing where it is in the half that is not here."""
+    """The code of another file; none if this folder lacks the file."""
     path = folder / name
     return _lines(path)[1] if path.is_file() else []
 
 
 def _suite_settings(name: str) -> Iterator[tuple[str, str]]:
-    """What the suite sets for the files of a folder."""
+    """The settings of the suite for the files of a folder."""
     yield "spark.sql.shuffle.partitions", "4"
     yield "spark.sql.session.timeZone", "America/Los_Angeles"
     postgres = name.startswith(("postgreSQL/", "udf/postgreSQL/"))
@@ -110,7 +110,7 @@ def _split(lines: list[str]) -> Iterator[str]:
 
 
 def _cleaned(statement: str) -> Iterator[str]:
-    """The statement without comment lines; nothing where nothing else is left."""
+    """The statement without comment lines; none if it has no other lines."""
     lines = statement.strip().split("\n")
     text = "\n".join(line for line in lines if not line.startswith("--")).strip()
     if text:

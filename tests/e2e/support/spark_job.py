@@ -1,7 +1,7 @@
-"""A Spark program of a user's own in one cluster: not SQL through a Thrift Server, but DataFrame
-writers, streams and RDDs, in a JVM with that cluster's settings and the guard.
+"""A user's Spark program in one cluster, in a JVM with the cluster's settings and the guard:
+DataFrame writers, streams and RDDs instead of SQL through a Thrift Server.
 
-Run as a program it answers JSON lines: {"do": name, ...} -> {"ok": ...} or {"error": ...}.
+As a program it replies to JSON lines: {"do": name, ...} -> {"ok": ...} or {"error": ...}.
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.json_lines import JsonLines
 
 
 class SparkJob:
-    """The parent's side: each call is one question. Raises RuntimeError with Spark's error."""
+    """The test's side: a call is one command. Raises RuntimeError with Spark's error."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class SparkJob:
         self._lines = JsonLines(self._process, ended)
 
     def begin(self, do: str, **how: Any) -> None:
-        """Asks and does not wait for the answer."""
+        """Sends a command and does not wait for its reply."""
         self._lines.tell({"do": do, **how})
 
     def kill(self) -> None:
@@ -82,7 +82,7 @@ class SparkJob:
 
 
 class _SlowListener:
-    """A listener in Spark's queue of all listeners, which calls one after the other."""
+    """A slow listener of Spark, whose queue calls all listeners one after the other."""
 
     seconds = 0.0
 
@@ -132,7 +132,7 @@ class _Answers:
         )
 
     def slow_listeners(self, seconds: float) -> None:
-        """From now on Spark's listeners learn so much later of the ends of commands."""
+        """From now on Spark's listeners receive the ends of commands later by so many seconds."""
         if self._listener is None:
             from pyspark.java_gateway import ensure_callback_server_started
 
@@ -150,7 +150,7 @@ class _Answers:
         self._stream.close()
 
     def create_in_context(self, path: str) -> None:
-        """The same by Hadoop's other interface."""
+        """Creates a file by FileContext."""
         jvm = self._spark.sparkContext._jvm
         flags = jvm.java.util.EnumSet.of(jvm.org.apache.hadoop.fs.CreateFlag.CREATE)
         options = self._spark.sparkContext._gateway.new_array(
@@ -205,7 +205,7 @@ def _serve(jars: str, scratch: str, master: str, settings: str) -> None:
         question = json.loads(line)
         try:
             answer = {"ok": getattr(answers, question.pop("do"))(**question)}
-        except Exception as error:  # the test decides what it means
+        except Exception as error:  # the test raises it
             answer = {"error": f"{type(error).__name__}: {str(error)[:20_000]}"}
         print(json.dumps(answer), flush=True)
     spark.stop()
