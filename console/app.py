@@ -28,7 +28,7 @@ from console.login.sessions import LoginSessions
 from console.rendering import STATIC, page, roles_by_path
 from console.sources import Sources
 from proxy.auth.build_authenticator import build_authenticator
-from proxy.operations.audit.audit_store import Audit
+from proxy.operations.audit.audit_store import AuditLog
 from proxy.protocol.request_guard import guard_of, is_loopback
 
 _UNCHECKED = frozenset((Auth.NONE, Auth.NOSASL))
@@ -49,7 +49,9 @@ def make_app(settings: Settings, sources: Sources) -> Starlette:
     guard = guard_of(settings.transports.allowed_hosts, False, host, platform.node())
     routes = [*login.ROUTES, *_page_routes()]
     audit = ConsoleAudit(
-        None if operating.audit_file is None else Audit(operating.audit_file, operating.audit_size)
+        None
+        if operating.audit_file is None
+        else AuditLog(operating.audit_file, operating.audit_size)
     )
 
     @asynccontextmanager

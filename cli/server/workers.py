@@ -23,7 +23,7 @@ from proxy.administration.admin import ENDING
 from proxy.administration.admin_server import AdminServer
 from proxy.administration.operator_requests import RELOAD
 from proxy.operations.audit.audit_events import ApiCaller
-from proxy.operations.audit.audit_store import Audit
+from proxy.operations.audit.audit_store import AuditLog
 from proxy.operations.observer import administration
 from proxy.server.listeners import ListenAddresses
 from proxy.workers.supervisor import Supervisor, WorkerConfig, send_to_supervisor
@@ -77,12 +77,12 @@ async def supervise(
             await supervisor.end(history.settings.operating.drain_timeout + ENDING)
 
 
-def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
+def _audit(settings: Settings, exits: ExitStack) -> AuditLog | None:
     """The supervisor's audit log, closed by `exits`; None without an audit file."""
     operating = settings.operating
     if operating.audit_file is None:
         return None
-    audit = Audit(operating.audit_file, operating.audit_size)
+    audit = AuditLog(operating.audit_file, operating.audit_size)
     exits.callback(audit.close)
     return audit
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from conf.logs.log_fields import extra
 from console.login.sessions import Session
 from proxy.operations.audit.audit_events import AuditEvent, EventKind
-from proxy.operations.audit.audit_store import Audit
+from proxy.operations.audit.audit_store import AuditLog
 
 _log = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ class ConsoleAudit:
     """The console's audit. Without `audit`, if `proxy.audit.file` is not set, it writes to the log
     alone."""
 
-    def __init__(self, audit: Audit | None) -> None:
+    def __init__(self, audit: AuditLog | None) -> None:
         self._audit = audit
 
     def login(self, user: str, address: str, accepted: bool) -> None:

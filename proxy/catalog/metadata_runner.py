@@ -75,7 +75,7 @@ _HelperKey = tuple[ClusterName, str, int]
 """Cluster, user and protocol: sessions with the same key may use one helper."""
 
 
-class Metadata:
+class MetadataAnswers:
     """Answers metadata calls; there is one for all clients of the process."""
 
     def __init__(self, loader: Loader, health: EndpointHealth) -> None:

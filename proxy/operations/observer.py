@@ -8,7 +8,7 @@ from conf.errors import Blame
 from conf.logs.log_fields import extra
 from proxy.errors import Failure, InternalError
 from proxy.operations.audit.audit_events import ApiCaller, AuditEvent, EventKind
-from proxy.operations.audit.audit_store import Audit
+from proxy.operations.audit.audit_store import AuditLog
 from proxy.operations.history.table_use import tables_used
 from proxy.operations.metrics import Metrics
 from proxy.protocol.types import OperationState
@@ -45,7 +45,7 @@ class Observer:
     def __init__(
         self,
         metrics: Metrics,
-        audit: Audit | None = None,
+        audit: AuditLog | None = None,
         history: "HistoryRunner | None" = None,
         telemetry: "Telemetry | None" = None,
     ) -> None:

@@ -11,7 +11,7 @@ from conf.settings.settings import Settings
 from conf.topology import Cluster
 from proxy.catalog.catalog_statements_runner import CatalogStatements
 from proxy.catalog.cluster_facts_runner import ClusterFacts
-from proxy.catalog.metadata_runner import Metadata
+from proxy.catalog.metadata_runner import MetadataAnswers
 from proxy.counters import LocalCounters
 from proxy.errors import LimitReached, Stopping
 from proxy.limits import Limits, with_quota
@@ -83,7 +83,7 @@ class ServerState:
         self.stopping = False
         self.admission = Admission()
         self.observer = observer or Observer(Metrics())
-        self.metadata = Metadata(router.loader, router.health)
+        self.metadata = MetadataAnswers(router.loader, router.health)
         copies = None if copier is None else RunningCopies(copier)
         self.identity = settings.identity
         upstream_login = settings.upstream_login if self.through else None

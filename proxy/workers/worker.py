@@ -22,7 +22,7 @@ from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.metered_authenticator import MeteredAuthenticator
 from proxy.discovery.nodes import nodes
 from proxy.limits import DEFAULT, Limits
-from proxy.operations.audit.audit_store import Audit
+from proxy.operations.audit.audit_store import AuditLog
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.record.incidents import internal_error
@@ -222,12 +222,12 @@ def _registration(
 
 
 @asynccontextmanager
-async def _audit_log(operating: Operating) -> AsyncIterator[Audit | None]:
+async def _audit_log(operating: Operating) -> AsyncIterator[AuditLog | None]:
     """The audit log, or None. Queued entries are written at the end."""
     if operating.audit_file is None:
         yield None
         return
-    audit = Audit(operating.audit_file, operating.audit_size)
+    audit = AuditLog(operating.audit_file, operating.audit_size)
     try:
         yield audit
     finally:

@@ -28,7 +28,7 @@ class AuditEntry(Protocol):
         ...
 
 
-class Audit(BatchThread[AuditEntry]):
+class AuditLog(BatchThread[AuditEntry]):
     """Writes entries to `path`; if the file was moved away or deleted, it creates a new one.
 
     A file that is longer than `size` bytes is renamed, with the time as its suffix, and a new one

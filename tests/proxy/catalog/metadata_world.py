@@ -9,7 +9,7 @@ from conf.catalog.listing import ColumnType, ListedColumn, ListedTable
 from conf.names import ClusterName
 from conf.topology import Endpoint, Topology
 from proxy.catalog.metadata import Row, metadata_request
-from proxy.catalog.metadata_runner import Metadata
+from proxy.catalog.metadata_runner import MetadataAnswers
 from proxy.protocol import replies, results
 from proxy.protocol.cluster_calls import RemoteOperation, RemoteSession
 from proxy.protocol.messages import decode_message
@@ -110,7 +110,7 @@ class World:
         self.session = FakeSession(self.upstream)
         self.state = self.session.state
         self.health = EndpointHealth()
-        self.metadata = Metadata(cast(Any, self), self.health)
+        self.metadata = MetadataAnswers(cast(Any, self), self.health)
 
     async def listed(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [each for each in self.lists if wanted(each[0])]

@@ -14,7 +14,7 @@ from conf.logs import batch_thread
 from conf.settings.operating import Operating
 from conf.settings.security.authentication import Identity, ProxyRule
 from proxy.operations.audit import audit_store as module
-from proxy.operations.audit.audit_store import Audit
+from proxy.operations.audit.audit_store import AuditLog
 from proxy.record.record import Record
 from proxy.record.statement_text import StatementText
 from tests.proxy.fakes import error_of, until
@@ -38,7 +38,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_a_moved_or_deleted_file_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
-    audit = Audit(path)
+    audit = AuditLog(path)
     audit.put(record("1"))
     wait(audit)
     path.rename(tmp_path / "old")
@@ -52,13 +52,13 @@ def test_a_moved_or_deleted_file_is_created_again(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def wait(audit: Audit) -> None:
+def wait(audit: AuditLog) -> None:
     while audit.waiting:
         pass
 
 
 def test_a_long_file_is_rotated(tmp_path: Path) -> None:
-    audit = Audit(tmp_path / "audit.log", size=500)
+    audit = AuditLog(tmp_path / "audit.log", size=500)
     for number in range(10):
         audit.put(record(str(number)))
         wait(audit)
@@ -80,7 +80,7 @@ def test_a_full_disk_drops_lines_and_logs_one_warning(
         return write(file, data)
 
     monkeypatch.setattr(module.os, "write", writing)
-    audit = Audit(tmp_path / "audit.log")
+    audit = AuditLog(tmp_path / "audit.log")
     full.set()
     for number in range(5):
         audit.put(record(str(number)))
@@ -105,7 +105,7 @@ def test_a_partial_line_does_not_spoil_the_next(
         return write(file, data[: next(half, len(data))])
 
     monkeypatch.setattr(module.os, "write", writing)
-    audit = Audit(tmp_path / "audit.log")
+    audit = AuditLog(tmp_path / "audit.log")
     for text in ("1", "2"):
         audit.put(record(text))
         wait(audit)
@@ -118,9 +118,9 @@ def test_a_partial_line_does_not_spoil_the_next(
 
 def test_the_queue_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(60) and 0)
+    monkeypatch.setattr(AuditLog, "_write", lambda self, lines: go.wait(60) and 0)
     monkeypatch.setattr(batch_thread, "MAX_WAITING", 10)
-    audit = Audit(tmp_path / "audit.log")
+    audit = AuditLog(tmp_path / "audit.log")
     for number in range(100):
         audit.put(record(str(number)))
     assert audit.dropped >= 89
@@ -269,7 +269,7 @@ def test_administration_is_logged_with_its_caller(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_escaped(tmp_path: Path) -> None:
-    audit = Audit(tmp_path / "audit.log")
+    audit = AuditLog(tmp_path / "audit.log")
     audit.put(record("SELECT '\x1b[2J\u202e\u2028\x85\ud800'"))
     audit.close()
     text = (tmp_path / "audit.log").read_text()
