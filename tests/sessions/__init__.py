@@ -1,1 +1,1 @@
-"""Random lives of one session over two clusters, held against one plain Spark session."""
+"""Random histories of one session over two clusters, compared with one plain Spark session."""

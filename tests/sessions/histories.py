@@ -19,7 +19,7 @@ _ZONES = ("UTC", "Asia/Tokyo", "America/New_York")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a history may name: two databases that have all tables, and folders of Parquet files."""
+    """The names in a history: two databases that have all tables, and folders of Parquet files."""
 
     databases: Sequence[str] = ("d1", "d2")
     folders: Sequence[str] = ("/p1", "/p2")

@@ -1,4 +1,4 @@
-"""The proxy's own sessions over models of two clusters: all but the connections is real."""
+"""The proxy's own sessions over models of two clusters: everything but the connections is real."""
 
 import re
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Snapshot(FakeMetastore):
 
 
 class FakeUpstream:
-    """A cluster's session with its model in the place of a connection."""
+    """A cluster's session, with a model instead of a connection."""
 
     def __init__(self, cluster: Cluster, spark: SparkSession) -> None:
         self.cluster = cluster.name
@@ -110,7 +110,7 @@ class FakeUpstream:
 
 
 class NoRecovery:
-    """In the place of `WriteRecovery`: nothing is lost here."""
+    """Replaces `WriteRecovery`: no write is lost here."""
 
     def begin(self, token: object, session: object) -> None: ...
 
@@ -142,7 +142,7 @@ class Proxied:
         )
 
     def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Sessions in clusters are opened here from now on."""
+        """Has sessions in clusters opened in the models."""
         opener = type("Opener", (), {"open": staticmethod(self.open_upstream)})
         monkeypatch.setattr(session_module, "ClusterSession", opener)
 
@@ -161,7 +161,7 @@ class Proxied:
             upstream.drop()
 
     async def execute(self, sql: str) -> Rows | str:
-        """Its rows, or the code of its error."""
+        """The statement's rows, or the code of its error."""
         operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
         request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
         services = StatementServices(self.router, LocalPlaces(WriteQueue()), NoRecovery())

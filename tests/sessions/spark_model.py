@@ -39,7 +39,7 @@ class SparkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A query with what its names meant when it was made, or a folder."""
+    """A query with the meaning that its names had when the view was made, or a folder."""
 
     query: str = ""
     database: str = ""
@@ -51,7 +51,7 @@ class View:
 
 @dataclass(slots=True)
 class Metastore:
-    """What all clusters of one side share."""
+    """The state that all clusters of one side share."""
 
     tables: dict[str, Rows]
     functions: dict[str, str] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Server:
 
 
 class SparkSession:
-    """`execute` gives rows, or raises SparkError."""
+    """A Spark session. `execute` returns rows or raises SparkError."""
 
     def __init__(self, server: Server, opening: dict[str, str]) -> None:
         self.server = server
@@ -211,7 +211,7 @@ class SparkSession:
         return self.server.shared if name.startswith(_GLOBAL) else self.local
 
     def _captured(self, query: str, name: str) -> View:
-        """A view of the query; it is analysed, and may not lead to itself."""
+        """A view of the query, which is analysed first and may not refer to the view itself."""
         self.rows(query)
         temps = {
             each

@@ -25,7 +25,7 @@ REFUSALS = frozenset({"CW101", "CW103", "CW104", "CW105", "CW106", "CW203"})
 
 
 async def live(seed: int, monkeypatch: pytest.MonkeyPatch, outcomes: Counter[str]) -> None:
-    """One history; a refused statement is not run in the plain session either."""
+    """Runs one history. A statement that the proxy refuses is not run in the plain session."""
     history = History(seed)
     opening = {**history.opening, "use:database": "d1"}
     direct = SparkSession(Server(metastore()), opening)
@@ -51,7 +51,7 @@ async def live(seed: int, monkeypatch: pytest.MonkeyPatch, outcomes: Counter[str
 
 
 def justified(code: str, proxied: Proxied, sql: str) -> bool:
-    """Whether there is anything for which the statement could be refused so."""
+    """Whether the session's state may justify a refusal with this code."""
     if code == "CW106":
         return bool(proxied.state.objects.homes())
     if code == "CW103":  # a table that is there is the new name of one that is not

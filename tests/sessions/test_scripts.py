@@ -1,4 +1,4 @@
-"""Cases that were wrong once: a session over two clusters, and the model of a plain one."""
+"""Histories that once failed, in a session over two clusters and in the model of a plain one."""
 
 import asyncio
 
@@ -145,7 +145,7 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
-def test_script(script: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_that_once_failed(script: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         opening = {"use:database": "d1"}
         direct = SparkSession(Server(metastore()), opening)
@@ -228,7 +228,7 @@ def test_a_zone_in_the_clients_map_is_that_of_all_clusters(monkeypatch: pytest.M
     asyncio.run(scenario())
 
 
-def test_objects_of_two_clusters_are_in_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_statement_uses_objects_of_two_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         proxied = Proxied({"use:database": "d1"})
         proxied.patch(monkeypatch)
@@ -285,7 +285,7 @@ def test_a_function_that_another_session_replaced(monkeypatch: pytest.MonkeyPatc
     asyncio.run(scenario())
 
 
-def test_a_global_view_of_another_session_is_not_taken_for_ours(
+def test_a_global_view_of_another_session_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def scenario() -> None:

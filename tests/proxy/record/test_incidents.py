@@ -1,5 +1,5 @@
-"""One id leads from a client's error to the log, the audit log and the cluster; errors name whom
-to blame."""
+"""One id connects a client's error with the log, the audit log and the cluster. Errors say whether
+Causeway, the cluster or the client is to blame."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""No secret that has a name gets into a log."""
+"""Secrets that have a name are masked in logs."""
 
 import pytest
 from hypothesis import given
@@ -46,7 +46,7 @@ def test_secrets_are_masked(text: str) -> None:
         "LOAD DATA INPATH 'hdfs://nn:8020/x' INTO TABLE t",
     ],
 )
-def test_the_rest_stays(text: str) -> None:
+def test_text_that_is_no_secret_stays(text: str) -> None:
     assert masked(text) == text
 
 
@@ -67,7 +67,7 @@ def test_only_the_value_is_masked(text: str, result: str) -> None:
     assert masked(text) == result
 
 
-def test_messages() -> None:
+def test_messages_are_masked() -> None:
     message = "bad url jdbc:x?password=s3cr3t&a=1, don't use it; pwd='s3cr3t' is wrong"
     assert masked_message(message) == (
         "bad url jdbc:x?password=***&a=1, don't use it; pwd='***' is wrong"
@@ -82,15 +82,15 @@ def test_tokens_are_all_of_the_text(text: str) -> None:
 
 
 @given(st.text(alphabet="pasword='\"`:/@ \\st", max_size=400))
-def test_any_text_can_be_masked(text: str) -> None:
+def test_masking_accepts_any_text(text: str) -> None:
     assert isinstance(masked(text * 20), str)
 
 
 @pytest.mark.parametrize(
     "piece", ["a", "pass", "password", " ", "password ", "a.", "://a:", "'", "password '", "set "]
 )
-@pytest.mark.timeout(20)  # what is quadratic takes minutes
-def test_no_text_takes_long(piece: str) -> None:
+@pytest.mark.timeout(20)  # quadratic time would be minutes
+def test_masking_takes_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     assert len(masked("password" + text)) <= len(text) * 2
     masked("SET " + text)

@@ -1,4 +1,4 @@
-"""What a record keeps of a statement's end."""
+"""The end of a statement in its record."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept and shown of a statement: no text hides what runs."""
+"""The part of a statement's text that is kept and shown: no text hides what runs."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""Handles belong to the user who got them."""
+"""Handles are bound to users."""
 
 import pytest
 

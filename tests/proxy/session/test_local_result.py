@@ -1,4 +1,4 @@
-"""Paging through a result of our own."""
+"""Fetching a result that Causeway made, page by page."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NEXT, PRIOR, RELATIVE, ABSOLUTE, FIRST, LAST = range(6)
 
 
 def fetch(local: LocalResult, orientation: int, rows: int) -> int:
-    """The row that the next fetch starts at."""
+    """The first row of the next fetch."""
     local.fetch(FetchResults(Handle(b"", b""), orientation, rows, 0), 5)
     return local.position
 
@@ -25,7 +25,7 @@ def test_pages_and_rewinding() -> None:
 
 
 @pytest.mark.parametrize("orientation", [RELATIVE, ABSOLUTE, LAST, 77])
-def test_the_thrift_servers_words_for_the_rest(orientation: int) -> None:
+def test_other_orientations_get_the_thrift_servers_error(orientation: int) -> None:
     local = LocalResult(ResultTable(("a",)))
     with pytest.raises(Rejected, match=r"^The fetch type FETCH_\w+ is not supported") as caught:
         fetch(local, orientation, 1)

@@ -11,7 +11,7 @@ TOO_LONG = Failure("It ran for too long.")
 
 
 def statement(*states: OperationState) -> tuple[Operation, list[str]]:
-    """A statement in the last of the states, and what was stopped."""
+    """An operation in the last of the states, and a list of the calls of `stop`."""
     operation, stopped = Operation(new_handle(), OperationType.EXECUTE_STATEMENT), []
 
     async def stop() -> None:

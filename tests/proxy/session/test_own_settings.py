@@ -1,4 +1,4 @@
-"""Our own settings, changed in one session (DC-C3, D4, D13)."""
+"""Causeway's own settings, changed in one session (DC-C3, D4, D13)."""
 
 import json
 
@@ -32,7 +32,7 @@ def clusters(**keys: tuple[str, str]) -> str:
     )
 
 
-def test_which_are_ours() -> None:
+def test_is_ours() -> None:
     assert is_ours(" Hive.Use.Default.Cluster ")
     assert not is_ours("spark.sql.shuffle.partitions")
 
@@ -59,9 +59,7 @@ def test_one_of_a_clusters_endpoints_may_be_chosen_and_others_keep_theirs() -> N
         ('{"east": {"FileSystem": "file:/e"}}', InvalidCommand),
     ],
 )
-def test_anything_else_is_refused_and_changes_nothing(
-    text: str, error: type[CausewayError]
-) -> None:
+def test_other_values_are_refused_and_change_nothing(text: str, error: type[CausewayError]) -> None:
     ours = session()
     with pytest.raises(error):
         change(ours, CLUSTERS, text)

@@ -1,4 +1,4 @@
-"""Counts by user, by address and by both, and one user's count never limits another."""
+"""Limits by user, by address and by both. One user's count never limits another user."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from proxy.session.quota import Bounds, Quota
         (Bounds(both=2), ("ann", "a"), ("ann", "c")),
     ],
 )
-def test_each_bound(bounds: Bounds, refused: tuple[str, str], taken: tuple[str, str]) -> None:
+def test_each_limit(bounds: Bounds, refused: tuple[str, str], taken: tuple[str, str]) -> None:
     quota = Quota("sessions", bounds)
     quota.take("ann", "a")
     quota.take("ann", "a")
@@ -26,7 +26,7 @@ def test_each_bound(bounds: Bounds, refused: tuple[str, str], taken: tuple[str, 
     quota.take(*refused)
 
 
-def test_without_bounds_and_nothing_left_behind() -> None:
+def test_without_limits_nothing_is_refused_and_counters_return_to_zero() -> None:
     quota = Quota("sessions", Bounds())
     for each in range(1000):
         quota.take(f"user{each}", "a")
@@ -39,7 +39,7 @@ def test_without_bounds_and_nothing_left_behind() -> None:
         quota.take("bob", "a")
 
 
-def test_all_together() -> None:
+def test_the_limit_of_all_users_together() -> None:
     quota = Quota("connections", Bounds(all=2))
     quota.take("ann", "a")
     quota.take("bob", "b")
@@ -50,7 +50,7 @@ def test_all_together() -> None:
 
 
 @pytest.mark.parametrize(("bound", "own", "limit"), [(0, 1, 1), (2, 1, 1), (1, 2, 1), (2, 0, 2)])
-def test_a_bound_of_the_users_own(bound: int, own: int, limit: int) -> None:
+def test_a_users_own_limit(bound: int, own: int, limit: int) -> None:
     quota = Quota("statements", Bounds(user=bound))
     for _ in range(limit):
         quota.take("ann", "a", own)

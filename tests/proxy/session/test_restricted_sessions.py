@@ -25,7 +25,7 @@ def test_properties_of_the_servers_process_open_no_session() -> None:
     play(scenario, in_use=False)
 
 
-def test_a_restricted_setting_is_refused_whatever_way_it_comes() -> None:
+def test_a_restricted_setting_is_refused_in_every_form() -> None:
     async def scenario(world: World) -> None:
         client = await world.client(opened=False)
         for prefix in ("", "set__", "set__hiveconf__", "set__hivevar__"):
@@ -49,7 +49,7 @@ def test_a_restricted_setting_is_refused_whatever_way_it_comes() -> None:
     play(scenario, restrictions=SessionRestrictions(restricted=(*ALWAYS_RESTRICTED, "a.b")))
 
 
-def test_an_ignored_setting_is_answered_and_no_cluster_hears_of_it() -> None:
+def test_an_ignored_setting_is_answered_and_sent_to_no_cluster() -> None:
     async def scenario(world: World) -> None:
         client = await world.client(opened=False)
         await client.open(**{"set__hiveconf__a.b": "1", "x": "2"})

@@ -1,4 +1,4 @@
-"""What each effect does to a session, and who it may act as."""
+"""The effects of statements on a session, and the users as whom it may act."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def took(
 
 
 def kept(state: SessionState) -> list[tuple[str, ClusterName | None]]:
-    """What is repeated, and its home."""
+    """The journal's texts, each with its home."""
     return [(entry.sql, entry.home) for entry in state.journal.pending_for(set())]
 
 
@@ -89,7 +89,7 @@ def test_a_namespace_does_not_change_later() -> None:
     assert state.namespace().temp_views == {"v": VIEW}
 
 
-def test_a_temporary_table_holds_its_statements() -> None:
+def test_a_temporary_table_binds_statements_to_its_cluster() -> None:
     state = opened()
     took(state, CreateTempTable("t"), "CACHE TABLE t AS ..", WEST)
     bound = Bound(WEST, "the temporary table t is in west")
@@ -102,7 +102,7 @@ def test_a_temporary_table_holds_its_statements() -> None:
     assert [home for _, home in kept(state)] == [WEST, WEST]
 
 
-def test_a_view_over_a_temporary_table_is_where_that_is() -> None:
+def test_a_view_over_a_temporary_table_has_the_same_home() -> None:
     state = opened()
     took(state, CreateTempTable("t"), "..", WEST)
     effect = CreateTempView("v", VIEW)
@@ -119,7 +119,7 @@ def test_a_renamed_object_keeps_its_home() -> None:
     assert [each.cluster for each in state.bounds(Known("select", temps=("u",)))] == [WEST]
 
 
-def test_a_view_takes_a_tables_name_and_back() -> None:
+def test_a_view_and_a_table_may_replace_each_other() -> None:
     state = opened()
     took(state, CreateTempTable("t"), "..", WEST)
     took(state, CreateTempView("t", VIEW), "..")
@@ -128,7 +128,7 @@ def test_a_view_takes_a_tables_name_and_back() -> None:
     assert (state.objects.homes(), set(state.objects.views())) == ({"t": WEST}, set())
 
 
-def test_a_cached_table_is_a_hint() -> None:
+def test_uncache_prefers_the_cluster_that_cached_the_table() -> None:
     state = opened()
     took(state, CacheTable("d.t"), "CACHE TABLE t", WEST)
     assert kept(state) == []
@@ -147,13 +147,13 @@ def test_a_cached_table_is_a_hint() -> None:
         "Hive.Server2.Proxy.User",
     ],
 )
-def test_clusters_do_not_hear_whom_the_client_names(key: str) -> None:
+def test_the_proxy_user_is_not_sent_to_clusters(key: str) -> None:
     state = SessionState.opened("ann", 5, {key: "zed", "a": "b"}, TOPOLOGY)
     assert (state.user, state.configuration) == ("ann", {"a": "b"})
 
 
 @pytest.mark.parametrize("key", ["hive.server2.proxy.user", "hiveconf:hive.server2.proxy.user"])
-def test_nobody_becomes_another(key: str) -> None:
+def test_set_of_another_proxy_user_is_refused(key: str) -> None:
     with pytest.raises(ImpersonationDenied):
         opened().check(SetVariable(key, "zed"), "SET ..")
     opened().check(SetVariable(key, "ann"), "SET ..")
@@ -166,7 +166,7 @@ PASSING_BY = "spark.sql.hive.manageFilesourcePartitions"
 
 
 @pytest.mark.parametrize("prefix", ["", "set:hiveconf:", "set:"])
-def test_nobody_opens_a_session_that_passes_partitions_by(prefix: str) -> None:
+def test_a_session_cannot_be_opened_without_managed_partitions(prefix: str) -> None:
     with pytest.raises(ChecksBypassed):
         SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, TOPOLOGY)
     SessionState.opened("ann", 5, {prefix + PASSING_BY: "true"}, TOPOLOGY)
@@ -174,14 +174,14 @@ def test_nobody_opens_a_session_that_passes_partitions_by(prefix: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "hivevar:", "hiveconf:", "spark:", "Hivevar: hiveconf:"])
-def test_nobody_passes_partitions_by_later(prefix: str) -> None:
+def test_set_cannot_disable_managed_partitions(prefix: str) -> None:
     with pytest.raises(ChecksBypassed):
         opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
     opened().check(SetVariable(prefix + PASSING_BY, "true"), "SET ..")
 
 
 @pytest.mark.parametrize("name", ["enabled", "enabledTentatively", "dualRunWithLegacy"])
-def test_nobody_has_spark_analyse_without_the_guard(name: str) -> None:
+def test_set_cannot_enable_the_single_pass_analyzer(name: str) -> None:
     key = f"spark.sql.analyzer.singlePassResolver.{name}"
     with pytest.raises(ChecksBypassed):
         opened().check(SetVariable(key, "true"), "SET ..")
@@ -190,7 +190,7 @@ def test_nobody_has_spark_analyse_without_the_guard(name: str) -> None:
     opened().check(SetVariable(key, "false"), "SET ..")
 
 
-def test_a_configuration_is_kept_and_so_bounded() -> None:
+def test_the_size_of_a_configuration_is_bounded() -> None:
     opened(a="x" * 1_000_000)
     with pytest.raises(TooLarge):
         opened(a="x" * 600_000, b="x" * 600_000)
@@ -200,14 +200,14 @@ def endpoints(state: SessionState) -> dict[str, list[int]]:
     return {name: [e.port for e in each.hs2] for name, each in state.topology.clusters.items()}
 
 
-def test_other_clusters_hold_for_a_session_that_chose_none() -> None:
+def test_new_clusters_apply_to_a_session_that_chose_none() -> None:
     state = opened()
     state.reconfigured(Topology({EAST: Cluster(EAST, "file:/e", (Endpoint("e", 3),))}, EAST))
     assert endpoints(state) == {"east": [3]}
     assert state.configured == state.topology
 
 
-def test_what_a_session_chose_stays_chosen_as_far_as_it_is_there() -> None:
+def test_a_sessions_chosen_endpoints_stay_if_they_still_exist() -> None:
     state = opened()
     chosen = {EAST: Cluster(EAST, "file:/e", (Endpoint("e", 2),))}
     state.topology = Topology(chosen, EAST, use_default=True)
@@ -224,7 +224,7 @@ def test_what_a_session_chose_stays_chosen_as_far_as_it_is_there() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["hivevar:", "hiveconf:", "set:hivevar:", " ", "`"])
-def test_a_prefix_does_not_let_a_setting_pass_partitions_by(prefix: str) -> None:
+def test_a_prefix_does_not_hide_a_refused_setting(prefix: str) -> None:
     with pytest.raises(ChecksBypassed):
         opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
     with pytest.raises(ChecksBypassed):
@@ -243,7 +243,7 @@ def test_a_hivevar_wins_whatever_its_place_in_the_clients_map(
     assert state.configuration == configuration
 
 
-def test_of_two_keys_for_one_setting_clusters_are_given_the_later_one() -> None:
+def test_of_two_keys_for_one_setting_clusters_get_the_later_one() -> None:
     configuration = {"set:x": "1", "set:hiveconf:x": "2", "set: hivevar:y": "3", "y": "4"}
     state = SessionState.opened("ann", 5, configuration, TOPOLOGY)
     assert state.variables == {"x": "2", "y": "3"}
@@ -271,14 +271,14 @@ def test_reset_takes_a_name_as_it_is_written() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "hivevar:", "set:hiveconf:", "`", " HiveVar: "])
-def test_a_statements_own_settings_do_not_pass_partitions_by(prefix: str) -> None:
+def test_an_overlay_cannot_disable_managed_partitions(prefix: str) -> None:
     with pytest.raises(ChecksBypassed):
         opened().overlay({prefix + PASSING_BY.upper(): "false"})
     opened().overlay({prefix + PASSING_BY: "TRUE"})
 
 
 @pytest.mark.parametrize("key", ["env:HOME", "system:user.dir", "hivevar:env:HOME"])
-def test_what_is_set_is_not_the_servers_environment(key: str) -> None:
+def test_set_of_env_and_system_names_sets_no_variable(key: str) -> None:
     state = opened()
     took(state, SetVariable(key, "elsewhere"))
     assert state.namespace().variables == {}
@@ -300,7 +300,7 @@ def test_a_variable_is_in_all_clusters_while_its_values_are_repeatable() -> None
     assert state.bounds(Known("select", temps=(X,))) == ()
 
 
-def test_a_computed_value_binds_what_uses_it_and_no_list() -> None:
+def test_a_computed_value_binds_statements_that_use_it_but_no_lists() -> None:
     state = opened()
     took(state, assign(repeatable=False), "SET VAR x = rand()", WEST)
     (bound,) = state.bounds(Known("select", temps=(X,)))
@@ -316,7 +316,7 @@ def test_a_computed_value_binds_what_uses_it_and_no_list() -> None:
     assert state.namespace().session_variables == {}
 
 
-def test_texts_of_temporary_functions_are_kept_while_they_are_there() -> None:
+def test_texts_of_temporary_functions_are_kept_until_they_are_dropped() -> None:
     state, text = opened(), ViewText("SELECT 1 FROM t", "d")
     took(state, CreateTempFunction("f", text), "CREATE ..")
     assert state.namespace().functions == {"f": text}

@@ -51,7 +51,7 @@ def test_a_session_has_the_priority_of_its_last_statement() -> None:
     assert drained(queue) == [*order, b]
 
 
-def test_who_leaves_while_waiting_changes_no_order_of_the_others() -> None:
+def test_a_statement_that_leaves_does_not_change_the_order_of_others() -> None:
     queue = StatementQueue()
     a1, b1, a2, c1 = waiting(queue, "a", "b", "a", "c")
     queue.leave(b1)

@@ -14,7 +14,9 @@ def test_every_end_leads_only_to_closed() -> None:
 
 @pytest.mark.parametrize("now", TRANSITIONS)
 @pytest.mark.parametrize("then", OperationState)
-def test_only_the_tables_transitions(now: OperationState, then: OperationState) -> None:
+def test_only_transitions_of_the_table_are_allowed(
+    now: OperationState, then: OperationState
+) -> None:
     if then in TRANSITIONS[now]:
         assert advance(now, then) is then
     else:
@@ -23,6 +25,6 @@ def test_only_the_tables_transitions(now: OperationState, then: OperationState) 
 
 
 def test_clients_see_running_until_the_end() -> None:
-    """They see the states that a Thrift Server shows: PyHive's loop waits in RUNNING alone."""
+    """Clients see the states that a Thrift Server shows: PyHive's loop waits only in RUNNING."""
     assert {shown(state) for state in TRANSITIONS} == {OperationState.RUNNING} | ENDS
     assert all(shown(end) is end for end in ENDS)

@@ -76,7 +76,7 @@ def test_a_vanished_client_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("call", ["FetchResults", "GetTables", "CloseSession"])
-def test_a_client_that_vanishes_while_a_cluster_thinks(call: str) -> None:
+def test_a_client_that_vanishes_during_a_statement_leaves_nothing(call: str) -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         operation = await client.operation("SELECT x")
@@ -120,7 +120,7 @@ def test_closing() -> None:
     play(scenario)
 
 
-def test_closing_what_still_runs_leaves_nothing_there() -> None:
+def test_closing_a_session_cancels_its_running_statement() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         world.east.sleeping.add("SELECT long")
@@ -135,7 +135,7 @@ def test_closing_what_still_runs_leaves_nothing_there() -> None:
     play(scenario)
 
 
-def test_nobody_acts_as_another() -> None:
+def test_a_client_cannot_act_as_another_user() -> None:
     async def scenario(world: World) -> None:
         client = await world.client(opened=False)
         failure = error_of(await client.open(5, **{"hive.server2.proxy.user": "zed"}))

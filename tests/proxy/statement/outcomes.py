@@ -57,7 +57,7 @@ def error(failure: Failure | CausewayError) -> cmd.Become:
 
 
 def sent(what: Known | Unknown = READ) -> Playbook:
-    """A statement that was sent to east, and is not known to be there."""
+    """A statement that was sent to east, which has not accepted it yet."""
     book = decided(what) >> Entered(checked=False)
     if isinstance(what, Known) and what.writes:
         book = book << cmd.MarkWrite(what.writes) >> OPENED

@@ -1,4 +1,4 @@
-"""Playbooks: what a statement receives (`>>`), and the commands that follow (`<<`), in order."""
+"""Playbooks: the events of a statement (`>>`), and the commands that follow (`<<`), in order."""
 
 from typing import Self
 
@@ -63,13 +63,13 @@ def session() -> SessionState:
 
 
 def statement(sql: str = "TEXT", state: SessionState | None = None, **options: bool) -> Playbook:
-    """A statement to which nothing has happened."""
+    """A new statement, before `Started`."""
     return Playbook(StatementMachine(sql, state or session(), **options))  # type: ignore[arg-type]
 
 
 def analysed(what: Known | Unknown, sql: str = "TEXT", state: SessionState | None = None,
              **options: bool) -> Playbook:  # fmt: skip
-    """A statement that was read and analysed; its commands are not looked at."""
+    """A statement that was read and analysed; the commands up to there are not checked."""
     book = statement(sql, state, **options)
     for event in (Started(), CommandRead(None), Analysed(what)):
         book.due = book.machine.receive(event)
@@ -77,7 +77,7 @@ def analysed(what: Known | Unknown, sql: str = "TEXT", state: SessionState | Non
 
 
 def decided(what: Known | Unknown, **options: bool) -> Playbook:
-    """A statement that runs in east; the command that enters it is not looked at."""
+    """A statement that was decided to run in east; the command that follows is not checked."""
     book = analysed(what, **options)
     book.due = []
     book = book >> routed(what)

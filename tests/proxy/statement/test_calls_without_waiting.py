@@ -1,4 +1,4 @@
-"""Calls that no statement waits for, and facts that are forgotten while they are used."""
+"""Calls that are sent without waiting for replies, and facts that are invalidated during use."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def _calls(world: World) -> list[str]:
     return [call for _, call, _ in world.east.log]
 
 
-def test_a_closing_goes_behind_the_next_statement() -> None:
+def test_close_operation_is_sent_with_the_next_statement() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         first = await client.operation("SELECT * FROM e")
@@ -25,7 +25,7 @@ def test_a_closing_goes_behind_the_next_statement() -> None:
     play(scenario)
 
 
-def test_a_closing_is_sent_by_itself_in_a_moment() -> None:
+def test_close_operation_is_sent_alone_after_a_moment() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for _ in range(3):
@@ -35,7 +35,7 @@ def test_a_closing_is_sent_by_itself_in_a_moment() -> None:
     play(scenario)
 
 
-def test_a_schema_is_asked_before_its_client_asks() -> None:
+def test_a_schema_is_requested_before_the_client_requests_it() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         operation = await client.operation("SELECT * FROM e")
@@ -47,7 +47,7 @@ def test_a_schema_is_asked_before_its_client_asks() -> None:
     play(scenario)
 
 
-def test_a_cluster_that_says_what_it_was_not_asked_is_let_go() -> None:
+def test_a_reply_without_a_call_closes_the_connection() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await client.operation("SELECT 1")
@@ -59,7 +59,7 @@ def test_a_cluster_that_says_what_it_was_not_asked_is_let_go() -> None:
     play(scenario)
 
 
-def test_a_schema_lost_with_the_connection_is_asked_again_and_the_session_goes_on() -> None:
+def test_a_schema_lost_with_the_connection_is_requested_again() -> None:
     async def scenario(world: World) -> None:
         world.east.dies_at = "GetResultSetMetadata"
         client = await world.client()
@@ -77,7 +77,7 @@ def test_a_schema_lost_with_the_connection_is_asked_again_and_the_session_goes_o
 @pytest.mark.parametrize(
     ("sql", "what"), [("USE sales", "database_exists"), ("DROP DATABASE sales CASCADE", "table")]
 )
-def test_what_is_forgotten_while_it_is_used_is_asked_for_again(sql: str, what: str) -> None:
+def test_facts_invalidated_during_their_use_are_loaded_again(sql: str, what: str) -> None:
     async def scenario(world: World) -> None:
         world.metastore.primaries["sales.w"] = world.east.name
         client, known = await world.client(), getattr(world.metastore, what)
@@ -96,7 +96,7 @@ def test_what_is_forgotten_while_it_is_used_is_asked_for_again(sql: str, what: s
     play(scenario)
 
 
-def test_what_is_always_forgotten_is_named() -> None:
+def test_facts_that_are_always_invalidated_fail_the_statement_by_name() -> None:
     async def scenario(world: World) -> None:
         def forgetful(name: str) -> bool:
             raise NotLoaded(TableRef(name, ""))

@@ -1,4 +1,4 @@
-"""EXPLAIN CLUSTER says how much an incremental read reads."""
+"""EXPLAIN CLUSTER shows how much an incremental read reads."""
 
 import asyncio
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ CHANGED = ChangeSize(2, FilesRead(2, 3, 1500), FilesRead(10_000, 20_000, 4_000_0
 
 
 class Sizes:
-    """Answers with `size`, and keeps what it was asked."""
+    """Returns `size` for every call, and records the calls."""
 
     def __init__(self, size: ChangeSize | None) -> None:
         self.size = size
@@ -81,20 +81,20 @@ def test_the_reason_has_the_size_of_the_range_where_the_table_is(hms: WritableMe
     assert sizes.asked == [(table({}, KEYS).location, ChangeRange("7", None, 3))]
 
 
-def test_extended_has_it_in_each_row_of_the_table(hms: WritableMetastore) -> None:
+def test_extended_has_the_size_in_each_row_of_the_table(hms: WritableMetastore) -> None:
     texts = explained(hms, Sizes(CHANGED), extended=True)
     assert len(texts) == len(TOPOLOGY.clusters)
     assert set(texts) == {str(CHANGED)}
 
 
 @pytest.mark.parametrize("sizes", [None, Sizes(None)], ids=["nothing counts", "not readable"])
-def test_a_size_that_cannot_be_had_is_unknown(hms: WritableMetastore, sizes: Sizes | None) -> None:
+def test_a_size_that_cannot_be_read_is_unknown(hms: WritableMetastore, sizes: Sizes | None) -> None:
     (because,) = explained(hms, sizes)
     assert because is not None
     assert because.endswith("at most 3; default.t: how much is read is not known")
 
 
-def test_a_table_that_is_read_as_a_whole_is_not_counted(hms: WritableMetastore) -> None:
+def test_no_size_is_read_of_a_table_that_is_read_as_a_whole(hms: WritableMetastore) -> None:
     sizes = Sizes(CHANGED)
     (because,) = explained(hms, sizes, settings={})
     assert "default.t:" not in str(because)
@@ -112,5 +112,5 @@ def test_a_table_that_is_read_as_a_whole_is_not_counted(hms: WritableMetastore) 
          "2 commits, 1 partitions, 4 files, 10 bytes (all files are read: p=1/f was cleaned)"),
     ],
 )  # fmt: skip
-def test_only_what_is_known_is_said(size: ChangeSize, expected: str) -> None:
+def test_only_known_numbers_are_shown(size: ChangeSize, expected: str) -> None:
     assert str(size) == expected

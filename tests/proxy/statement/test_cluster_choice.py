@@ -1,4 +1,4 @@
-"""Queries that two clusters may run: by `router.choice` they go to the first one, or spread."""
+"""Queries that two clusters may run go to the first one, or are spread, by `router.choice`."""
 
 import pytest
 
@@ -11,7 +11,7 @@ BOTH = "SELECT * FROM e JOIN w"
 
 
 async def started(there: World, count: int) -> list[tuple[Client, Struct]]:
-    """Queries that both clusters may run, each in a session of its own, and that do not end."""
+    """Runs endless queries that both clusters may run, each in a session of its own."""
     there.metastore.fresh = {"default.e": WEST, "default.w": EAST}
     there.east.sleeping.add(BOTH)
     there.west.sleeping.add(BOTH)
@@ -39,7 +39,7 @@ def test_queries_that_run_at_the_same_time(choice: ClusterChoice, where: list[in
     play(scenario, choice=choice)
 
 
-def test_statements_that_were_closed_are_no_load() -> None:
+def test_closed_statements_do_not_count_as_load() -> None:
     async def scenario(there: World) -> None:
         for client, operation in await started(there, 3):
             await client.on("CloseOperation", operation)

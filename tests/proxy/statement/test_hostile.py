@@ -1,4 +1,4 @@
-"""Eight clients send the worst statements that are known; the others do not notice."""
+"""Eight clients send the worst known statements, which do not delay other clients."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ HOSTILE, OTHERS, ROUNDS = 8, 4, 25
 
 
 @pytest.mark.slow
-def test_nobody_loses_a_session_and_the_event_loop_analyses_little(
+def test_hostile_statements_close_no_session_and_hardly_use_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     allowed: list[int] = []

@@ -30,7 +30,7 @@ def test_a_read_goes_on_in_another_cluster_when_its_own_dies(call: str, run_asyn
 
 
 @pytest.mark.parametrize("call", ["GetResultSetMetadata", "FetchResults"])
-def test_a_result_that_is_lost_before_its_first_row_is_made_again(call: str) -> None:
+def test_a_query_whose_result_is_lost_before_its_first_row_runs_again(call: str) -> None:
     async def scenario(world: World) -> None:
         world.metastore.fresh["default.w"] = EAST
         client = await world.client()
@@ -48,7 +48,7 @@ def test_a_result_that_is_lost_before_its_first_row_is_made_again(call: str) -> 
 
 
 @pytest.mark.parametrize("between", ["SET a=1", "USE sales", "USE CLUSTER west", "a row"])
-def test_a_result_is_not_made_again_in_another_session_or_after_a_row(between: str) -> None:
+def test_a_query_does_not_run_again_after_a_row_or_a_change_of_the_session(between: str) -> None:
     async def scenario(world: World) -> None:
         world.metastore.fresh["default.w"] = EAST
         client = await world.client()
@@ -84,7 +84,7 @@ def test_a_result_with_another_schema_does_not_take_the_place_of_the_first() -> 
 
 @pytest.mark.slow
 def test_a_thousand_reads_under_kills_have_each_row_once() -> None:
-    """West dies and comes back, many times. No client gets an error, and no row comes twice."""
+    """West is killed and restarted many times. No client gets an error or a row twice."""
 
     async def scenario(world: World) -> None:
         world.metastore.fresh["default.w"] = EAST

@@ -1,4 +1,4 @@
-"""A statement beyond a limit is ended, and its client receives the reason."""
+"""Statements that exceed a limit end, and their clients receive the reason."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.proxy.fakes import World, column_length, error_of, play, until
 from thriftcodec.values import STRUCT, Struct
 
 
-def test_of_a_result_only_so_many_rows_may_be_read() -> None:
+def test_the_rows_read_of_a_result_are_limited() -> None:
     async def scenario(world: World) -> None:
         world.east.counts["SELECT many"] = 5_000
         client = await world.client()
@@ -30,7 +30,7 @@ def test_of_a_result_only_so_many_rows_may_be_read() -> None:
     play(scenario, Limits(result_rows=2_000))
 
 
-def test_of_a_result_only_so_many_bytes_may_be_read() -> None:
+def test_the_bytes_read_of_a_result_are_limited() -> None:
     async def scenario(world: World) -> None:
         world.east.counts["SELECT many"] = 5_000
         client = await world.client()

@@ -1,4 +1,4 @@
-"""Partitions that the router receives, by how much of an input has to be in the cluster (D1)."""
+"""The partitions that have to be in a cluster, by the setting of coverage (D1)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -54,7 +54,7 @@ def decided(
     pinned: ClusterName | None = C2,
     whole: bool = False,
 ) -> list[Decision]:
-    """What becomes of the statements, one after the other, of a session pinned to c2."""
+    """The decisions for the statements, one after the other, in a session pinned to c2."""
 
     async def main() -> list[Decision]:
         state = SessionState.opened("ann", 9, {}, TOPOLOGY)
@@ -69,15 +69,17 @@ def decided(
 ONE_DAY, ALL_DAYS = "SELECT * FROM t WHERE ds = '1'", "SELECT * FROM t"
 
 
-def test_what_is_read_has_to_be_there(hms: WritableMetastore) -> None:
+def test_partitions_that_are_read_have_to_be_in_the_cluster(hms: WritableMetastore) -> None:
     one, every = decided(hms, Coverage.READ, ONE_DAY, ALL_DAYS)
     assert isinstance(one, RunIn)
     assert one.cluster == C2
     assert isinstance(every, Refuse)
 
 
-def test_or_all_of_the_table_whether_read_or_not(hms: WritableMetastore) -> None:
-    """The partitions that the statement's predicate leaves out are looked at as well."""
+def test_with_coverage_table_all_partitions_have_to_be_in_the_cluster(
+    hms: WritableMetastore,
+) -> None:
+    """Partitions that the statement's predicate leaves out count as well."""
     (one,) = decided(hms, Coverage.TABLE, ONE_DAY)
     (every,) = decided(hms, Coverage.READ, ALL_DAYS)
     assert isinstance(one, Refuse)
@@ -85,7 +87,7 @@ def test_or_all_of_the_table_whether_read_or_not(hms: WritableMetastore) -> None
     assert (one.code, one.because) == (every.code, every.because)
 
 
-def test_where_spark_reads_more_than_the_analysis_named_all_partitions_are_looked_at(
+def test_after_a_refused_partition_all_partitions_are_checked(
     hms: WritableMetastore,
 ) -> None:
     (pinned,) = decided(hms, Coverage.READ, ONE_DAY, whole=True)
@@ -121,7 +123,7 @@ def test_a_query_runs_elsewhere_while_its_cluster_is_down(
     assert decision.cluster == where
 
 
-def test_which_is_there_when_each_partition_is(hms: WritableMetastore) -> None:
+def test_a_table_is_in_a_cluster_if_each_of_its_partitions_is(hms: WritableMetastore) -> None:
     hms.add(table({}, KEYS), ("ds=1", COPIED), ("ds=2", COPIED))
     (one,) = decided(hms, Coverage.TABLE, ONE_DAY)
     assert isinstance(one, RunIn)
@@ -154,7 +156,7 @@ def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastor
     assert isinstance(other, RunIn)
 
 
-def test_what_a_function_in_sql_reads_counts_as_read(hms: WritableMetastore) -> None:
+def test_tables_read_by_a_function_in_sql_are_read_by_the_statement(hms: WritableMetastore) -> None:
     hms.functions = [
         function("area", "sqlFunction.", "000" + blob(expression="w * h")),
         function("total", "sqlFunction.", "000" + blob(query=ALL_DAYS.replace(" t", " default.t"))),
@@ -180,7 +182,7 @@ def test_what_a_function_in_sql_reads_counts_as_read(hms: WritableMetastore) -> 
 def test_other_tables_count_without_their_partitions_or_with_all_that_are_known(
     hms: WritableMetastore,
 ) -> None:
-    """Two partitions of c1; the first one has a copy in c2, and 100 bytes are in both."""
+    """Two partitions of c1 with 100 bytes in all; the first one has a copy in c2."""
     hms.add(table({"totalSize": "100"}, KEYS), ("ds=1", COPIED), ("ds=2", {}))
 
     async def main() -> list[Mapping[ClusterName, float]]:

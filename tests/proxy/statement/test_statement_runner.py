@@ -54,7 +54,7 @@ def test_polls_are_answered_promptly_and_cancelling_is_prompt() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         world.east.sleeping.add("SELECT long")
-        world.east.poll_time = 1e6  # its own polls do not come back
+        world.east.poll_time = 1e6  # seconds: its polls get no reply
         operation = await client.operation("SELECT long", run_async=True)
         await until(lambda: ("ann", "GetOperationStatus", "") in world.east.log)
         assert await client.state(operation) == OperationState.RUNNING

@@ -13,7 +13,7 @@ from thriftcodec.values import Struct
 
 
 async def writing(world: World, number: int) -> tuple[Client, Struct]:
-    """A client and its INSERT, which runs or waits, as its state says; it runs until `end`."""
+    """A client and its INSERT, which runs or waits for its turn; it runs until `end`."""
     sql = f"INSERT INTO w SELECT {number}"
     world.west.sleeping.add(sql)
     client = await world.client()
@@ -23,7 +23,7 @@ async def writing(world: World, number: int) -> tuple[Client, Struct]:
 
 
 def writes_of(world: World) -> list[int]:
-    """The numbers of the INSERTs that the cluster got, in order."""
+    """The numbers of the INSERTs that the cluster has received, in order."""
     return [int(sql.rpartition(" ")[2]) for sql in world.west.statements if "INSERT" in sql]
 
 
@@ -38,7 +38,7 @@ def test_writes_of_a_table_run_one_after_the_other() -> None:
         operations = [await writing(world, number) for number in range(4)]
         assert writes_of(world) == [0]
         reader = await world.client()
-        assert await reader.rows("SELECT * FROM w") == 1  # a read waits for no write
+        assert await reader.rows("SELECT * FROM w") == 1  # a read does not wait for writes
         assert error_of(await reader.execute("INSERT INTO e SELECT 1")) is None
         await operations[1][0].on("CancelOperation", operations[1][1])
         operations[2][0].close()
@@ -46,7 +46,7 @@ def test_writes_of_a_table_run_one_after_the_other() -> None:
         end_write(world, 0)
         await until(lambda: writes_of(world) == [0, 3])
         opened = [line for line in world.metastore.log if line == "open default.w"]
-        assert len(opened) == 2  # what waits has no mark
+        assert len(opened) == 2  # a waiting write has no mark
         end_write(world, 3)
         client, operation = operations[3]
         state = OperationState.RUNNING
@@ -58,7 +58,7 @@ def test_writes_of_a_table_run_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("leave", ["cancel", "vanish", "fail"])
-def test_a_write_that_does_not_finish_makes_room_for_the_next(leave: str) -> None:
+def test_a_write_that_fails_or_is_cancelled_ends_its_turn(leave: str) -> None:
     async def scenario(world: World) -> None:
         client, operation = await writing(world, 0)
         await until(lambda: writes_of(world) == [0])
@@ -69,7 +69,7 @@ def test_a_write_that_does_not_finish_makes_room_for_the_next(leave: str) -> Non
             client.close()
         else:
             await world.west.stop()
-            world.west.operations.clear()  # as a process that was started again
+            world.west.operations.clear()  # as in a restarted process
             await world.west.start()
         await until(lambda: writes_of(world) == [0, 1])
 
@@ -197,7 +197,7 @@ def test_a_write_whose_cluster_stays_away_is_recovered_when_it_answers(
     play(scenario, Limits(linger=0.0))
 
 
-def test_a_mark_that_the_metastore_did_not_take_away_goes_later(
+def test_a_mark_that_the_metastore_did_not_remove_is_removed_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("proxy.statement.running_writes.recovery_runner.PAUSES", (0.05,))
@@ -231,7 +231,7 @@ def test_a_lost_write_fails_at_once_and_is_closed_when_no_server_knows_it(
         operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
         await until(lambda: ("ann", "GetOperationStatus", "") in world.west.log)
         await world.west.stop()
-        world.west.operations.clear()  # as a restarted process
+        world.west.operations.clear()  # as in a restarted process
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
             state = await client.state(operation)

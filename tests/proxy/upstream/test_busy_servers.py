@@ -17,7 +17,7 @@ HERE, THERE = Endpoint("here", 1), Endpoint("there", 1)
 LONG, SECOND, THIRD = (f"SELECT {each} FROM e" for each in ("1", "2", "3"))
 
 
-def test_whoever_was_refused_first_is_called_first_and_once() -> None:
+def test_the_first_refused_statement_is_called_first_and_once() -> None:
     async def run(group: asyncio.TaskGroup) -> None:
         servers = BusyServers()
         first, second = servers.take(HERE, REFUSED), servers.take(HERE, REFUSED)
@@ -83,7 +83,7 @@ def test_a_trial_that_the_server_accepts_is_followed_by_the_next(is_accepted: bo
             if is_accepted:
                 first.accepted()
             else:
-                first.leave()  # what called it is the next one's
+                first.leave()  # the call goes on to the next one
         assert second.is_called
 
     asyncio.run(run())

@@ -37,7 +37,7 @@ def test_statements_of_other_workers_count() -> None:
     assert other.costs(T, BOTH).choose(BOTH) == EAST
 
 
-def test_a_statement_of_any_length_leaves_no_trace() -> None:
+def test_after_its_end_a_statement_of_any_length_is_not_counted() -> None:
     counters = LocalCounters()
     load = ClusterLoad(counters)
     for seconds in (0.0, 1e9):
@@ -48,7 +48,7 @@ def test_a_statement_of_any_length_leaves_no_trace() -> None:
     assert load.costs(T, BOTH).expected[EAST].wait == 0
 
 
-def test_a_statement_that_was_not_sent_teaches_nothing() -> None:
+def test_nothing_is_learned_from_a_statement_that_was_not_sent() -> None:
     load = ClusterLoad()
     before = load.costs(T, BOTH)
     load.begin(EAST).ended(succeeded=True)

@@ -1,4 +1,4 @@
-"""Our ways into the clusters: by a password's file, and by tickets of a real KDC."""
+"""Logins to clusters with a password from a file, and with tickets of a real KDC."""
 
 import asyncio
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def words(credentials: UpstreamCredentials, user: str = "ann") -> tuple[str, byt
     return asyncio.run(replies())
 
 
-def test_a_name_alone_where_nothing_is_configured(tmp_path: Path) -> None:
+def test_only_the_users_name_is_sent_if_no_login_is_configured(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("one\r\n")
     login = Login(Proof.PLAIN, "svc", readable(tmp_path / "secret"))
     credentials = CredentialsByCluster({ClusterName("c"): login})
@@ -65,7 +65,7 @@ def test_the_password_is_read_at_each_connection(tmp_path: Path) -> None:
 
 
 class Unproved:
-    """A conversation that is not over when the server says so, or the other way round."""
+    """Only one side, the server or the client, considers the negotiation complete."""
 
     mechanism = "GSSAPI"
 
@@ -80,7 +80,7 @@ class Unproved:
     ("status", "complete", "why"),
     [(COMPLETE, False, "did not prove who it is"), (OK, True, "goes on"), (BAD, True, "refused")],
 )
-def test_a_cluster_that_skips_its_proof_is_not_believed(
+def test_a_server_that_does_not_authenticate_itself_is_refused(
     status: int, complete: bool, why: str
 ) -> None:
     async def scenario() -> None:
@@ -122,8 +122,8 @@ def login(realm: Kdc, server: str = "spark/_HOST@EXAMPLE.COM", user: str = OURS)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("qop", Qop)
-def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
-    """And both wrap what they say as the server wants it."""
+def test_both_sides_authenticate_by_kerberos(realm: Kdc, qop: Qop) -> None:
+    """Both sides then protect their messages as the server requires."""
 
     async def scenario() -> str | None:
         conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
@@ -156,14 +156,14 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
     [{"server": "spark/elsewhere@EXAMPLE.COM"}, {"user": "nobody@EXAMPLE.COM"}],
     ids=["no such server", "no such key"],
 )
-def test_what_the_kdc_does_not_know(realm: Kdc, wrong: dict[str, str]) -> None:
+def test_unknown_principals_are_refused(realm: Kdc, wrong: dict[str, str]) -> None:
     with pytest.raises(WireError, match="the negotiation failed"):
         words(UpstreamCredentials(login(realm, **wrong)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("challenge", [b"", b"x", bytes(100)])
-def test_a_server_without_the_key_is_found_out(realm: Kdc, challenge: bytes) -> None:
+def test_a_server_without_the_key_is_refused(realm: Kdc, challenge: bytes) -> None:
     async def scenario() -> None:
         conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
         await conversation.answer(None)

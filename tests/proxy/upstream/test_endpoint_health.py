@@ -1,4 +1,4 @@
-"""Which Thrift Server a new session gets: the well before the ill, the idle before the busy."""
+"""The order of Thrift Servers for new sessions: least loaded first, those that are down last."""
 
 from time import monotonic
 
@@ -17,7 +17,7 @@ def choose(health: EndpointHealth, **loads: int) -> list[Endpoint]:
     return health.choose(CLUSTER, lambda each: loads.get("abc"[each.port - 1], 0))
 
 
-def test_the_least_loaded_first_and_the_ill_last() -> None:
+def test_the_least_loaded_endpoint_comes_first_and_those_down_last() -> None:
     health = EndpointHealth()
     assert choose(health) == [A, B, C]
     assert choose(health, a=2, b=1, c=3) == [B, A, C]
@@ -28,7 +28,7 @@ def test_the_least_loaded_first_and_the_ill_last() -> None:
     assert health.choose(CLUSTER, lambda each: 0, [A, C]) == [B]
 
 
-def test_what_is_drained_gets_nothing_new() -> None:
+def test_drained_endpoints_get_no_new_sessions() -> None:
     health = EndpointHealth()
     health.drain(A)
     assert choose(health) == [B, C]
@@ -46,7 +46,7 @@ def test_what_is_drained_gets_nothing_new() -> None:
     assert choose(health) == [C]
 
 
-def test_a_cluster_is_down_when_all_of_it_is() -> None:
+def test_a_cluster_is_down_if_all_its_endpoints_are() -> None:
     health = EndpointHealth()
     health.mark_down(A, "")
     health.drain(B)
@@ -57,8 +57,8 @@ def test_a_cluster_is_down_when_all_of_it_is() -> None:
     assert not health.is_down(CLUSTER)
 
 
-def test_an_answer_to_what_was_asked_before_a_server_was_found_down_says_nothing() -> None:
-    """The answer to a check was under way when the server was killed."""
+def test_an_answer_to_a_request_from_before_the_server_was_found_down_is_ignored() -> None:
+    """The server was killed while the answer to a health check was on its way."""
     health = EndpointHealth()
     asked = monotonic()
     health.mark_up(A, asked)
@@ -71,7 +71,7 @@ def test_an_answer_to_what_was_asked_before_a_server_was_found_down_says_nothing
     assert (health.condition(A).reason, health.condition(A).seconds) == ("", 0.2)
 
 
-def test_where_it_is_better() -> None:
+def test_another_endpoint_is_better_if_this_one_is_down() -> None:
     health = EndpointHealth()
     health.mark_down(A, "")
     assert not health.is_better_elsewhere(CLUSTER, A)
@@ -82,7 +82,7 @@ def test_where_it_is_better() -> None:
     assert not health.is_better_elsewhere(CLUSTER, A)
 
 
-def test_what_is_not_configured_any_more_is_forgotten() -> None:
+def test_endpoints_that_are_no_longer_configured_are_forgotten() -> None:
     health = EndpointHealth()
     health.mark_down(A, "gone")
     health.drain(A)

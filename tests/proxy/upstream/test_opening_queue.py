@@ -33,7 +33,7 @@ class World:
         return await UpstreamSession.open(self.pool, self.cluster, user, NEWEST_PROTOCOL, {})
 
     async def open_many(self, number: int = CROWD) -> list[UpstreamSession | BaseException]:
-        """The sessions of users u0, u1 .., asked for at the same time, or why there is none."""
+        """The sessions of users u0, u1 .., opened at the same time, or the errors."""
         calls = (self.open(f"u{each}") for each in range(number))
         return await asyncio.gather(*calls, return_exceptions=True)
 
@@ -70,7 +70,7 @@ def test_a_crowd_of_new_sessions_does_not_mark_a_busy_endpoint_down() -> None:
     play(scenario, Limits(openings=4))
 
 
-def test_a_check_does_not_wait_behind_the_crowd() -> None:
+def test_a_health_check_does_not_wait_behind_new_sessions() -> None:
     async def scenario(world: World) -> None:
         world.fake.opens = asyncio.Event()
         crowd = asyncio.ensure_future(world.open_many())
@@ -85,7 +85,7 @@ def test_a_check_does_not_wait_behind_the_crowd() -> None:
 
 
 @pytest.mark.parametrize(("workers", "expected"), [(1, 4), (2, 2), (9, 1)])
-def test_all_workers_together_open_that_many(workers: int, expected: int) -> None:
+def test_the_limit_of_openings_is_shared_by_all_workers(workers: int, expected: int) -> None:
     async def scenario(world: World) -> None:
         world.fake.opens = asyncio.Event()
         crowd = asyncio.ensure_future(world.open_many(10))
@@ -99,7 +99,7 @@ def test_all_workers_together_open_that_many(workers: int, expected: int) -> Non
     play(scenario, Limits(openings=4), workers)
 
 
-def test_sessions_are_opened_in_the_order_in_which_they_were_asked_for() -> None:
+def test_sessions_are_opened_in_the_order_of_their_requests() -> None:
     async def scenario(world: World) -> None:
         await world.open_many()
         users = [user for user, call, _ in world.fake.log if call == "OpenSession"]
@@ -148,7 +148,7 @@ def test_a_client_that_leaves_gives_its_place_back() -> None:
 
 
 @pytest.mark.slow
-def test_those_that_wait_for_an_endpoint_that_went_down_do_not_all_try_it() -> None:
+def test_sessions_that_wait_for_an_endpoint_which_goes_down_do_not_all_try_it() -> None:
     async def scenario(world: World) -> None:
         world.fake.silent = True
         opened = await world.open_many()
@@ -161,7 +161,7 @@ def test_those_that_wait_for_an_endpoint_that_went_down_do_not_all_try_it() -> N
     play(scenario, Limits(connect=1.0, openings=2))
 
 
-def test_those_that_wait_count_as_load_of_their_endpoint() -> None:
+def test_waiting_sessions_count_as_load_of_their_endpoint() -> None:
     async def scenario(world: World) -> None:
         twin = FakeCluster(EAST)
         await twin.start()

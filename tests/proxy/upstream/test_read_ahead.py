@@ -1,4 +1,4 @@
-"""Batches that are asked for before the client asks: same rows, whatever it asks."""
+"""Batches that are requested ahead: the client gets the right rows, whatever it requests."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ Ask = tuple[Orientation, int]
 
 
 class Expected:
-    """A Thrift Server's place in a result."""
+    """A Thrift Server's cursor in a result."""
 
     def __init__(self) -> None:
         self.start = self.position = 0
@@ -39,7 +39,7 @@ async def fetch(client: Client, operation: Struct, orientation: Orientation, lim
 
 
 async def ask(client: Client, operation: Struct, limit: int) -> None:
-    """For the next rows, without reading them; `answer` does."""
+    """Requests the next rows; `answer` reads the reply."""
     request = Struct({1: (STRUCT, operation), 2: (I32, NEXT), 3: (I64, limit)})
     await client.send("FetchResults", request)
 
@@ -67,7 +67,7 @@ async def started(world: World) -> tuple[Client, Struct]:
 
 
 async def read_twice(world: World, limit: int) -> tuple[Client, Struct]:
-    """Two batches of rows of 10 kB; a third has been asked for."""
+    """Reads two batches of rows of 10 kB; a third batch has been requested ahead."""
     world.east.row = b"y" * 10_000
     world.east.counts[SQL] = 6 * limit
     client = await world.client()
@@ -101,7 +101,7 @@ def _random_asks(seed: int) -> list[Ask]:
         *(_random_asks(seed) for seed in range(20)),
     ],
 )
-def test_rows_are_those_that_the_cluster_would_give(asks: Sequence[Ask]) -> None:
+def test_the_client_gets_the_rows_that_the_cluster_would_return(asks: Sequence[Ask]) -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
         expected = Expected()
@@ -109,7 +109,7 @@ def test_rows_are_those_that_the_cluster_would_give(asks: Sequence[Ask]) -> None
         for number, (orientation, limit) in enumerate(asks):
             wanted = expected.fetch(orientation, limit)
             read = numbers(await fetch(client, operation, orientation, limit))
-            if len(read) < len(wanted):  # fewer than asked for are allowed; then where it is counts
+            if len(read) < len(wanted):  # fewer are allowed; the cursor is then where they end
                 expected.position = expected.start + len(read)
                 wanted = wanted[: len(read)]
                 assert read, "an empty batch is the end of a result"
@@ -118,7 +118,7 @@ def test_rows_are_those_that_the_cluster_would_give(asks: Sequence[Ask]) -> None
     play(scenario)
 
 
-def test_from_two_full_batches_on_the_next_is_asked_for_before_the_last_is_here() -> None:
+def test_after_two_full_batches_the_next_one_is_requested_ahead() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
         for asked, seen in ((1, 1), (2, 3), (3, 4), (4, 5), (5, 5), (6, 6)):
@@ -142,7 +142,7 @@ def test_a_session_goes_on_beside_an_unfetched_batch() -> None:
     play(scenario)
 
 
-def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
+def test_a_slow_client_gets_its_batch_as_it_reads() -> None:
     async def scenario(world: World) -> None:
         client, operation = await read_twice(world, 3_000)
         await ask(client, operation, 3_000)
@@ -154,7 +154,7 @@ def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
     play(scenario)
 
 
-def test_a_batch_under_way_is_given_whole_though_its_operation_is_closed() -> None:
+def test_a_batch_in_transfer_is_delivered_after_its_operation_is_closed() -> None:
     async def scenario(world: World) -> None:
         client, operation = await read_twice(world, 3_000)
         await ask(client, operation, 3_000)
@@ -170,7 +170,7 @@ def test_a_batch_under_way_is_given_whole_though_its_operation_is_closed() -> No
     play(scenario, Limits(idle_connections=0))
 
 
-def test_a_client_that_goes_takes_what_was_asked_for_it_along() -> None:
+def test_the_batch_of_a_client_that_disconnects_is_dropped() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
         for _ in range(2):
@@ -182,7 +182,7 @@ def test_a_client_that_goes_takes_what_was_asked_for_it_along() -> None:
     play(scenario)
 
 
-def test_a_batch_that_is_here_is_given_though_its_cluster_died() -> None:
+def test_a_batch_that_has_arrived_is_delivered_after_its_cluster_died() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
         for _ in range(2):
@@ -200,7 +200,7 @@ def test_a_batch_that_is_here_is_given_though_its_cluster_died() -> None:
     play(scenario)
 
 
-def test_of_a_batch_that_broke_off_before_it_was_asked_for_nothing_is_sent() -> None:
+def test_no_byte_of_an_incomplete_batch_is_sent_if_its_connection_broke_before() -> None:
     async def scenario(world: World) -> None:
         world.east.row = b"y" * 1_000
         world.east.counts[SQL] = 100
@@ -220,7 +220,7 @@ def test_of_a_batch_that_broke_off_before_it_was_asked_for_nothing_is_sent() -> 
     play(scenario)
 
 
-def test_a_batch_that_does_not_come_is_an_error_and_is_not_asked_for_again() -> None:
+def test_a_batch_that_does_not_arrive_is_an_error_and_is_not_requested_again() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
         await fetch(client, operation, NEXT, 10)
@@ -236,7 +236,7 @@ def test_a_batch_that_does_not_come_is_an_error_and_is_not_asked_for_again() -> 
     play(scenario)
 
 
-def test_a_full_server_gives_no_connection_for_it() -> None:
+def test_nothing_is_read_ahead_if_the_endpoint_has_no_spare_connection() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
         for at in range(0, ROWS, 10):

@@ -1,4 +1,4 @@
-"""What a server is asked when the first session is opened there."""
+"""The facts that are read when the first session is opened at a server."""
 
 import pytest
 import uvloop
@@ -14,7 +14,7 @@ from tests.proxy.fakes import EAST
 
 
 def opened(dbms: str | None, claims: bool = True) -> FakeCluster:
-    """The server, after a session was opened and closed there."""
+    """The server after a session was opened and closed there."""
     fake = FakeCluster(EAST)
     fake.dbms, fake.checks = dbms, True
 
@@ -38,7 +38,7 @@ def opened(dbms: str | None, claims: bool = True) -> FakeCluster:
 
 
 @pytest.mark.parametrize("dbms", ["Spark SQL", None])
-def test_a_server_is_asked_once(dbms: str | None) -> None:
+def test_facts_are_read_once_for_each_server(dbms: str | None) -> None:
     calls = [call for _, call, _ in opened(dbms).log]
     assert calls.count("GetInfo") == 1
     assert calls.count("OpenSession") == 2
@@ -64,6 +64,6 @@ def test_hives_own_server_is_refused_and_keeps_no_session() -> None:
     uvloop.run(scenario())
 
 
-def test_a_server_that_is_only_passed_on_to_may_be_hive() -> None:
+def test_without_clusters_the_server_may_be_hive() -> None:
     calls = [call for _, call, _ in opened("Apache Hive", claims=False).log]
     assert "GetInfo" not in calls

@@ -30,7 +30,7 @@ class World:
 
     @property
     def down(self) -> list[str]:
-        """Why endpoints are down."""
+        """The reasons why endpoints are down."""
         conditions = map(self.pool.health.condition, self.cluster.hs2)
         return [each.reason for each in conditions if each.up is False]
 
@@ -83,7 +83,7 @@ def test_a_statement_that_the_stopped_server_fails_ends_the_session_there() -> N
     play(scenario)
 
 
-def test_any_other_refusal_of_a_session_is_the_clients() -> None:
+def test_any_other_refusal_of_a_session_is_returned_to_the_client() -> None:
     async def scenario(world: World) -> None:
         world.first.refuses = "no such database"
         with pytest.raises(Rejected):

@@ -1,4 +1,4 @@
-"""Connections to clusters are counted, and reused by their own user alone."""
+"""Connections to clusters are counted, and reused only by their own user."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -125,7 +125,7 @@ def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
 
 
 @pytest.mark.slow
-def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
+def test_health_checks_find_endpoints_that_are_down_hang_or_are_back() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         clusters = [Cluster(EAST, "file:/e", (fake.endpoint,))]
         condition = pool.health.condition(fake.endpoint)
@@ -152,7 +152,7 @@ def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
 
 
 def test_a_health_check_is_no_load() -> None:
-    """Neither one of this worker nor one of another worker, while it runs and afterwards."""
+    """This holds for checks of this and of other workers, while they run and afterwards."""
 
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         fake.hangs_at = "GetInfo"
@@ -172,7 +172,7 @@ def test_a_health_check_is_no_load() -> None:
     with_lines(use, counters=counters)
 
 
-def test_an_endpoint_without_room_is_not_ill() -> None:
+def test_an_endpoint_without_room_is_not_down() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         cluster = Cluster(EAST, "file:/e", (fake.endpoint,))
         await connect(pool, cluster)

@@ -1,4 +1,4 @@
-"""What a session changed is repeated in the sessions of other clusters, over real sockets."""
+"""A session's changes are repeated in its sessions in other clusters, over real sockets."""
 
 from tests.proxy.fakes import EAST, WEST, World, error_of, play, until
 from thriftcodec.values import STRUCT, Struct
@@ -35,7 +35,7 @@ def test_a_sessions_changes_are_repeated_once_and_in_order() -> None:
     play(scenario)
 
 
-def test_a_view_that_a_cluster_cannot_make_is_missed_only_by_its_users() -> None:
+def test_a_view_that_a_cluster_cannot_make_fails_only_statements_that_use_it() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         view = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
@@ -56,7 +56,7 @@ def test_a_view_that_a_cluster_cannot_make_is_missed_only_by_its_users() -> None
     play(scenario)
 
 
-def test_a_setting_that_a_cluster_cannot_repeat_keeps_the_session_out() -> None:
+def test_a_setting_that_a_cluster_cannot_repeat_fails_every_statement_there() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         world.west.fails["SET a=1"] = "Error running query: no such setting"
@@ -83,7 +83,7 @@ def test_a_table_that_changed_since_it_was_read_is_analysed_again() -> None:
     play(scenario)
 
 
-def test_what_any_session_cached_is_cleared_before_its_table_is_read_in_another_version() -> None:
+def test_the_cache_is_cleared_before_a_cached_table_is_read_in_another_version() -> None:
     async def scenario(world: World) -> None:
         first, other = await world.client(), await world.client()
         await first.operation("CACHE TABLE w")
@@ -113,7 +113,7 @@ def test_a_session_that_a_cluster_closed_is_opened_again() -> None:
     play(scenario)
 
 
-def test_a_change_that_may_have_happened_costs_the_clusters_session() -> None:
+def test_a_change_with_an_unknown_end_drops_the_clusters_session() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await client.operation("SET a=1")
@@ -139,7 +139,7 @@ def test_a_statement_that_fails_changes_no_session() -> None:
     play(scenario)
 
 
-def test_tables_are_listed_where_the_sessions_own_are() -> None:
+def test_tables_are_listed_in_the_home_of_temporary_tables() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         asked = Struct({1: (STRUCT, client.session)})
@@ -158,7 +158,7 @@ def test_tables_are_listed_where_the_sessions_own_are() -> None:
     play(scenario)
 
 
-def test_what_was_dropped_in_its_home_is_taken_away_elsewhere() -> None:
+def test_an_object_dropped_in_its_home_is_dropped_elsewhere() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         made = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
@@ -200,7 +200,7 @@ def test_a_replaced_function_is_looked_up_again() -> None:
     play(scenario)
 
 
-def test_a_refreshed_table_is_so_in_every_cluster() -> None:
+def test_a_refreshed_table_is_refreshed_in_every_cluster() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await client.operation("SELECT * FROM w")

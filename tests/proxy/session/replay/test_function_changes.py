@@ -1,4 +1,4 @@
-"""Changed functions, as all processes of a server see them."""
+"""The list of changed functions that all processes of a server share."""
 
 from proxy.session.replay.function_changes import FunctionChanges, shared_size
 
@@ -16,7 +16,7 @@ def test_each_process_sees_what_all_of_them_changed() -> None:
     assert one.since(now) == ((), now)
 
 
-def test_an_own_change_can_be_passed_over_and_no_other() -> None:
+def test_a_position_can_skip_only_a_change_of_its_own_process() -> None:
     memory = memoryview(bytearray(shared_size(2)))
     one, other = (FunctionChanges(memory, number, 2) for number in range(2))
     before = one.now()
@@ -25,7 +25,7 @@ def test_an_own_change_can_be_passed_over_and_no_other() -> None:
     assert one.since(one.with_own(before))[0] == (("d", "f"),)
 
 
-def test_who_missed_too_many_does_not_know_which() -> None:
+def test_a_process_that_missed_too_many_changes_gets_no_list() -> None:
     changes = FunctionChanges()
     before = changes.now()
     for number in range(3000):
@@ -34,7 +34,7 @@ def test_who_missed_too_many_does_not_know_which() -> None:
     assert changes.since(changes.now())[0] == ()
 
 
-def test_a_name_that_is_too_long_may_be_any() -> None:
+def test_a_name_that_is_too_long_stands_for_any_function() -> None:
     changes = FunctionChanges()
     before = changes.now()
     changes.record("d", "f" * 300)

@@ -1,4 +1,4 @@
-"""What is kept of a session's changes, and what is replayed in a cluster."""
+"""The changes that a session's journal keeps, and those that a cluster lacks."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def pending(journal: Journal, *replayed: int) -> list[str]:
     return [entry.sql for entry in journal.pending_for(set(replayed))]
 
 
-def test_everything_in_order_and_only_what_was_not_replayed() -> None:
+def test_pending_entries_are_in_order_and_lack_those_applied() -> None:
     journal = Journal()
     first = keep(journal, "USE d", UseDatabase("d"))
     second = keep(journal, "VIEW", VIEW)
@@ -63,7 +63,7 @@ def test_neighbouring_settings_replace_each_other() -> None:
     assert pending(journal) == ["SET b=1", "SET a=2", "USE e"]
 
 
-def test_what_a_variable_needs_stays_before_it() -> None:
+def test_entries_that_a_variable_needs_stay_before_it() -> None:
     journal = Journal()
     keep(journal, "SET a=1", SetVariable("a", "1"))
     keep(journal, "SET b=${a}", SetVariable("b", "1"))
@@ -72,7 +72,7 @@ def test_what_a_variable_needs_stays_before_it() -> None:
     assert pending(journal) == ["SET a=1", "SET b=${a}", "SET a=2", "SET a=${a}3"]
 
 
-def test_what_a_view_was_made_under_stays_before_it() -> None:
+def test_settings_under_which_a_view_was_made_stay_before_it() -> None:
     journal = Journal()
     keep(journal, "SET a=1", SetVariable("a", "1"))
     keep(journal, "VIEW", VIEW)
@@ -88,7 +88,7 @@ def test_reset_stays_at_its_place() -> None:
     assert pending(journal)[-2:] == ["RESET", "SET b=1"]
 
 
-def test_an_entry_knows_its_home_and_the_names_that_it_touches() -> None:
+def test_an_entry_has_its_home_and_the_names_that_it_touches() -> None:
     journal = Journal()
     journal.record(journal.reserve(), "TEMP TABLE", CreateTempTable("t"), WEST)
     journal.record(journal.reserve(), "RENAME", RenameTemp("t", "u"), WEST)
@@ -96,7 +96,7 @@ def test_an_entry_knows_its_home_and_the_names_that_it_touches() -> None:
     assert kept == [(WEST, ("t",)), (WEST, ("t", "u"))]
 
 
-def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_entries_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     journal = Journal()
     for number in range(2):
@@ -106,7 +106,7 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         journal.room_for("VIEW")
 
 
-def test_its_text_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_length_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_TEXT", 14)
     journal = Journal()
     for number in range(100):

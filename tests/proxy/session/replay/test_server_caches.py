@@ -1,4 +1,4 @@
-"""What is cached in a server, as all processes of the proxy see it."""
+"""The list of cached tables that all processes of the proxy share."""
 
 from conf.catalog.tables import ViewText
 from conf.names import ClusterName, TableRef
@@ -33,13 +33,13 @@ def test_only_another_version_of_a_cached_table_clears_only_that_server() -> Non
         assert each.stale(WEST, {T: NEW}) is None
 
 
-def test_a_new_process_knows_what_was_cached_before() -> None:
+def test_a_new_process_reads_the_records_of_earlier_caching() -> None:
     memory = memoryview(bytearray(shared_size(1)))
     ServerCaches(FunctionChanges(memory, 0, 1)).record(WEST, {T: OLD})
     assert ServerCaches(FunctionChanges(memory, 0, 1)).stale(WEST, {T: NEW}) is not None
 
 
-def test_what_is_cached_while_the_cache_is_cleared_is_cleared_again() -> None:
+def test_a_table_cached_while_the_cache_is_cleared_is_cleared_again() -> None:
     (caches,) = processes(1)
     caches.record(WEST, {T: OLD})
     stale = caches.stale(WEST, {T: NEW})
@@ -56,7 +56,7 @@ def test_rows_cached_during_a_write_have_no_version() -> None:
     assert caches.stale(WEST, {T: writing}) is not None
 
 
-def test_any_table_may_be_cached_where_too_many_were() -> None:
+def test_after_too_many_records_any_table_may_be_cached() -> None:
     one, other = processes()
     for number in range(3000):
         one.record(WEST, {TableRef("d", f"t{number}"): OLD})

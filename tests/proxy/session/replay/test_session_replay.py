@@ -1,4 +1,5 @@
-"""What is repeated in a cluster's session, what is taken away there, and what it lacks."""
+"""The statements that are repeated in a cluster's session, and the objects that are dropped or
+lacking there."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -34,7 +35,7 @@ GLOBAL = CreateTempView("global_temp.g", ViewText("SELECT 1", "d"))
 
 @dataclass
 class Cluster:
-    """Remembers what runs in its session; `fails` says why a statement fails."""
+    """Records the statements that run in its session; `fails` has failures by statement."""
 
     journal: Journal = field(default_factory=Journal)
     functions: FunctionChanges = field(default_factory=FunctionChanges)
@@ -61,7 +62,7 @@ def play(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scenario)
 
 
-def test_what_another_cluster_did_to_a_name_takes_it_away_here() -> None:
+def test_an_object_that_another_cluster_replaced_is_dropped_here() -> None:
     async def scenario() -> None:
         cluster = Cluster()
         cluster.record("VIEW", VIEW)
@@ -76,7 +77,7 @@ def test_what_another_cluster_did_to_a_name_takes_it_away_here() -> None:
     play(scenario())
 
 
-def test_nothing_is_dropped_that_is_not_there() -> None:
+def test_only_existing_objects_are_dropped() -> None:
     """DROP VIEW would drop a permanent view of that name."""
 
     async def scenario() -> None:
@@ -90,7 +91,7 @@ def test_nothing_is_dropped_that_is_not_there() -> None:
     play(scenario())
 
 
-def test_an_object_that_cannot_be_made_is_missed_by_its_users() -> None:
+def test_an_object_that_cannot_be_made_fails_statements_that_use_it() -> None:
     async def scenario() -> None:
         cluster = Cluster(fails={"VIEW": Failure("no such path")})
         cluster.record("VIEW", VIEW)
@@ -125,7 +126,7 @@ def test_a_view_that_cannot_be_replaced_leaves_no_old_one() -> None:
     play(scenario())
 
 
-def test_a_setting_that_cannot_be_repeated_keeps_the_session_out() -> None:
+def test_a_setting_that_cannot_be_repeated_fails_every_statement() -> None:
     async def scenario() -> None:
         cluster = Cluster(fails={"SET a=1": Failure("no")})
         cluster.record("SET a=1", SetVariable("a", "1"))
@@ -135,7 +136,7 @@ def test_a_setting_that_cannot_be_repeated_keeps_the_session_out() -> None:
     play(scenario())
 
 
-def test_only_a_global_view_of_ours_may_be_there_already() -> None:
+def test_only_a_global_view_of_this_session_may_exist_already() -> None:
     async def scenario() -> None:
         there = Failure("it is there", "42P07")
         cluster = Cluster()
@@ -199,7 +200,7 @@ LOST = Failure(
 )
 
 
-def test_what_fails_for_want_of_the_metastore_is_repeated_later() -> None:
+def test_a_statement_that_fails_without_the_metastore_is_repeated_later() -> None:
     async def scenario() -> None:
         cluster = Cluster(fails={"VIEW": LOST})
         cluster.record("VIEW", VIEW)
@@ -216,8 +217,8 @@ def test_what_fails_for_want_of_the_metastore_is_repeated_later() -> None:
     play(scenario())
 
 
-def test_the_current_database_is_not_used_again() -> None:
-    """USE asks the metastore, which may be down."""
+def test_use_of_the_current_database_is_not_repeated() -> None:
+    """USE reads the metastore, which may be down."""
 
     async def scenario() -> None:
         cluster = Cluster()
@@ -252,7 +253,7 @@ def test_variables_are_repeated_in_order() -> None:
     assert cluster.ran[2:] == [DROP_X]
 
 
-def test_a_variable_with_a_value_of_another_cluster_is_taken_away() -> None:
+def test_a_variable_with_a_value_of_another_cluster_is_dropped() -> None:
     cluster = Cluster()
     cluster.record("DECLARE x = 1", DECLARED)
     cluster.record("SET VAR x = rand()", COMPUTED, WEST)
@@ -275,7 +276,7 @@ def test_a_computed_value_is_lost_with_its_session() -> None:
     cluster.replay.check(Known("select", temps=(X,)))
 
 
-def test_a_cluster_that_does_not_know_variables_runs_what_does_not_use_them() -> None:
+def test_a_cluster_without_variables_runs_statements_that_use_none() -> None:
     cluster = Cluster(fails={"DECLARE x = 1": Failure("PARSE_SYNTAX_ERROR")})
     cluster.record("DECLARE x = 1", DECLARED)
     cluster.record("SET VAR x = 2", ASSIGNED)

@@ -97,9 +97,7 @@ def test_an_insert_into_the_table_that_it_reads_is_refused() -> None:
         ({"start_timestamp": "Earliest"}, ChangeRange("000", None, 1)),
     ],
 )
-def test_the_range_is_what_the_settings_say(
-    settings: dict[str, str], expected: ChangeRange
-) -> None:
+def test_the_range_comes_from_the_settings(settings: dict[str, str], expected: ChangeRange) -> None:
     named = {f"hoodie_t_consume_{key}": value for key, value in settings.items()}
     assert reads("SELECT * FROM t", **FROM_7 | named) == {"d.t": expected}
 
@@ -128,12 +126,12 @@ def test_a_setting_whose_value_is_not_known_is_refused(key: str) -> None:
     assert reads("SELECT * FROM p", (f"hoodie.u.consume.{key}",), **FROM_7) == {}
 
 
-def test_the_name_with_its_database_goes_first() -> None:
+def test_a_setting_with_the_database_in_its_name_comes_first() -> None:
     named = {"hoodie_d_t_consume_mode": "incremental", "hoodie_d_t_consume_start_timestamp": "8"}
     assert reads("SELECT * FROM t", **FROM_7, **named) == {"d.t": ChangeRange("8", None, 1)}
 
 
-def test_names_have_databases_where_hudi_is_set_so() -> None:
+def test_names_need_a_database_if_a_setting_of_hudi_requires_it() -> None:
     both = {"hoodie_incremental_use_database": "true", **FROM_7}
     assert reads("SELECT * FROM t", **both) == {}
     assert reads("SELECT * FROM u", **both) == {}
@@ -141,11 +139,11 @@ def test_names_have_databases_where_hudi_is_set_so() -> None:
     assert reads("SELECT * FROM u", **both, **named) == {"d.u": WholeUnless(("d.t",))}
 
 
-def test_another_mode_changes_nothing() -> None:
+def test_another_consume_mode_reads_the_whole_table() -> None:
     assert reads("SELECT * FROM t", **FROM_7 | {"hoodie_t_consume_mode": "SNAPSHOT"}) == {}
 
 
-def test_a_call_of_hudis_function_names_its_rows_itself() -> None:
+def test_a_call_of_hudis_function_gets_no_range_of_the_session() -> None:
     sql = "SELECT * FROM hudi_table_changes('d.t', 'latest_state', 'earliest')"
     assert reads(sql, **MODE) == {"d.t": None}
     assert reads(sql, hoodie_datasource_query_type="incremental") == {}

@@ -22,7 +22,7 @@ def test_the_time_zone_of_the_first_cluster_is_set_where_another_one_is_the_defa
     play(scenario)
 
 
-def test_clusters_of_one_time_zone_and_sessions_that_chose_one_are_left_alone() -> None:
+def test_no_time_zone_is_set_in_clusters_that_agree_or_after_a_choice() -> None:
     async def scenario(world: World) -> None:
         world.east.zone = world.west.zone = "Etc/UTC"
         client = await world.client()
@@ -51,7 +51,7 @@ def test_a_time_zone_that_is_left_to_the_server_is_read_there(statement: str) ->
     play(scenario)
 
 
-def test_a_server_that_does_not_say_its_time_zone_cannot_be_left_to_choose() -> None:
+def test_a_set_fails_if_the_server_returns_no_time_zone() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         failure = error_of(await client.execute("SET TIME ZONE LOCAL"))

@@ -1,4 +1,4 @@
-"""Which statements are analysed in the event loop, and in which order the others."""
+"""The choice between the event loop and processes, and the order of the processes' tasks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ LONG = "SELECT '" + "x" * analyzer_pool.SHORT_TEXT + "{}'"
 
 
 class Fakes:
-    """Processes that note what they are given, and end it when the test wants it."""
+    """Fake processes that record their tasks, and end them when the test says so."""
 
     def __init__(self) -> None:
         self.begun: list[Task] = []
@@ -88,7 +88,9 @@ class _Unpacking:
         return None
 
 
-def test_the_event_loop_analyses_what_is_short_and_simple(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_event_loop_analyses_short_and_simple_statements(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def use(pool: AnalyzerPool, fakes: Fakes) -> None:
         await pool.analyse("SELECT 'simple'", NAMESPACE, CATALOG, ANN)
         assert not fakes.begun
@@ -101,7 +103,7 @@ def test_the_event_loop_analyses_what_is_short_and_simple(monkeypatch: pytest.Mo
     with_pool(use, monkeypatch)
 
 
-def test_what_was_too_much_for_the_loop_once_is_not_tried_there_again(
+def test_a_statement_that_took_too_many_steps_is_not_tried_in_the_loop_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried: list[str] = []
@@ -121,7 +123,7 @@ def test_what_was_too_much_for_the_loop_once_is_not_tried_there_again(
     with_pool(use, monkeypatch)
 
 
-def test_a_user_that_took_its_share_of_the_loop_uses_it_no_more_but_others_do(
+def test_a_user_who_used_up_the_loops_share_is_analysed_in_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def use(pool: AnalyzerPool, fakes: Fakes) -> None:
@@ -130,7 +132,7 @@ def test_a_user_that_took_its_share_of_the_loop_uses_it_no_more_but_others_do(
         pool._in_loop.add("eve", 2 * analyzer_pool.LOOP_CREDIT, now)
         await pool.analyse("SELECT 'new'", NAMESPACE, CATALOG, EVE)
         assert len(fakes.begun) == 1
-        await pool.analyse("SELECT 'known'", NAMESPACE, CATALOG, EVE)  # is remembered
+        await pool.analyse("SELECT 'known'", NAMESPACE, CATALOG, EVE)  # is cached
         await pool.analyse("SELECT 'new to ann'", NAMESPACE, CATALOG, ANN)
         assert len(fakes.begun) == 1
 
@@ -154,7 +156,7 @@ def test_a_process_is_kept_free_for_users_that_used_little(monkeypatch: pytest.M
     with_pool(use, monkeypatch)
 
 
-def test_of_those_that_wait_the_user_that_used_least_is_next(
+def test_the_waiting_user_with_the_least_use_is_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def use(pool: AnalyzerPool, fakes: Fakes) -> None:
@@ -173,7 +175,7 @@ def test_of_those_that_wait_the_user_that_used_least_is_next(
     with_pool(use, monkeypatch)
 
 
-def test_of_one_user_the_session_that_used_least_is_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_session_with_the_least_use_is_next(monkeypatch: pytest.MonkeyPatch) -> None:
     async def use(pool: AnalyzerPool, fakes: Fakes) -> None:
         busy, idle = Client("app", 1), Client("app", 2)
         now = asyncio.get_running_loop().time()
@@ -191,7 +193,7 @@ def test_of_one_user_the_session_that_used_least_is_next(monkeypatch: pytest.Mon
     with_pool(use, monkeypatch)
 
 
-def test_tables_that_are_in_memory_go_along_and_those_of_the_last_time_at_once(
+def test_tables_in_memory_are_sent_along_with_the_statement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def use(pool: AnalyzerPool, fakes: Fakes) -> None:
@@ -206,7 +208,7 @@ def test_tables_that_are_in_memory_go_along_and_those_of_the_last_time_at_once(
     with_pool(use, monkeypatch)
 
 
-def test_only_so_many_may_wait_of_a_user_and_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_waiting_tasks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer_pool, "WAITING_OF_USER", 2)
     monkeypatch.setattr(analyzer_pool, "WAITING", 3)
 
@@ -243,7 +245,9 @@ def test_a_client_that_gives_up_waits_no_more(monkeypatch: pytest.MonkeyPatch) -
     with_pool(use, monkeypatch)
 
 
-def test_own_commands_are_read_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_commands_are_parsed_in_the_loop_or_in_a_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def use(pool: AnalyzerPool, fakes: Fakes) -> None:
         assert await pool.command("USE CLUSTER x", True, ANN) == UseCluster("x")
         assert await pool.command("USE CLUSTER x", False, ANN) is None

@@ -1,4 +1,4 @@
-"""Statements in a process of their own."""
+"""Statements that are analysed in a process of their own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -46,7 +46,7 @@ async def analyzed(process: AnalyzerProcess, sql: str, tables: object = TABLES) 
     return (await process.run(packed(Analyze(sql, Namespace(), tables))))[0]
 
 
-def test_it_says_what_analyze_says() -> None:
+def test_the_process_returns_the_result_of_analyze() -> None:
     async def use(process: AnalyzerProcess) -> None:
         assert await analyzed(process, LONG, {}) == Needs(frozenset({T}))
         for sql in (LONG, "SELECT * FROM w WHERE a > 1", "gibberish here"):
@@ -63,7 +63,7 @@ def test_it_says_what_analyze_says() -> None:
     with_process(use)
 
 
-def test_what_takes_too_long_is_not_understood_and_the_next_is(
+def test_a_statement_that_takes_too_long_is_unknown_and_the_next_one_is_analysed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("proxy.statement.analysis.analyzer_process.CPU_SECONDS_A_MEGABYTE", 0.0)
@@ -90,7 +90,7 @@ def test_a_process_that_died_is_replaced() -> None:
     with_process(use)
 
 
-def test_an_abandoned_result_is_not_taken_for_the_next_ones() -> None:
+def test_an_abandoned_result_is_not_read_as_that_of_the_next_task() -> None:
     async def use(process: AnalyzerProcess) -> None:
         waiting = asyncio.ensure_future(analyzed(process, LONG))
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""`SET causeway.fetch.missing`: a query that no cluster can run has what it lacks copied, and runs.
+"""`SET causeway.fetch.missing`: a query that no cluster can run runs after copies were made for it.
 Over real sockets and fake clusters; the copies are a fake."""
 
 import asyncio
@@ -83,7 +83,7 @@ def test_a_metastore_that_does_not_answer_about_other_tables_stops_no_query() ->
     assert asyncio.run(lacking(tables, metastore, metastore, (EAST, WEST))) == {}
 
 
-def test_a_database_of_very_many_tables_is_not_looked_at() -> None:
+def test_a_database_of_very_many_tables_is_left_out() -> None:
     metastore = FakeMetastore({f"default.t{n}": WEST for n in range(MOST + 1)})
     metastore.sizes = dict.fromkeys(metastore.primaries, 1)
     metastore.loaded = set(map(TableRef.parse, metastore.primaries))
@@ -95,7 +95,7 @@ def test_a_database_of_very_many_tables_is_not_looked_at() -> None:
     assert found == {EAST: MOST - 1, WEST: 0}
 
 
-def test_a_session_may_be_opened_with_it() -> None:
+def test_open_session_may_set_it() -> None:
     """As by a JDBC URL with `?causeway.fetch.missing=1GB`."""
 
     async def scenario(world: World, copier: FakeCopier) -> None:

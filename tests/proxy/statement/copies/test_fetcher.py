@@ -1,4 +1,4 @@
-"""Copies for queries: one at a time for all that wait, within the bounds of users and links."""
+"""Copies for queries: made once for all queries that wait, within limits of users and links."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -106,7 +106,7 @@ def test_a_copy_ends_when_the_last_query_that_waits_is_cancelled() -> None:
 
 
 def test_a_failure_is_that_of_the_query_that_began_the_copy() -> None:
-    """Another one, which waited for it, begins its own: it may be allowed more."""
+    """Another query, which waited for the copy, begins one of its own: its limits may be higher."""
 
     async def scenario(world: World) -> None:
         world.copier.failures = [CopyFailed("[CW614] It is too large.")]
@@ -139,7 +139,7 @@ def test_a_user_has_a_number_of_bytes_copied_a_day() -> None:
         with pytest.raises(
             CopyQuotaExceeded, match=r"2\.1 MB may still be copied for user ann today"
         ):
-            await world.ask()  # 3 MiB are known to be needed
+            await world.ask()  # the copy is known to need 3 MiB
         await world.ask(USERS)
         assert world.copier.bounds[-1] == (2 * MIB, 60.0, MIB)
         with pytest.raises(CopyQuotaExceeded, match="0 bytes may still be copied for user ann"):

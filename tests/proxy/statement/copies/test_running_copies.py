@@ -1,4 +1,4 @@
-"""Operators see the copies that statements have made, with bytes and rate."""
+"""The list of running copies for operators, with bytes and rates."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Access rules on a statement's way: its decision, lists, and commands of Causeway's own."""
+"""Access rules in the decision for a statement, in lists, and for Causeway's own commands."""
 
 import asyncio
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ SELECT = "SELECT * FROM t"
 
 
 def test_the_refusal_is_the_decision(hms: WritableMetastore) -> None:
-    """It has no facts of the table, and it is what the audit log and the history record."""
+    """The refusal has no facts of the table. The audit log and the history record it."""
 
     async def scenario(router: StatementRouter, state: SessionState) -> Any:
         return await router.decide(SELECT, state)
@@ -128,7 +128,7 @@ def test_a_cluster_can_be_denied(hms: WritableMetastore) -> None:
     assert f"the cluster {C2}: the rule 'no c2'" in found.because
 
 
-def test_explain_says_it_and_not_where_the_table_is(hms: WritableMetastore) -> None:
+def test_explain_shows_the_denial_and_not_where_the_table_is(hms: WritableMetastore) -> None:
     async def scenario(router: StatementRouter, state: SessionState) -> Any:
         shown = await explain(ExplainCluster(SELECT, False), state, router)
         with pytest.raises(Rejected, match="CW107"):
@@ -181,7 +181,7 @@ def test_a_list_is_not_left_to_the_cluster(event: Recalled | CallFailed) -> None
     assert "[CW107] ann may not use this list" in _failure(book)
 
 
-def test_any_other_description_is_the_clusters_to_give() -> None:
+def test_any_other_description_is_sent_to_the_cluster() -> None:
     described = DescribeTable(TableRef("default", "t"), extended=False)
     known = Known("metadata_read", catalog=described)
     book = analysed(known, state=denied_session(DENY_HR)) << cmd.Route(known) >> routed(known)
@@ -232,6 +232,6 @@ def test_only_visible_tables_are_listed() -> None:
     assert visible(tables, session()) == tables
 
 
-def test_without_rules_nothing_is_looked_at() -> None:
+def test_without_rules_nothing_is_checked() -> None:
     assert session().access is None
     assert decided(LIST).due == []

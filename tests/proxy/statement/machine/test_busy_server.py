@@ -1,4 +1,4 @@
-"""A Thrift Server without a thread for a statement: it waits, is decided again, and sent again."""
+"""A Thrift Server has no thread for a statement: it waits, is routed again, and is sent again."""
 
 from conf.names import TableRef
 from proxy.errors import Failure, Rejected
@@ -80,7 +80,7 @@ def test_after_too_long_its_client_gets_the_servers_own_error() -> None:
     ).is_over
 
 
-def test_another_refusal_is_the_clients() -> None:
+def test_another_refusal_is_returned_to_the_client() -> None:
     wrong = Failure("no such column", "42703")
     book = decided(READ) >> Entered(checked=False) << cmd.Execute() >> CallFailed(Rejected(wrong))
     assert (book << cmd.Become(OperationState.ERROR, wrong) << cmd.ReportOutcome()).is_over

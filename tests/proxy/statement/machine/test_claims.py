@@ -1,4 +1,4 @@
-"""Claims over real sockets to fake clusters whose guard checks them, or not."""
+"""Claims, sent over real sockets to fake clusters with and without a guard that checks them."""
 
 from functools import partial
 
@@ -173,7 +173,7 @@ def test_a_syntax_error_is_the_clusters_own() -> None:
     play_checked(scenario)
 
 
-def test_what_parses_and_is_not_understood_is_refused_by_name() -> None:
+def test_a_statement_that_only_spark_understands_is_refused_by_name() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         failure = error_of(await client.execute("SELEKT"))
@@ -185,7 +185,7 @@ def test_what_parses_and_is_not_understood_is_refused_by_name() -> None:
     play_checked(scenario)
 
 
-def test_an_error_of_analysis_is_the_clusters_own_where_nothing_is_read() -> None:
+def test_sparks_error_of_analysis_is_returned_if_nothing_is_read() -> None:
     async def scenario(world: World) -> None:
         sql = "CREATE TABLE a.b.c (x INT)"
         world.east.fails[sql] = NO_SUCH_NAMESPACE
@@ -212,7 +212,7 @@ def test_a_refusal_of_the_guard_is_no_error_of_analysis() -> None:
 
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM a.b.c", "CREATE VIEW a.b.c AS TABLE json.`/x`"])
-def test_what_reads_tables_or_files_is_only_parsed(sql: str) -> None:
+def test_statements_that_read_tables_or_files_are_only_parsed(sql: str) -> None:
     async def scenario(world: World) -> None:
         world.east.fails[sql] = NO_SUCH_NAMESPACE
         failure = error_of(await (await world.client()).execute(sql))
@@ -254,11 +254,11 @@ def test_a_syntax_error_is_refused_by_name_while_the_cluster_is_down() -> None:
     play_checked(scenario, Limits(connect=0.5))
 
 
-def test_what_a_pinned_session_does_not_understand_may_only_read() -> None:
+def test_a_pinned_unknown_statement_may_only_read() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await client.rows("USE CLUSTER east")
         await client.operation("SELECT * FROM cat.d.t")
         assert world.east.claims[-1][1] == {"v": 1, "mode": "read"}
 
-    play_checked(scenario, restrictions=SessionRestrictions())  # which has views, too
+    play_checked(scenario, restrictions=SessionRestrictions())  # the default also has views

@@ -1,4 +1,4 @@
-"""Our own statements' answers."""
+"""The results of Causeway's own statements."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Refusals, and statements that are decided again after the guard refused them."""
+"""Refusals, and statements that are routed again after the guard refused them."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def test_a_refusal_names_its_code() -> None:
     assert (book << cmd.ReportOutcome()).is_over
 
 
-def test_spark_says_what_is_wrong_with_a_statement_that_is_not_understood() -> None:
+def test_an_unknown_statement_gets_sparks_own_error() -> None:
     book = analysed(UNKNOWN) << cmd.Route(UNKNOWN) >> routed(UNKNOWN, REFUSE)
     book = book << cmd.CheckSyntax(UNKNOWN) >> SyntaxChecked(WRONG) << error(WRONG)
     assert (book << cmd.ReportOutcome()).is_over
@@ -69,13 +69,13 @@ def test_spark_says_what_is_wrong_with_a_statement_that_is_not_understood() -> N
     assert (book << cmd.ReportOutcome()).is_over
 
 
-def test_what_needs_no_cluster_is_answered() -> None:
+def test_a_statement_that_needs_no_cluster_is_answered() -> None:
     book = analysed(READ) << cmd.Route(READ) >> routed(READ, Answer("DC-M4", "nothing to do"))
     assert (book << cmd.SetResult(NO_ROWS) << DONE << cmd.ReportOutcome()).is_over
 
 
 @pytest.mark.parametrize("events", [(), (CommandRead(None),), (CommandRead(None), Analysed(READ))])
-def test_what_fails_before_a_cluster_is_asked(events: tuple[Event, ...]) -> None:
+def test_a_statement_that_fails_before_it_is_sent(events: tuple[Event, ...]) -> None:
     down = MetastoreDown("It does not answer.")
     book = statement() >> Started()
     for event in events:

@@ -31,7 +31,7 @@ def fetching() -> Playbook:
     return book << RUNNING << cmd.FetchMissing(NEEDED)
 
 
-def test_a_query_runs_when_what_it_lacks_has_been_copied() -> None:
+def test_a_query_runs_after_its_missing_data_was_copied() -> None:
     book = fetching() >> Fetched() << cmd.Route(None)
     book = (
         book
@@ -62,7 +62,7 @@ def test_a_query_that_is_stopped_ends_its_copies_and_runs_nowhere() -> None:
     assert (book >> routed(READ, CURABLE) << cmd.ReportOutcome()).is_over
 
 
-def test_a_copy_where_none_are_made() -> None:
+def test_a_copy_statement_fails_if_the_proxy_makes_no_copies() -> None:
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(COPY)
     assert (book.due[0], book.due[1]) == (error(failure_error(book)), cmd.ReportOutcome())
 

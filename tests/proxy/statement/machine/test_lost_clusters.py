@@ -1,4 +1,5 @@
-"""Clusters that are lost or down: what is tried again, what moves, what keeps its mark."""
+"""Clusters that are lost or down: statements that are repeated, reads that move to another cluster,
+and marks that stay."""
 
 from dataclasses import replace
 
@@ -63,7 +64,7 @@ from tests.proxy.statement.playbook import (
 def test_a_cluster_that_is_lost_before_the_statement_is_sent_is_tried_three_times(
     lost: ClusterLost,
 ) -> None:
-    """And then another one, if it is a query."""
+    """After that, a query is routed to another cluster."""
     book = analysed(READ) << cmd.Route(READ) >> routed(READ)
     for _ in range(3):
         book = book << ENTER_READ >> CallFailed(lost)
@@ -148,7 +149,7 @@ def test_a_read_moves_once() -> None:
     assert (book >> CallFailed(other) << error(other) << cmd.ReportOutcome()).is_over
 
 
-def test_a_read_that_moved_knows_what_was_lost_when_it_is_decided_again() -> None:
+def test_a_read_that_moved_is_routed_again_without_the_lost_cluster() -> None:
     book = running() >> CallFailed(LOST) << cmd.DiscardResult() << cmd.Route(READ, lost=EAST)
     book = book >> routed(READ, IN_WEST) << cmd.EnterCluster(WEST, READ, {TABLE: 1})
     book = book >> CallFailed(DOWN) << cmd.Route(READ, lost=EAST)
@@ -165,7 +166,7 @@ def test_a_read_that_moved_knows_what_was_lost_when_it_is_decided_again() -> Non
         UNKNOWN,
     ],
 )
-def test_what_may_have_effects_does_not_move(what: Known | Unknown) -> None:
+def test_a_statement_that_may_have_effects_does_not_move(what: Known | Unknown) -> None:
     assert (running(what) >> CallFailed(LOST) << error(LOST) << cmd.ReportOutcome()).is_over
 
 

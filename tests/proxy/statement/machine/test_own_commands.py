@@ -65,7 +65,7 @@ def test_a_copy_that_is_cancelled_ends() -> None:
     assert (book << DONE << cmd.ReportOutcome()).is_over
 
 
-def test_ones_own_statements() -> None:
+def test_show_statements_lists_the_users_own() -> None:
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(ShowStatements(7))
     book = book << cmd.ListStatements(7) >> Listed(DATABASES) << cmd.SetResult(DATABASES)
     assert (book << DONE << cmd.ReportOutcome()).is_over

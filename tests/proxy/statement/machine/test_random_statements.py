@@ -1,4 +1,4 @@
-"""Random events at each step: a statement ends once, and no row of the table is unused."""
+"""Random events at each step: a statement ends once, and every row of TRANSITIONS is used."""
 
 import random
 
@@ -105,7 +105,7 @@ COMMANDS = (*(None,) * 9, *OWN_COMMANDS)
 def an_event(
     dice: random.Random, machine: StatementMachine, what: Known | Unknown, done: list[cmd.Command]
 ) -> Event:
-    """One that may come at the machine's step."""
+    """A random event that may come at the machine's step."""
     kinds = [each for each in TRANSITIONS[machine.step] if each is not CallFailed]
     if machine.step is Step.SENDING:
         kinds = [ExecutionEnded if getattr(done[-1], "at_once", False) else Accepted]
@@ -154,7 +154,7 @@ def an_event(
 
 
 @pytest.mark.slow
-def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> None:
+def test_random_events_end_a_statement_once_and_close_or_keep_each_mark() -> None:
     taken: set[tuple[Step, type[Event], Step]] = set()
     for seed in range(4000):
         dice = random.Random(seed)
@@ -182,12 +182,12 @@ def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> No
         for kind, steps in events.items()
         for after in steps
     }
-    assert table == taken  # no row that nothing uses
+    assert table == taken  # every row of the table was used
 
 
 def check(done: list[cmd.Command], seed: int) -> None:
-    """One report, the client's state before it and nothing of it after; a mark for each write that
-    is sent, and each mark closed or kept."""
+    """There is one report, after the client's final state and with no state after it. Each sent
+    write has a mark, and each mark is removed or kept."""
     at = [i for i, each in enumerate(done) if isinstance(each, cmd.ReportOutcome)]
     assert len(at) == 1, seed
     states = [i for i, each in enumerate(done) if isinstance(each, cmd.Become)]

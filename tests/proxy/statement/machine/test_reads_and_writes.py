@@ -1,4 +1,4 @@
-"""Reads and writes from their text to their end, and writes of one table after another."""
+"""Reads and writes from their text to their end, and the turns of writes of one table."""
 
 from dataclasses import replace
 
@@ -93,7 +93,7 @@ def test_an_explained_write_is_not_marked() -> None:
     assert (decided(explained) >> Entered(checked=False) << cmd.Execute()).machine.step
 
 
-def test_a_claim_goes_along_where_a_guard_checks_it_and_names_the_mark() -> None:
+def test_a_claim_is_sent_if_a_guard_checks_it_and_names_the_mark() -> None:
     book = decided(WRITE) >> Entered(checked=True) << cmd.MarkWrite(WRITE.writes) >> OPENED
     (execute,) = book.due
     assert isinstance(execute, cmd.Execute)
@@ -101,7 +101,7 @@ def test_a_claim_goes_along_where_a_guard_checks_it_and_names_the_mark() -> None
 
 
 @pytest.mark.parametrize("limited", [False, True])
-def test_a_select_of_literals_is_sent_to_its_end(limited: bool) -> None:
+def test_a_select_of_literals_is_sent_synchronously(limited: bool) -> None:
     book = decided(Known("select", constant=True), limited=limited) >> Entered(checked=False)
     if limited:  # the cluster needs a thread for the limit
         assert book.due == [cmd.Execute()]
@@ -119,7 +119,7 @@ def test_a_select_of_literals_that_is_refused_is_sent_again_for_its_error() -> N
     assert (book << cmd.ReportOutcome()).is_over
 
 
-def test_without_clusters_everything_goes_through() -> None:
+def test_without_clusters_every_statement_is_passed_through() -> None:
     book = Playbook(StatementMachine("TEXT", session(), through=WEST)) >> Started()
     (enter,) = book.due
     assert isinstance(enter, cmd.EnterCluster)
@@ -134,7 +134,7 @@ def queued() -> Playbook:
     return book << cmd.AwaitTurn(TURN)
 
 
-def test_a_write_that_has_its_turn_at_once_is_sent_by_its_decision() -> None:
+def test_a_write_without_a_wait_is_not_routed_again() -> None:
     book = queued() >> TurnCame(waited=False) << ENTER_WRITE >> Entered(checked=False)
     book = book << cmd.MarkWrite(WRITE.writes) >> OPENED << cmd.Execute() >> Accepted()
     assert (book << RUNNING << cmd.WaitForEnd()).machine.step is Step.RUNNING
@@ -146,7 +146,7 @@ def test_a_write_that_waited_is_decided_again_and_keeps_its_turn() -> None:
     assert book.machine.step is Step.ENTERING
 
 
-def test_a_write_whose_tables_are_others_after_the_wait_waits_for_these() -> None:
+def test_a_write_whose_tables_changed_during_the_wait_waits_again() -> None:
     other = frozenset({TableRef("default", "other")})
     book = queued() >> TurnCame(waited=True) << cmd.Route(None)
     book = book >> routed(WRITE, in_turn=other) << cmd.AwaitTurn(other)

@@ -1,4 +1,4 @@
-"""What a statement changes in the session of its user."""
+"""The changes of a user's session by its statements."""
 
 from dataclasses import replace
 
@@ -49,14 +49,16 @@ from tests.proxy.statement.playbook import READ, TABLE, WEST, analysed, decided,
         (CallFailed(LOST), [cmd.DropSession(), error(LOST)]),
     ],
 )
-def test_the_journal_has_what_certainly_happened(end: Event, after: list[cmd.Command]) -> None:
+def test_the_journal_has_only_changes_that_certainly_happened(
+    end: Event, after: list[cmd.Command]
+) -> None:
     book = running(SET) >> end
     for command in after:
         book = book << command
     assert (book << cmd.ReportOutcome()).is_over
 
 
-def test_a_change_that_fails_and_has_its_effect_all_the_same() -> None:
+def test_a_failed_statement_may_have_an_effect() -> None:
     cached = Known("cache", effect=CreateTempTable("v", cached=True))
     there = Status(OperationState.ERROR, Failure("it is there", "42P07"))
     book = running(cached) >> ExecutionEnded(there)
@@ -65,7 +67,7 @@ def test_a_change_that_fails_and_has_its_effect_all_the_same() -> None:
     assert type(apply.effect).__name__ == "DropTemp"
 
 
-def test_a_drop_of_what_could_not_be_made_there_is_answered() -> None:
+def test_a_drop_of_an_object_that_could_not_be_made_is_answered() -> None:
     book = decided(SET) >> Entered(checked=False, lacks=True) << APPLIED << cmd.SetResult(NO_ROWS)
     assert (book << DONE << cmd.ReportOutcome()).is_over
 
@@ -76,7 +78,7 @@ def test_a_function_is_looked_up_again_however_its_change_ended() -> None:
     assert (book << error(WRONG) << cmd.ReportOutcome()).is_over
 
 
-def test_a_refresh_is_one_in_all_clusters() -> None:
+def test_a_refresh_refreshes_the_table_in_all_clusters() -> None:
     refresh = replace(READ, kind="refresh")
     book = running(refresh) >> FINISHED << cmd.ForgetFiles((TABLE,), elsewhere=True)
     assert (book << DONE << cmd.AskSchema() << cmd.ReportOutcome()).is_over

@@ -28,7 +28,7 @@ def test_a_statement_stopped_before_it_is_sent_goes_nowhere() -> None:
     assert (book << cmd.ReportOutcome()).is_over
 
 
-def test_a_statement_stopped_while_it_is_sent_is_cancelled_when_it_is_there() -> None:
+def test_a_statement_stopped_while_it_is_sent_is_cancelled_in_its_cluster() -> None:
     book = sent() >> Stopped() >> Accepted() << cmd.CancelInCluster() << cmd.WaitForEnd()
     book = book >> CANCELED << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome()
     assert book.is_over
@@ -74,7 +74,7 @@ def test_a_stop_at_each_step_of_a_write(
     assert count(cmd.ReportOutcome) == 1
 
 
-def test_a_statement_that_timed_out_in_its_cluster_says_so() -> None:
+def test_a_statement_that_timed_out_in_its_cluster_is_timed_out() -> None:
     timed_out = Status(OperationState.TIMEDOUT)
     book = (
         running(WRITE) >> ExecutionEnded(timed_out) << WROTE << cmd.Become(OperationState.TIMEDOUT)
@@ -94,6 +94,6 @@ def test_an_interrupted_wait_for_the_last_step_closes_the_write() -> None:
     assert book.is_over
 
 
-def test_an_interrupted_change_gives_up_its_session() -> None:
+def test_an_interrupted_change_drops_the_session_in_the_cluster() -> None:
     book = running(SET) >> TaskCancelled() << cmd.DropSession()
     assert (book << cmd.Become(OperationState.CANCELED) << cmd.ReportOutcome()).is_over

@@ -1,4 +1,4 @@
-"""The file of running writes: what a process leaves, and who takes it over."""
+"""The file of running writes: a process leaves it, and another process takes it over."""
 
 import errno
 import stat
@@ -23,7 +23,7 @@ def write(mark: str) -> JournaledWrite:
 
 
 def killed(folder: Path, *writes: JournaledWrite, ended: tuple[str, ...] = ()) -> None:
-    """A process that began these writes, saw the end of some, and is gone."""
+    """A process that began these writes and ended after it had seen the end of some."""
     journal = WriteJournal(folder)
     for each in writes:
         journal.begin(each)
@@ -80,7 +80,7 @@ def test_a_full_disk_stops_no_write(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert WriteJournal(tmp_path).take_over() == [write("a"), write("d")]
 
 
-def test_a_large_file_is_written_anew_with_what_runs(
+def test_a_large_file_is_replaced_by_one_with_the_running_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_store, "_LARGEST", 2_000)

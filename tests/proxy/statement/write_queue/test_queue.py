@@ -1,4 +1,4 @@
-"""The order of writes: exclusive, first come first served, and never stuck."""
+"""The queue of writes: one write of a table at a time, in order of arrival, without deadlocks."""
 
 import random
 
@@ -14,7 +14,7 @@ T, H, V, N = (TableRef("d", name) for name in "thvn")
 
 
 class Statement:
-    """A place that notes when its turn comes."""
+    """A write that records when its turn comes."""
 
     def __init__(self) -> None:
         self.has_turn = False
@@ -128,5 +128,5 @@ def insert(table: TableRef, action: WriteAction = WriteAction.INSERT) -> Write:
         (Unknown("odd"), set()),
     ],
 )
-def test_what_waits_for_its_turn(statement: Known | Unknown, expected: set[TableRef]) -> None:
+def test_statements_that_take_turns(statement: Known | Unknown, expected: set[TableRef]) -> None:
     assert tables_in_turn(statement, INFOS.get) == expected

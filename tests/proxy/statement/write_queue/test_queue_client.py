@@ -1,4 +1,4 @@
-"""Places in the queue of a process, and in the one that workers share through a socket."""
+"""Places in the queue of one process, and in the queue that workers share over a socket."""
 
 import asyncio
 import sys
