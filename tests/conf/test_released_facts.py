@@ -54,7 +54,7 @@ def seen(placed: Placement) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", RELEASED["written by 0.1.0"])
-def test_facts_of_the_last_release_are_read_as_it_read_them(case: str) -> None:
+def test_facts_of_the_last_release_are_read_in_the_same_way(case: str) -> None:
     found = RELEASED["written by 0.1.0"][case]
     assert seen(read_placement(found["parameters"], HOME)) == found["read"]
 

@@ -53,7 +53,7 @@ def compiled(folder: Path) -> ModuleType:
 DECLARED = sorted(name for name, spec in methods().items() if spec.by_cluster)
 
 
-def test_it_compiles_and_has_every_call(compiled: ModuleType) -> None:
+def test_the_idl_compiles_and_has_every_call(compiled: ModuleType) -> None:
     own = {name for name in compiled.ByCluster.thrift_services if name.endswith(ON_CLUSTER)}
     assert own == {name + ON_CLUSTER for name in DECLARED}
     others = set(compiled.ByCluster.thrift_services) - own
@@ -62,7 +62,9 @@ def test_it_compiles_and_has_every_call(compiled: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_each_takes_what_hive_s_call_takes_and_the_cluster(compiled: ModuleType, name: str) -> None:
+def test_each_call_by_cluster_has_the_arguments_of_hive_s_call_and_the_cluster(
+    compiled: ModuleType, name: str
+) -> None:
     service = import_module(f"{HIVES}.ThriftHiveMetastore")
     if not hasattr(service, f"{name}_args"):
         pytest.skip("newer than the generated client")
@@ -90,7 +92,7 @@ def test_the_two_new_fields_are_where_the_view_puts_them(compiled: ModuleType) -
     }
 
 
-def test_apache_s_own_compiler_takes_it(folder: Path, tmp_path: Path) -> None:
+def test_apache_s_own_compiler_compiles_the_idl(folder: Path, tmp_path: Path) -> None:
     thrift = shutil.which("thrift")
     if thrift is None:
         pytest.skip("no thrift compiler")

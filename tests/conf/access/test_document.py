@@ -115,12 +115,12 @@ MASK = {"effect": "mask", "databases": [], "tables": ["a.b"], "columns": ["x"]}
         ({"because": 1}, "because is not a text"),
     ],
 )
-def test_what_is_wrong_with_a_rule_is_said(change: dict[str, Any], said: str) -> None:
+def test_the_error_names_the_fault_of_a_rule(change: dict[str, Any], said: str) -> None:
     with pytest.raises(BadValue, match=said):
         rules_of({"rules": [RULE | change]})
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_every_fault_of_a_document_is_reported_at_once() -> None:
     with pytest.raises(BadValue) as raised:
         rules_of({"groups": {"g": "x"}, "rules": [{}, RULE, RULE]})
     assert len(raised.value.reasons) == 3

@@ -20,7 +20,7 @@ def test_a_user_has_the_smallest_bound_of_each_kind() -> None:
     assert smallest([]) is None
 
 
-def test_exceptions_are_users_of_exactly_that_name() -> None:
+def test_exceptions_of_a_quota_are_compared_exactly() -> None:
     rules = rules_of({"quotas": [ALL | {"unless": {"users": ["ann"]}}]})
     assert rules.quota_of("ann") is None
     assert rules.quota_of("Ann") is not None
@@ -41,7 +41,7 @@ def test_exceptions_are_users_of_exactly_that_name() -> None:
         ({"roles": ["r"]}, "there is no role 'r'"),
     ],
 )
-def test_what_is_wrong_with_a_quota_is_said(change: dict[str, Any], said: str) -> None:
+def test_the_error_names_the_fault_of_a_quota(change: dict[str, Any], said: str) -> None:
     with pytest.raises(BadValue, match=said):
         rules_of({"quotas": [ALL | change]})
 

@@ -132,7 +132,7 @@ def test_a_mask_that_is_not_understood_denies(found: dict[str, Any]) -> None:
         policy(table() | {"row": ["x"]}, policyItems=[SELECT]),
     ],
 )
-def test_what_is_not_understood_gives_no_right(found: dict[str, Any]) -> None:
+def test_an_item_that_is_not_understood_gives_no_right(found: dict[str, Any]) -> None:
     rules = read(found)
     assert not any(rule.effect.gives for rule in rules.rules)
     assert rules.ignored
@@ -153,7 +153,9 @@ def test_what_is_not_understood_gives_no_right(found: dict[str, Any]) -> None:
         (policy({}, denyPolicyItems=[SELECT]), True),
     ],
 )
-def test_what_is_not_understood_denies_everyone(found: dict[str, Any], everything: bool) -> None:
+def test_a_denial_that_is_not_understood_denies_everyone(
+    found: dict[str, Any], everything: bool
+) -> None:
     rules = read(found)
     first = rules.rules[0]
     assert len(rules.rules) == 2

@@ -20,7 +20,7 @@ def _concerns(effect: Effect, who: People, user: str, unless: People | None = No
     return bool(rules.of(user))
 
 
-def test_a_denial_concerns_all_whose_names_are_alike() -> None:
+def test_a_denial_concerns_all_users_with_similar_names() -> None:
     assert _concerns(Effect.DENY, _people("Ann"), "ann@EXAMPLE.COM")
     assert _concerns(Effect.MASK, _people("g:hr"), "BOB")
     assert _concerns(Effect.FILTER, _people("r:auditor"), "\uff21NN")
@@ -35,7 +35,7 @@ def test_a_right_is_of_the_user_of_exactly_that_name() -> None:
     assert _concerns(Effect.ALLOW, _people("r:auditor"), "cid")
 
 
-def test_exceptions_are_the_other_way_round() -> None:
+def test_exceptions_of_a_denial_are_compared_exactly_and_of_a_right_loosely() -> None:
     assert _concerns(Effect.DENY, _people("*"), "Ann", _people("ann"))
     assert not _concerns(Effect.DENY, _people("*"), "ann", _people("ann"))
     assert not _concerns(Effect.ALLOW, _people("*"), "Ann", _people("ann"))

@@ -9,7 +9,7 @@ from conf.access.user_names import exact, loose, short
     "name",
     ["Ann", "ANN", "ann@EXAMPLE.COM", "ann/admin", "\uff41\uff4e\uff4e", "a\u0301nn", "an\u200dn"],
 )
-def test_names_that_are_alike_have_one_key(name: str) -> None:
+def test_similar_names_have_one_key(name: str) -> None:
     assert loose(name) == loose("ann")
 
 

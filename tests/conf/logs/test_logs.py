@@ -81,7 +81,7 @@ def test_a_formatter_changes_no_record() -> None:
     assert made.getMessage() == EVIL
 
 
-def test_a_reader_that_stalls_stops_nothing() -> None:
+def test_a_reader_that_stalls_does_not_block_the_caller() -> None:
     reading, writing = os.pipe()
     stream = os.fdopen(writing, "w")
     handler = BackgroundHandler(stream)

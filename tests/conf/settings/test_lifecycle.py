@@ -46,7 +46,7 @@ def test_mail_needs_a_server() -> None:
         {"alert_mail_to": "nobody", "alert_mail_server": "mail:25"},
     ],
 )
-def test_what_is_no_address_is_refused(values: dict[str, str]) -> None:
+def test_a_text_that_is_no_address_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(BadSetting):
         of(**values)
 

@@ -26,7 +26,7 @@ PARQUET = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
         (PARQUET, {PROVIDER: "parquet"}, (False, "parquet")),
     ],
 )
-def test_what_a_hudi_table_is(
+def test_tables_of_hudi_are_recognised(
     input_format: str, parameters: dict[str, str], expected: tuple[bool, str]
 ) -> None:
     storage = text_storage()

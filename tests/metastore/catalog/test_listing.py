@@ -115,7 +115,7 @@ def _json(name: str, kind: Any, **metadata: str) -> str:
         {"parameters": {_SCHEMA: _json("a", "integer")}},
     ],
 )
-def test_what_spark_would_make_of_it_is_not_guessed(change: dict[str, Any]) -> None:
+def test_an_uncertain_table_has_no_columns(change: dict[str, Any]) -> None:
     assert listed(table_of({**_HIVE, **change})).columns is None
 
 

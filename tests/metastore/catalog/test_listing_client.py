@@ -65,7 +65,7 @@ def reads(hms: WritableMetastore) -> int:
     return hms.calls["get_table_objects_by_name"] + hms.calls["get_databases"]
 
 
-def test_what_did_not_change_costs_the_metastore_nothing(hms, view) -> None:
+def test_unchanged_tables_are_not_read_again(hms, view) -> None:
     hms.add(a_table("t"))
 
     async def scenario(listed: TableListing) -> None:
@@ -108,7 +108,7 @@ def _drop_database(client: HmsClient) -> None:
         (_drop_database, {}),
     ],
 )
-def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> None:
+def test_the_next_request_sees_a_change(hms, view, change, after: Found) -> None:
     hms.add(a_table("t"))
 
     async def scenario(listed: TableListing) -> None:
@@ -248,7 +248,7 @@ def test_a_failed_reading_is_done_again(hms, view) -> None:
     run(settings_of(hms, view), scenario)
 
 
-def test_nothing_is_certain_without_the_views(hms: WritableMetastore) -> None:
+def test_nothing_is_listed_without_the_views(hms: WritableMetastore) -> None:
     hms.add(a_table("t"))
     with views(hms) as view:
         settings = settings_of(hms, view)
@@ -259,7 +259,7 @@ def test_nothing_is_certain_without_the_views(hms: WritableMetastore) -> None:
     run(settings, scenario)
 
 
-def test_no_listing_with_writers_that_bypass_the_views(hms, view) -> None:
+def test_nothing_is_listed_if_writers_may_bypass_the_views(hms, view) -> None:
     hms.add(a_table("t"))
 
     async def scenario(listed: TableListing) -> None:
@@ -269,7 +269,7 @@ def test_no_listing_with_writers_that_bypass_the_views(hms, view) -> None:
     run(Settings(TOPOLOGY, (hms.endpoint,), views={C1: (view[C1],)}), scenario)
 
 
-def test_what_is_too_much_is_not_read_again_for_a_while(hms, view) -> None:
+def test_a_request_that_was_too_large_is_not_read_again_for_a_while(hms, view) -> None:
     hms.add(a_table("t", 20))
 
     async def scenario(listed: TableListing) -> None:
@@ -281,7 +281,7 @@ def test_what_is_too_much_is_not_read_again_for_a_while(hms, view) -> None:
     run(settings_of(hms, view), scenario, 20)
 
 
-def test_what_is_too_much_is_read_again_later(hms, view, monkeypatch) -> None:
+def test_a_request_that_was_too_large_is_read_again_later(hms, view, monkeypatch) -> None:
     hms.add(a_table("t", 20))
     monkeypatch.setattr(listing_client, "REST", 0.0)
 
@@ -301,7 +301,7 @@ def three_databases(hms: WritableMetastore) -> None:
             hms.add(a_table("t", 7, name))
 
 
-def test_of_too_many_databases_those_that_were_asked_for_last_are_kept(hms, view) -> None:
+def test_at_the_limit_the_databases_that_were_used_last_are_kept(hms, view) -> None:
     """Each has 8 of 20 columns and tables: two are kept."""
     three_databases(hms)
 
@@ -317,7 +317,7 @@ def test_of_too_many_databases_those_that_were_asked_for_last_are_kept(hms, view
     run(settings_of(hms, view), scenario, 20)
 
 
-def test_a_question_that_is_too_large_leaves_smaller_ones_answered(hms, view) -> None:
+def test_smaller_requests_are_answered_after_one_that_is_too_large(hms, view) -> None:
     three_databases(hms)
 
     async def scenario(listed: TableListing) -> None:
@@ -331,7 +331,7 @@ def test_a_question_that_is_too_large_leaves_smaller_ones_answered(hms, view) ->
 
 
 @pytest.mark.parametrize("metadata", [MetadataSource.CLUSTER, MetadataSource.AUTOMATIC])
-def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view, metadata) -> None:
+def test_nothing_is_kept_if_the_cluster_has_to_answer(hms, view, metadata) -> None:
     """`automatic`: a cluster that gets the end user's name may check that user's rights."""
     logins = {C1: Login(Proof.PLAIN, "causeway")}
     settings = replace(settings_of(hms, view), metadata=metadata, logins=logins)

@@ -39,7 +39,7 @@ def test_pieces_are_joined_by_their_numbers() -> None:
     assert texts == {"db.f": ViewText(text, "")}
 
 
-def test_a_text_that_is_not_there_is_not_known() -> None:
+def test_a_missing_text_is_unknown() -> None:
     quoted = ("000" + blob(query='SELECT "a"'),)
     calling = ("000" + blob(query="SELECT a", inputParam="a INT DEFAULT f(1)"),)
     others = (("000{",), ("000[]",), ("000" + blob(comment="x"),))

@@ -55,7 +55,7 @@ def test_one_that_runs(state: str) -> None:
         {YARN: b"[" * 100_000},
     ],
 )
-def test_what_is_not_known(documents: dict[str, Any]) -> None:
+def test_an_application_whose_end_is_unknown(documents: dict[str, Any]) -> None:
     assert not ended(documents)
 
 

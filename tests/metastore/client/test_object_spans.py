@@ -24,7 +24,7 @@ def fields(struct: Struct) -> bytes:
     return data[read_message_header(data)[3] : -1]
 
 
-def test_a_database_that_is_named_twice_is_none() -> None:
+def test_a_repeated_database_is_refused() -> None:
     first, second = (fields(Struct({1: (STRING, name)})) for name in ("mine", "theirs"))
     table = fields(Struct({2: (STRING, "t")}))
     assert call("drop_table", first, table).tables() == (TableRef("mine", "t"),)
@@ -33,7 +33,7 @@ def test_a_database_that_is_named_twice_is_none() -> None:
 
 
 @pytest.mark.parametrize("twice", [7, 9])
-def test_so_are_parameters_and_descriptors(twice: int) -> None:
+def test_repeated_parameters_and_descriptors_are_refused(twice: int) -> None:
     struct = Table.make(TableRef("d", "t"), [("a", "int")], parameters={"a": "b"}).struct
     again = Struct({twice: struct.fields[twice]})
     one = fields(Struct({1: (STRUCT, struct)}))

@@ -58,7 +58,7 @@ def _bytes(partitions: list[Partition]) -> bytes:
 
 
 @given(_partitions())
-def test_same_as_the_tree(partitions: list[Partition]) -> None:
+def test_decoded_partitions_equal_those_of_a_complete_decoding(partitions: list[Partition]) -> None:
     data, at, decode = _bytes(partitions), 0, PartitionDecoder()
     for each in partitions:
         facts, at = decode(data, at)
@@ -68,7 +68,9 @@ def test_same_as_the_tree(partitions: list[Partition]) -> None:
 
 
 @given(_partitions(), st.data())
-def test_cut_bytes_ask_for_more(partitions: list[Partition], data: st.DataObject) -> None:
+def test_a_part_of_the_bytes_is_incomplete(
+    partitions: list[Partition], data: st.DataObject
+) -> None:
     decode = PartitionDecoder()
     decode(_bytes(partitions[:1]), 0)  # remembers a storage descriptor
     whole = _bytes(partitions[:1])

@@ -36,7 +36,7 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_who_asks_while_one_runs_gets_a_later_one() -> None:
+def test_a_caller_during_a_load_gets_a_later_load() -> None:
     async def scenario(loads: Loads) -> None:
         first = loads.ask()
         await _settle()

@@ -63,7 +63,7 @@ def test_a_users_connection_has_a_token_and_causeways_has_none(world: World) -> 
     assert world.opened == [b"ann0", None, None, b"bob1", b"ann0"]
 
 
-def test_without_sasl_names_are_claimed(world: World) -> None:
+def test_without_sasl_the_metastore_believes_user_names(world: World) -> None:
     opened(UserStreams(MetastoreLogin()), "ann", None)
     assert world.opened == [None, None]
 

@@ -95,7 +95,7 @@ def test_partitions_by_some_of_their_values(
         (Assignment(PARTED, C1, copies={C1: "file:/x"}), "C1 is the primary"),
     ],
 )
-def test_a_contradiction_is_refused_and_changes_nothing(
+def test_a_contradicting_assignment_is_refused_and_changes_nothing(
     metastore: FakeMetastore, facts: PlacementStore, wanted: Assignment, why: str
 ) -> None:
     with pytest.raises(BadTarget, match=why):
@@ -103,7 +103,7 @@ def test_a_contradiction_is_refused_and_changes_nothing(
     assert not any(name.startswith("alter") for name in metastore.calls)
 
 
-def test_a_copy_cannot_become_the_primary_unsaid(facts: PlacementStore) -> None:
+def test_a_copy_becomes_the_primary_only_with_its_removal(facts: PlacementStore) -> None:
     assign(facts, Assignment(PLAIN, C1, copies={C2: "file:/x"}), TOPOLOGY)
     with pytest.raises(BadTarget, match="--no-copy C2"):
         assign(facts, Assignment(PLAIN, C2), TOPOLOGY)

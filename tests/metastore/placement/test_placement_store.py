@@ -87,7 +87,7 @@ def test_a_change_that_exists_writes_nothing(
     assert metastore.calls["alter_table_with_environment_context"] == before == 1
 
 
-def test_a_copy_of_a_partition_ends_the_tables_promise_first(
+def test_a_table_is_no_longer_uniform_before_a_partition_gets_a_copy(
     metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"causeway.partitions": "uniform"}, parted=True), ("ds=1", {}))
@@ -130,7 +130,7 @@ def test_a_table_with_too_many_exceptions_to_name_names_none(
     assert _stored(metastore).exceptions is None
 
 
-def test_partitions_that_lost_their_facts_make_room_for_others(
+def test_exceptions_without_facts_are_removed_from_a_full_list(
     metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     old = [f"ds={number:04}{'x' * 100}" for number in range(74)]

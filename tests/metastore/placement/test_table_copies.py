@@ -183,7 +183,7 @@ def test_an_id_has_a_time_that_can_be_replaced() -> None:
 
 
 @pytest.mark.parametrize("odd", ["Infinity", "NaN", "-1", "1e300", '"soon"', "null", "[1]"])
-def test_what_is_no_time_is_unknown(odd: str) -> None:
+def test_a_value_that_is_no_time_is_unknown(odd: str) -> None:
     text = f'{{"location":"file:/c2","of":"0","at":{odd},"files":{odd},"bytes":null}}'
     placement = read_placement({"causeway.copy.C2": text}, C1)
     (copy,) = cluster_copies(placement)
@@ -214,7 +214,7 @@ def test_bases_are_bounded_and_a_forgotten_one_is_unknown() -> None:
     assert lacking_since(part, Copy(C2, "file:/c2", of)) is None
 
 
-def test_texts_of_others_are_no_bases() -> None:
+def test_unreadable_bases_count_as_none() -> None:
     assert read_bases("[") == read_bases("[1]") == read_bases("") == {}
 
 

@@ -146,7 +146,7 @@ def test_a_wrong_count_is_reported(old: FakeMetastore) -> None:
         _migration(old).upgrade()
 
 
-def test_verify_names_what_contradicts(old: FakeMetastore) -> None:
+def test_verify_reports_contradicting_facts(old: FakeMetastore) -> None:
     _migration(old).upgrade()
     copied = Placement(C1).with_copy(Copy(C2, "file:/c2/1", "0/0"))
     Partition(old.partitions[PARTED]["ds=1"]).parameters = write_placement(copied)

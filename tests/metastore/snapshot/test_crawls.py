@@ -20,7 +20,7 @@ def ask(crawls: Crawls, *positions: int) -> list[Sequence[str]]:
     return [crawls.next_tables("db", NAMES[each]) for each in positions]
 
 
-def test_one_question_is_no_crawl(crawls) -> None:
+def test_one_request_is_no_crawl(crawls) -> None:
     assert ask(crawls, 5) == [()]
 
 
@@ -39,7 +39,7 @@ def test_a_crawl_may_leave_out_some_tables(crawls) -> None:
     assert not ask(crawls, 100, 100 + SKIPPED + 1)[1]
 
 
-def test_questions_backwards_are_no_crawl(crawls) -> None:
+def test_requests_in_reverse_order_are_no_crawl(crawls) -> None:
     assert not any(ask(crawls, *range(100, 50, -1)))
 
 
@@ -57,7 +57,7 @@ def test_a_new_list_begins_anew_and_the_same_one_does_not(crawls) -> None:
     assert not ask(crawls, 7)[0]
 
 
-def test_what_was_not_listed_is_not_read_ahead() -> None:
+def test_a_table_that_was_not_listed_is_not_read_ahead() -> None:
     crawls = Crawls()
     assert not any(ask(crawls, 5, 6))
     crawls.list_was_shown("db", [f"t{number:04}" for number in range(LONGEST + 1)])

@@ -41,7 +41,7 @@ def test_a_change_of_schema_is_reported(metastore: FakeMetastore) -> None:
     run_scenario(metastore, scenario)
 
 
-def test_a_stampede_asks_once(metastore: FakeMetastore) -> None:
+def test_many_callers_share_one_call(metastore: FakeMetastore) -> None:
     metastore.add(make_table(ref=PARTED), *((f"ds={number}", {}) for number in range(10)))
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:

@@ -65,7 +65,7 @@ def _name(row: Sequence[str]) -> str:
 
 
 @given(_tables())
-def test_same_holders_as_read_one_by_one(
+def test_replicas_equal_those_of_partitions_read_one_by_one(
     drawn: tuple[Placement, dict[tuple[str, str], dict[str, str]]],
 ) -> None:
     table, parameters = drawn
@@ -89,7 +89,7 @@ def test_only_selected_partitions_are_read() -> None:
     assert list(sheet.unknown(None)) == [2]
 
 
-def test_what_is_not_known_is_held_nowhere() -> None:
+def test_a_partition_that_is_not_loaded_has_no_replicas() -> None:
     sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"])
     sheet.learn([0], {})
     placed = sheet.placed(Placement(CLUSTERS[0]))
@@ -130,7 +130,7 @@ def test_slices_keep_the_exceptions() -> None:
     assert len(both.placed(Placement(CLUSTERS[0])).replicas) == 2
 
 
-def test_a_uniform_table_is_held_where_the_whole_of_it_was_copied() -> None:
+def test_partitions_of_a_uniform_table_have_its_replicas() -> None:
     sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], exceptions=frozenset())
     table = Placement(
         CLUSTERS[0], "w", (Copy(CLUSTERS[1], "file:/x", "w"),), exceptions=frozenset()
@@ -153,7 +153,7 @@ def test_unreadable_facts_are_an_error() -> None:
         _sheet(["ds=1/hr=1"]).learn([0], {("1", "1"): {"causeway.copy.C2": "?"}})
 
 
-def test_slices_come_together_and_what_is_known_stays_known() -> None:
+def test_slices_are_added_to_a_sheet_and_known_facts_stay() -> None:
     first, second = frozenset({("1",)}), frozenset({("2",)})
     empty = PartitionSheet(KEYS, (), None, frozenset())
     one = empty.with_slices(["ds=1/hr=1", "ds=1/hr=%2F"], first)

@@ -48,7 +48,7 @@ def test_only_selected_partitions_are_fetched(metastore: FakeMetastore) -> None:
     run_scenario(metastore, scenario)
 
 
-def test_other_days_names_are_not_even_read(metastore: FakeMetastore) -> None:
+def test_names_of_other_days_are_not_read(metastore: FakeMetastore) -> None:
     metastore.add(make_table(ref=PARTED), *((f"ds={number}", {}) for number in range(2500)))
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
@@ -70,7 +70,7 @@ def test_other_days_names_are_not_even_read(metastore: FakeMetastore) -> None:
     run_scenario(metastore, scenario)
 
 
-def test_what_slices_brought_together_is_bounded(
+def test_the_number_of_partitions_of_slices_is_bounded(
     metastore: FakeMetastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metastore.snapshot.partitions_client.MERGED", 3)

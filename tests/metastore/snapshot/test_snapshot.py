@@ -36,7 +36,7 @@ def _put(snapshot: Snapshot, record: TableRecord | None, ref: TableRef = REF) ->
     return snapshot.put_table(ref, record, token)
 
 
-def test_what_was_never_loaded_is_not_known() -> None:
+def test_a_table_that_was_not_loaded_raises_not_loaded() -> None:
     snapshot = Snapshot()
     for ask in (snapshot.table, snapshot.facts, snapshot.placement):
         with pytest.raises(NotLoaded):

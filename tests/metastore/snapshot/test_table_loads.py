@@ -41,7 +41,7 @@ def crawl(hms: WritableMetastore, view: object, scenario: Scenario) -> None:
     asyncio.run(main())
 
 
-def test_most_tables_of_a_crawl_are_not_asked_for_one_by_one(hms, view) -> None:
+def test_most_tables_of_a_crawl_are_read_several_in_a_call(hms, view) -> None:
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         hms.calls.clear()
         for ref in REFS:

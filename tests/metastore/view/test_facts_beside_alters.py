@@ -161,14 +161,14 @@ def test_a_stopped_view_has_no_pending_changes() -> None:
     sync.close()
 
 
-def test_nor_has_a_metastore_that_is_no_view(hms: WritableMetastore) -> None:
+def test_a_metastore_that_is_no_view_has_no_pending_changes(hms: WritableMetastore) -> None:
     sync = ViewSync([hms.endpoint], 60.0)
     sync(REF)
     sync(REF)
     sync.close()
 
 
-def test_one_that_does_not_answer_is_an_error() -> None:
+def test_a_view_that_does_not_answer_is_an_error() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

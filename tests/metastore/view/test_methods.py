@@ -59,14 +59,14 @@ def test_all_but_what_the_service_inherits_can_be_called_by_cluster(
     assert by_cluster == set(service) - set(fb303)
 
 
-def test_whatever_takes_a_table_or_partition_object_rewrites_it(service: dict[str, str]) -> None:
+def test_every_call_with_a_table_or_partition_object_rewrites_it(service: dict[str, str]) -> None:
     takes = {name for name, types in service.items() if re.search(r"\.(Table|Partition)\b", types)}
     assert len(takes) >= 12
     for name in takes:
         assert methods()[name].inbound, name
 
 
-def test_whatever_names_a_verb_of_change_is_not_simply_relayed(service: dict[str, str]) -> None:
+def test_no_call_with_a_verb_of_change_is_only_relayed(service: dict[str, str]) -> None:
     verbs = ("create_table", "alter_table", "alter_part", "drop_table", "drop_part", "add_part")
     verbs += ("append_part", "rename_part", "exchange_part", "update_table", "update_part")
     changing = [name for name in service if name.startswith(verbs)]

@@ -68,7 +68,7 @@ def test_wrong_keys_are_refused(keys: dict[str, str], why: str) -> None:
         settings_from(clusters(**keys), "x")
 
 
-def test_clusters_of_a_session_do_not_reveal_files(secret: str) -> None:
+def test_clusters_of_a_session_do_not_tell_whether_files_exist(secret: str) -> None:
     values = clusters(Authentication="PLAIN", User="svc", PasswordFile="/not/looked/at")
     assert list(parse_clusters(values["hive.cluster.properties"])[0]) == ["c1", "c2"]
 

@@ -97,7 +97,7 @@ def test_the_next_statement_sees_a_change(hms, view, change: Callable[..., None]
     run(settings_of(hms, view), scenario)
 
 
-def test_so_it_does_a_partition_that_came(hms, view) -> None:
+def test_the_next_statement_sees_a_new_partition(hms, view) -> None:
     hms.add(table(placed(), KEYS), ("ds=1", {}))
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
@@ -131,7 +131,7 @@ def test_a_change_while_the_table_is_read_is_not_missed(hms, view) -> None:
     asyncio.run(scenario())
 
 
-def test_without_a_view_the_metastore_is_asked(hms: WritableMetastore) -> None:
+def test_without_a_view_tables_are_read_from_the_metastore(hms: WritableMetastore) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     with views(hms) as view:
         settings = settings_of(hms, view)
@@ -173,7 +173,7 @@ def questions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return positions
 
 
-def test_views_of_one_process_are_asked_once_for_all_tables(hms, view, questions) -> None:
+def test_one_of_the_views_of_a_process_is_called_once_for_all_tables(hms, view, questions) -> None:
     refs = [TableRef("default", name) for name in ("a", "b", "c")]
     for ref in refs:
         hms.add(Table.make(ref, [("x", "int")], location=HOME, parameters=placed()))
@@ -188,7 +188,7 @@ def test_views_of_one_process_are_asked_once_for_all_tables(hms, view, questions
     run(settings_of(hms, view), scenario)
 
 
-def test_views_of_two_processes_are_both_asked(hms, questions) -> None:
+def test_a_view_of_each_process_is_called(hms, questions) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     with views(hms) as one, views(hms) as other:
         settings = settings_of(hms, {C1: one[C1], C2: other[C2]})
@@ -205,7 +205,7 @@ def test_views_of_two_processes_are_both_asked(hms, questions) -> None:
         run(settings, scenario)
 
 
-def test_a_view_is_asked_again_when_the_connection_to_its_process_broke(
+def test_each_view_is_called_after_the_connection_to_its_process_is_lost(
     hms: WritableMetastore,
 ) -> None:
     """Two views of one process, of which another one takes over the second."""
@@ -236,7 +236,7 @@ def test_by_default_no_client_is_trusted(hms, view) -> None:
     run(settings, scenario)
 
 
-def test_a_view_that_has_ended_leaves_the_answer_to_the_other(hms) -> None:
+def test_a_view_that_has_ended_is_left_out(hms) -> None:
     """At first anything may have changed; then the other one's changes are all."""
     hms.add(table({}))
     known = pairs_of_addresses()

@@ -64,7 +64,7 @@ CHANGES = {
 }
 
 
-def test_every_call_that_changes_something_is_tried_here() -> None:
+def test_every_call_that_changes_something_has_a_case() -> None:
     assert CHANGES.keys() == {name for name, spec in CALLS.items() if not spec.reads}
 
 
@@ -80,7 +80,7 @@ def test_a_change_is_reported_to_the_views(hms: WritableMetastore, method: str) 
     assert notified == expected
 
 
-def test_one_that_failed_may_have_been_made(hms: WritableMetastore) -> None:
+def test_a_failed_change_is_reported_to_the_views(hms: WritableMetastore) -> None:
     notified: list[TableRef] = []
     with (
         NotifyingClient((hms.endpoint,), 5.0, notified.append) as client,
@@ -110,7 +110,7 @@ def test_a_hanging_view_is_reported(hms: WritableMetastore) -> None:
             client.drop_table(REF)
 
 
-def test_one_that_does_not_run_needs_not_hear(hms: WritableMetastore) -> None:
+def test_a_view_that_does_not_run_need_not_be_notified(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         view = {C1: (Endpoint("127.0.0.1", gone.getsockname()[1]),)}
     settings = Settings(TOPOLOGY, (hms.endpoint,), views=view)

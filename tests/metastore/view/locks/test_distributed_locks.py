@@ -159,14 +159,14 @@ def test_a_lost_owner_keeps_its_lock_for_a_moment(hms, both) -> None:
         assert time.monotonic() - began < 20 * moment
 
 
-def test_a_lock_is_not_waited_for_without_end(hms, both) -> None:
+def test_waiting_for_a_lock_ends(hms, both) -> None:
     with HmsClient((both[0][C1],), 60) as one, HmsClient((both[0][C1],), 0.3) as other:
         one.lock(REF, "a")
         with pytest.raises((MetastoreRefused, MetastoreDown)):
             other.lock(REF, "b")
 
 
-def test_a_view_that_does_not_answer_is_not_passed_over(hms) -> None:
+def test_a_change_is_refused_if_a_view_does_not_answer(hms) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -191,7 +191,7 @@ def test_changes_wait_once_when_no_view_runs() -> None:
     sync.close()
 
 
-def test_a_writer_knows_that_the_view_which_kept_others_out_has_ended(hms) -> None:
+def test_a_writer_detects_that_the_view_with_its_lock_has_ended(hms) -> None:
     with ExitStack() as stack:
         (where,) = free_ports(1)
         stack.enter_context(views(hms, listen={str(C1): where}))
@@ -203,7 +203,7 @@ def test_a_writer_knows_that_the_view_which_kept_others_out_has_ended(hms) -> No
         sync.close()
 
 
-def test_a_view_answers_when_changes_that_it_does_not_know_have_ended(hms) -> None:
+def test_a_started_view_answers_after_changes_of_before_have_ended(hms) -> None:
     hms.add(table({}))
     began = time.monotonic()
     with views(hms, grace=0.6) as listening, HmsClient((listening[C1],), 60) as client:

@@ -221,7 +221,7 @@ def test_a_table_s_facts_move_to_its_view_text_and_back(
     assert kept.struct.get(10) == (None if hidden != text else text)
 
 
-def test_more_than_a_reply_is_noticed() -> None:
+def test_bytes_after_a_reply_are_detected() -> None:
     one = stream("heartbeat")
     one.feed(MESSAGES["heartbeat"] + b"x")
     assert one.surplus

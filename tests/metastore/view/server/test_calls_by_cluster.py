@@ -122,7 +122,7 @@ class TestByCluster:
         with pytest.raises(MetastoreRefused, match="CW355"):
             call(view[C1], "alter_table_on_cluster", fields, 2)
 
-    def test_and_is_refused_elsewhere(self, hms, view) -> None:
+    def test_a_copy_from_a_client_is_refused_outside_the_primary(self, hms, view) -> None:
         hms.add(table(placed()))
         fields = named((BOOL, 1)) | {CLUSTER_FIELD: (STRING, C2)}
         with pytest.raises(MetastoreRefused, match="CW350"):

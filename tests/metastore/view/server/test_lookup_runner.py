@@ -51,14 +51,14 @@ def test_our_own_client_reads_tables(hms: Newer) -> None:
     assert read_placement(Table(hms.tables[REF]).parameters, C1).writing
 
 
-def test_tables_come_first_too(hms: Newer) -> None:
+def test_a_first_call_for_several_tables_uses_the_newer_form(hms: Newer) -> None:
     hms.add(table(placed()))
     with HmsClient((hms.endpoint,), 60.0) as client:
         assert [each.ref for each in client.get_tables("default", ["t"])] == [REF]
 
 
 @pytest.mark.parametrize("cache", [0.0, 60.0])
-def test_old_clients_go_on_asking_for_tables(hms: Newer, cache: float) -> None:
+def test_old_clients_read_a_table(hms: Newer, cache: float) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     with views(hms, cache=cache) as view, HmsClient((view[C2],), 60.0) as two:
         for _ in range(2):
@@ -68,7 +68,7 @@ def test_old_clients_go_on_asking_for_tables(hms: Newer, cache: float) -> None:
             two.get_table(TableRef("default", "gone"))
 
 
-def test_and_for_several_at_once(hms: Newer) -> None:
+def test_old_clients_read_several_tables(hms: Newer) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     asked = {1: (STRING, "default"), 2: (LIST, strings(["t", "gone"]))}
     with views(hms) as view:
@@ -80,7 +80,7 @@ def test_and_for_several_at_once(hms: Newer) -> None:
             assert Table(one).location == HOME
 
 
-def test_the_view_s_own_questions_are_answered(hms: Newer) -> None:
+def test_the_view_s_own_calls_use_the_newer_form(hms: Newer) -> None:
     hms.add(table(placed(), KEYS), ("ds=1", placed(Copy(C2, AWAY, "0/0"))))
     with views(hms) as view:
         (found,) = call(view[C2], "get_partitions", named())

@@ -22,7 +22,7 @@ FEW = ViewLimits(clients=4, clients_per_address=3)
 
 
 class TestPlaces:
-    def test_a_newcomer_takes_the_place_of_the_silent_client_that_came_first(self) -> None:
+    def test_a_new_client_replaces_the_silent_client_that_is_connected_for_longest(self) -> None:
         limits, gone = ClientLimits(FEW), []
         first = limits.admit("a", lambda: gone.append("first"))
         assert first is not None
@@ -51,7 +51,7 @@ class TestPlaces:
         assert limits.admit("c", _never)  # replaces the first, because all slots are taken
         assert gone[-1] == "b"
 
-    def test_a_place_is_given_back_once(self) -> None:
+    def test_a_slot_is_freed_once(self) -> None:
         limits = ClientLimits(FEW)
         slot = limits.admit("a", _never)
         assert slot is not None
@@ -128,7 +128,7 @@ def test_the_metastore_is_asked_from_a_process_with_more_than_1024_open_files(
         assert databases(view[C1]) == ["default"]
 
 
-def test_more_silent_clients_than_may_be_do_not_keep_others_out(hms: WritableMetastore) -> None:
+def test_silent_clients_at_the_limit_do_not_keep_others_out(hms: WritableMetastore) -> None:
     with views(hms, limits=FEW) as view:
         opened = silent(view[C1], 10)
         assert databases(view[C1]) == ["default"]
@@ -137,13 +137,13 @@ def test_more_silent_clients_than_may_be_do_not_keep_others_out(hms: WritableMet
             each.close()
 
 
-def test_a_client_that_never_calls_is_let_go(hms: WritableMetastore) -> None:
+def test_a_client_that_never_calls_is_disconnected(hms: WritableMetastore) -> None:
     with views(hms, limits=replace(FEW, first_call=0.05)) as view:
         (never,) = silent(view[C1], 1)
         assert closed(never)
 
 
-def test_half_a_request_is_let_go(hms: WritableMetastore) -> None:
+def test_a_client_with_half_a_request_is_disconnected(hms: WritableMetastore) -> None:
     with views(hms, limits=replace(FEW, request=0.05)) as view:
         (half,) = silent(view[C1], 1)
         half.sendall(b"\x80\x01\x00\x01\x00\x00\x00\x11get_all")

@@ -97,7 +97,9 @@ def test_a_token_is_renewed_but_not_cancelled(realm: Kdc, view: Mapping[str, End
             call(realm, view[C1], WEST, method, {1: (STRING, "x")})
 
 
-def test_who_gets_no_token(realm: Kdc, view: Mapping[str, Endpoint], tmp_path: Path) -> None:
+def test_callers_that_get_no_token(
+    realm: Kdc, view: Mapping[str, Endpoint], tmp_path: Path
+) -> None:
     with pytest.raises(MetastoreRefused, match=r"CW358.*speaks for every cluster"):
         token(realm, view[C1], OURS, "causeway")
     own = by_token(tmp_path, token(realm, view[C1], WEST, "ann"))
