@@ -128,7 +128,7 @@ class Way:
         return int(query.id)
 
     def _lab(self, sql: str, limit: int | None = 1000) -> Any:
-        """What SQL Lab shows: its loop asks for the state, and fetches at the end."""
+        """The result in SQL Lab, whose loop polls the state and fetches at the end."""
         return self._run(self._query(sql, limit), sql)
 
     def _run(self, query: int, sql: str) -> Any:

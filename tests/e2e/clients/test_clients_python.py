@@ -65,7 +65,7 @@ def answer(cursor: Any, sql: str, again: int = 5) -> str:
         status = error.args[0].status
         words = status.statusCode, status.sqlState, status.errorCode, status.errorMessage
         return without_ids(repr(words))
-    except (ImpylaError, KeyError) as error:  # impyla knows no intervals
+    except (ImpylaError, KeyError) as error:  # impyla has no type for intervals
         # A Thrift Server asked within 40 ms of a failure does not say why.
         if "ERROR_STATE" in str(error) and again:
             return answer(cursor, sql, again - 1)

@@ -119,7 +119,7 @@ def test_a_failed_log_in_has_its_reason(site: Site) -> None:
 
 
 def test_sparks_read_and_write_through_a_view_with_kerberos(site: Site) -> None:
-    """Their tickets and the view's live for seconds. The metastore sees the user, and a Spark of
+    """Their tickets and the view's live for seconds. The metastore logs the user, and a Spark of
     another cluster is refused by name."""
     if site.protection != "integrity":
         pytest.skip("once is enough; privacy is not for the tokens by which a view calls")
@@ -195,7 +195,7 @@ def test_spark_for_a_proxy_user_gets_a_token_of_the_view(site: Site) -> None:
 
 
 def _make_parted(client: HmsClient, warehouse: Path) -> None:
-    """A table of `west`. Its partitions may have facts of their own, so the guard asks the view for
+    """A table of `west`. Its partitions may have facts of their own, so the guard reads from the view
     those of each partition that is written."""
     location, facts = f"file:{warehouse}/parted", {"causeway.primary": "west"}
     ref, keys = TableRef("default", "parted"), [("p", "string")]

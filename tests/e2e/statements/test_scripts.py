@@ -100,7 +100,7 @@ def test_tables_that_a_script_makes_belong_to_its_cluster(stack: Stack, sql: Sql
         f" FOR r AS SELECT id FROM {table} DO INSERT INTO {table} VALUES (r.id + 1, 'b'); END FOR;"
         f" SELECT count(*) FROM {table}; END"
     )
-    for _ in range(2):  # the second time it is there
+    for _ in range(2):  # the second time the table exists
         ((count,),) = sql(f"USE CLUSTER {C2}", script)
         assert count == 2 * len(sql(f"SELECT * FROM {DB}.second"))
         assert sql(f"EXPLAIN CLUSTER SELECT * FROM {table}")[0][1] == C2

@@ -180,7 +180,7 @@ def test_copies_are_handed_out_and_kept(
             two.drop_partition(db, "p", ["1"], True)
         part = one.get_partition(db, "p", ["1"])
         part.parameters = {}
-        one.alter_partition(db, "p", part)  # wipes what it knows of; the facts stay
+        one.alter_partition(db, "p", part)  # an old client wipes all parameters; the facts stay
         with real.client() as client:
             stored = next(client.get_partitions(ref, ["ds=1"])).parameters
         assert [copy.cluster for copy in read_placement(stored, C1).copies] == [C2]

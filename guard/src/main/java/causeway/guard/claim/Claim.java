@@ -142,8 +142,8 @@ public final class Claim {
     }
 
     /**
-     * Returns names of Hudi's for tables. If Hudi gives one of them to {@code table}, the table may not be
-     * read as a whole.
+     * Returns names of Hudi tables. The table may not be read as a whole if one of them is Hudi's own name
+     * of it.
      */
     public Set<String> hudiNamesRefused(String table) {
         Set<String> names = unless.get(table);
