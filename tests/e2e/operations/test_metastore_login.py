@@ -195,8 +195,8 @@ def test_spark_for_a_proxy_user_gets_a_token_of_the_view(site: Site) -> None:
 
 
 def _make_parted(client: HmsClient, warehouse: Path) -> None:
-    """A table of `west`. Its partitions may have facts of their own, so the guard reads from the view
-    those of each partition that is written."""
+    """A table of `west`. Its partitions may have facts of their own, so the guard reads
+    those of each partition that is written from the view."""
     location, facts = f"file:{warehouse}/parted", {"causeway.primary": "west"}
     ref, keys = TableRef("default", "parted"), [("p", "string")]
     table = Table.make(
