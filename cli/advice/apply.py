@@ -74,10 +74,10 @@ class Applier:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{feed.name}.xml"
             path.write_text(feed.text, encoding="utf-8")
-            if _run("entity", "submit", str(path), *store):
+            if run_command("entity", "submit", str(path), *store):
                 return 1
         self._note(AppliedAction("feed", str(each.table), each.cluster, feed=feed.name))
-        return _run("entity", "schedule", "feed", feed.name, *store)
+        return run_command("entity", "schedule", "feed", feed.name, *store)
 
     def _note(self, done: AppliedAction) -> None:
         """Adds the action to the record at once, since the next one may fail."""
@@ -103,7 +103,7 @@ def _undo(args: argparse.Namespace, done: AppliedAction) -> int:
     match done.action:
         case "feed":
             store = ("--store", args.store, "--user", args.user)
-            return _run("entity", "delete", "feed", done.feed, *store)
+            return run_command("entity", "delete", "feed", done.feed, *store)
         case "make":
             return _command(args, *_drop(done))
         case "assign":
@@ -139,10 +139,10 @@ def has_copy(stock: Stock, table: TableRef, cluster: ClusterName) -> bool:
 
 def _command(args: argparse.Namespace, *words: str) -> int:
     options = shlex.split(args.copy_options) if words[0] == "copy" else ()
-    return _run(*words, "--conf", str(args.target), *options)
+    return run_command(*words, "--conf", str(args.target), *options)
 
 
-def _run(*words: str) -> int:
+def run_command(*words: str) -> int:
     """Runs a subcommand of `causeway` and returns its exit status. Prints its error."""
     args = build_parser([words[0]]).parse_args(words)
     try:

@@ -27,7 +27,7 @@ class PrimaryAdvice:
         self._stock = source.stock
         self.plan: Primaries = primaries(source.stock, source.replayed.uses, budgets)
         settings = source.settings
-        self._stays = {} if settings is None else _files_stay(settings, self.plan.moves)
+        self._stays = {} if settings is None else files_stay(settings, self.plan.moves)
 
     def document(self) -> dict[str, Any]:
         """The plan as a JSON object."""
@@ -115,7 +115,7 @@ def _replacing(move: Move, table: TableStock) -> Iterator[str]:
     yield f"ALTER TABLE {new} RENAME TO {named};"
 
 
-def _files_stay(settings: Settings, moves: Iterable[Move]) -> Mapping[TableRef, bool]:
+def files_stay(settings: Settings, moves: Iterable[Move]) -> Mapping[TableRef, bool]:
     """Maps each table to whether its files may stay where they are: no folder of the table belongs
     to a cluster other than the new primary."""
     filesystems = settings.topology.filesystems()

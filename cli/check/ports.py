@@ -23,7 +23,7 @@ _CONSOLE_FILE = "/static/console.css"  # a file that the console serves without 
 
 def port(target: targets.ProxyAddress) -> CheckFinding:
     """Whether the proxy can listen at the address, or listens already. Raises OSError."""
-    if _can_listen(target.endpoint):
+    if can_listen(target.endpoint):
         return ok(_FREE)
     if _is_running(target.operating):
         return ok("in use by the proxy that runs with these settings")
@@ -34,7 +34,7 @@ def lifecycle_port(target: targets.LifecycleAddress, timeout: float) -> CheckFin
     """Whether the lifecycle's server can listen at the address, or listens already. An address of
     another machine, as the console's settings may name, must answer. Raises OSError."""
     try:
-        if _can_listen(target.endpoint):
+        if can_listen(target.endpoint):
             return ok(_FREE)
         is_local = True
     except OSError as failure:
@@ -52,14 +52,14 @@ def lifecycle_port(target: targets.LifecycleAddress, timeout: float) -> CheckFin
 
 def console_port(target: targets.ConsoleAddress, timeout: float) -> CheckFinding:
     """Whether the console can listen at the address, or listens already. Raises OSError."""
-    if _can_listen(target.endpoint):
+    if can_listen(target.endpoint):
         return ok(_FREE)
     if _serves_console(target, timeout):
         return ok("in use by a console")
     return warning("another process uses it, and `causeway console` would not start")
 
 
-def _can_listen(endpoint: Endpoint) -> bool:
+def can_listen(endpoint: Endpoint) -> bool:
     """Whether no process uses the address. Raises OSError if it belongs to another machine."""
     try:
         for family, kind, number, _, address in socket.getaddrinfo(

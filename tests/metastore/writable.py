@@ -77,6 +77,9 @@ class WritableMetastore(FakeMetastore):
 
     _drop_table_with_environment_context = _drop_table
 
+    def _truncate_table(self, arguments: Struct) -> None:
+        self._ref(arguments)
+
     def _get_table_req(self, arguments: Struct) -> tuple[int, Any]:
         table = self.tables[self._ref(arguments.get(1))]
         return STRUCT, Struct({1: (STRUCT, table)})

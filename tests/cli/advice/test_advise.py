@@ -82,7 +82,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         commands.append(" ".join(word for word in words if not word.endswith(".xml")))
         return int("fails" in words)
 
-    monkeypatch.setattr(apply, "_run", run)
+    monkeypatch.setattr(apply, "run_command", run)
     return commands
 
 
@@ -133,14 +133,14 @@ def test_what_failed_is_not_recorded_and_what_cannot_be_undone_stays(
     tmp_path: Path, ran: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     args = arguments(tmp_path)
-    monkeypatch.setattr(apply, "_run", lambda *_: 1)
+    monkeypatch.setattr(apply, "run_command", lambda *_: 1)
     assert Applier(args, DATED).apply(plan()) == 1
     assert undo(args) == 0
-    monkeypatch.setattr(apply, "_run", lambda *_: 0)
+    monkeypatch.setattr(apply, "run_command", lambda *_: 0)
     assert Applier(args, DATED).apply(plan()) == 0
-    monkeypatch.setattr(apply, "_run", lambda *_: 1)
+    monkeypatch.setattr(apply, "run_command", lambda *_: 1)
     assert undo(args) == 1
-    monkeypatch.setattr(apply, "_run", lambda *_: 0)
+    monkeypatch.setattr(apply, "run_command", lambda *_: 0)
     assert undo(args) == 0
 
 

@@ -131,10 +131,10 @@ def test_apply_drops_a_copy_that_no_statement_needs(
     run: Run, tmp_path: Path, metastore: FakeMetastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The copy is dropped in the metastore; making one needs Spark, so it is only noted."""
-    real, copied = apply._run, []
+    real, copied = apply.run_command, []
     monkeypatch.setattr(
         apply,
-        "_run",
+        "run_command",
         lambda *words: copied.append(words) or 0 if words[0] == "copy" else real(*words),
     )
     log = tmp_path / "log.sql"

@@ -92,7 +92,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         commands.append(" ".join(words))
         return 0
 
-    monkeypatch.setattr(apply, "_run", run)
+    monkeypatch.setattr(apply, "run_command", run)
     return commands
 
 
@@ -105,7 +105,7 @@ def advised(
         del settings
         return {move.table: stays for move in moves}
 
-    monkeypatch.setattr(primaries, "_files_stay", files_stay)
+    monkeypatch.setattr(primaries, "files_stay", files_stay)
     args = build_parser(["advise"]).parse_args(["advise", *files])
     source = read_source(args)
     source = type(source)(source.stock, Settings(), source.replayed, source.unread)

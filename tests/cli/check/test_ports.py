@@ -96,7 +96,7 @@ def test_a_lifecycle_server_on_another_machine_has_to_answer(
     def cannot_bind(endpoint: Endpoint) -> bool:
         raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
 
-    monkeypatch.setattr(ports, "_can_listen", cannot_bind)
+    monkeypatch.setattr(ports, "can_listen", cannot_bind)
     with serving("text/plain", b"causeway_lifecycle_round_age_seconds 1\n") as endpoint:
         assert lifecycle(endpoint) == ok("a lifecycle server answers there")
     assert "no lifecycle server answers there" in lifecycle(endpoint).text

@@ -163,16 +163,23 @@ def _accepted(spark: Any, condition: str) -> bool:
     return True
 
 
-def _satisfied(spark: Any, conditions: Sequence[str]) -> list[set[int] | None]:
-    """The rows that satisfy each condition; None for a condition that fails when it runs."""
+def _failures() -> tuple[type[Exception], ...]:
+    """The exceptions of a query that fails. Spark 3.5 has a class for each failure of its driver
+    alone, not for those of its tasks."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
+    return PySparkException, Py4JJavaError
+
+
+def _satisfied(spark: Any, conditions: Sequence[str]) -> list[set[int] | None]:
+    """The rows that satisfy each condition; None for a condition that fails when it runs."""
     columns = ", ".join(
         f"cast(({condition}) AS boolean) AS c{at}" for at, condition in enumerate(conditions)
     )
     try:
         rows = spark.sql(f"SELECT n, {columns} FROM keys").collect()
-    except PySparkException:
+    except _failures():
         if len(conditions) == 1:
             return [None]
         half = len(conditions) // 2
@@ -223,13 +230,11 @@ def ansi(spark: Any) -> Iterator[None]:
 
 def _satisfying(spark: Any, kind: str, keys: _Keys, condition: str) -> set[int]:
     """The rows that satisfy the condition, each asked alone: it may fail for another one."""
-    from pyspark.errors import PySparkException
-
     found = set()
     for row, text in enumerate(keys.rows):
         value = "NULL" if text is None else "'" + text.replace("'", "\\'") + "'"
         sql = f"SELECT ({condition}) FROM (SELECT cast({value} AS {kind}) AS k)"
-        with suppress(PySparkException):
+        with suppress(*_failures()):
             if spark.sql(sql).collect()[0][0]:
                 found.add(row)
     return found

@@ -219,7 +219,7 @@ def test_metrics_and_health(site: Site, monkeypatch: pytest.MonkeyPatch) -> None
     assert sample("causeway_lifecycle_instances", 'state="SUCCEEDED"') == 17
     assert site.operations.lag()[0]["open"] == 2
     assert site.operations.health() == {"status": "ok"}
-    monkeypatch.setattr(site.server, "_round_ended", -10_000.0)
+    monkeypatch.setattr(site.server, "round_age", lambda: 10_000.0)
     assert site.operations.health() == {"status": "stalled"}
 
 

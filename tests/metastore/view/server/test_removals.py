@@ -119,14 +119,6 @@ class Watched:
         hms.before = before
 
 
-@pytest.fixture(autouse=True)
-def _truncates(monkeypatch: pytest.MonkeyPatch) -> None:
-    def truncate(self: WritableMetastore, arguments: Struct) -> None:
-        self._ref(arguments)
-
-    monkeypatch.setattr(WritableMetastore, "_truncate_table", truncate, raising=False)
-
-
 @pytest.mark.parametrize("location", SHARED)
 @pytest.mark.parametrize("method", [name for name in OF_TABLE if name != "drop_database"])
 def test_of_a_table(hms, view, method: str, location: str) -> None:
