@@ -148,7 +148,7 @@ def _records(observer: Observer) -> float:
 def _record(number: int) -> Record:
     record = Record("ann", "ann", "127.0.0.1", "reports", "s", "default", f"{number:032x}")
     record.text = StatementText.of(f"SELECT name, city FROM shops WHERE shop = {number}")
-    record.what = Known("select", reads=(Read(TableRef("sales", "shops")),))
+    record.analysis = Known("select", reads=(Read(TableRef("sales", "shops")),))
     record.rule, record.cluster, record.because = "inputs", "east", "sales.shops is in east"
     for phase in ("analyse", "decide", "connect", "execute"):
         record.mark(phase)

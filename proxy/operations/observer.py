@@ -117,7 +117,7 @@ class Observer:
 
     def _ended(self, record: Record) -> None:
         if self.history is not None:
-            self.history.ended(record, tables_used(record.what, record.facts))
+            self.history.ended(record, tables_used(record.analysis, record.facts))
         record.finish()
         self.metrics.count("causeway_statements_total", record.state.name)
         if record.rule:

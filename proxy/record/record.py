@@ -49,7 +49,7 @@ class Record:
     text: StatementText = field(default_factory=StatementText)
     began: float = field(default_factory=time.time)
     phases: dict[str, float] = field(default_factory=dict)
-    what: Known | Unknown | None = None
+    analysis: Known | Unknown | None = None
     facts: Facts = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -88,12 +88,12 @@ class Record:
         """Marks the record as over, and drops its large parts."""
         self.over = True
         self.reads, self.writes = self.tables()
-        self.what = None
+        self.analysis = None
         self.facts = {}
 
     def decided(self, statement: Known | Unknown, decision: Decision, facts: Facts) -> None:
         """Keeps the decision, with at most `MAX_OBSTACLES` obstacles of each cluster."""
-        self.what, self.facts = statement, facts
+        self.analysis, self.facts = statement, facts
         self.rule, self.because = rule_name(decision.rule), decision.because[:MAX_ERROR]
         considered = () if isinstance(decision, Answer) else decision.considered
         if any(len(each.obstacles) > MAX_OBSTACLES for each in considered):
@@ -109,10 +109,10 @@ class Record:
 
     def tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names of the tables that are read, and of those that are written."""
-        if not isinstance(self.what, Known):
+        if not isinstance(self.analysis, Known):
             return self.reads, self.writes
-        reads = tuple(sorted({str(read.table) for read in self.what.reads}))
-        return reads, tuple(sorted({str(write.table) for write in self.what.writes}))
+        reads = tuple(sorted({str(read.table) for read in self.analysis.reads}))
+        return reads, tuple(sorted({str(write.table) for write in self.analysis.writes}))
 
     def mark(self, phase: str) -> None:
         """Adds the time since the last mark to this phase."""

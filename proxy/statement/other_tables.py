@@ -32,9 +32,9 @@ async def lacking(
     others: list[TableRef] = []
     try:
         for database in sorted({table.db for table in tables}):
-            found = await loader.tables_in(database)
-            if len(found) <= MOST:
-                others += (table for table in found if table not in tables)
+            in_database = await loader.tables_in(database)
+            if len(in_database) <= MOST:
+                others += (table for table in in_database if table not in tables)
         await loader.load_facts(others, dict.fromkeys(others, (NONE,)))
     except CausewayError as error:
         _log.info("the other tables of a query's databases are not known: %s", error)

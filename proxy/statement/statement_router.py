@@ -18,7 +18,7 @@ from proxy.statement.machine.events import Routed
 from proxy.statement.metastore_access import Loader, SnapshotAccess
 from proxy.statement.other_tables import lacking
 from proxy.statement.write_queue.queue import tables_in_turn
-from proxy.upstream.cluster_load import ClusterLoad, RunningStatement
+from proxy.upstream.cluster_load import ClusterLoad, StatementLoad
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.access.restrictions import UNRESTRICTED, UserRestrictions, restrictions_of
 from router.access.statement_access import check_cluster, denial_of, refusal_of, refuse_changes
@@ -124,8 +124,8 @@ class StatementRouter:
         also have the other tables that later queries may read."""
         if not isinstance(decision, Refuse) or not decision.copies or request.pinned is not None:
             return decision
-        found = await lacking(facts, self.snapshot, self.loader, request.clusters)
-        return route(replace(request, lacking=found), facts)
+        lacking_bytes = await lacking(facts, self.snapshot, self.loader, request.clusters)
+        return route(replace(request, lacking=lacking_bytes), facts)
 
     def _costs(self, sql: str, statement: Known | Unknown, session: SessionState) -> Costs | None:
         """The expected time of a query in each cluster; None if the cost does not decide."""
@@ -134,9 +134,8 @@ class StatementRouter:
         template = hash((session.database, quick_template(sql)))
         return self.load.costs(template, session.topology.clusters)
 
-    def begin(self, cluster: ClusterName, routed: Routed | None) -> RunningStatement | None:
-        """Counts a statement that is sent to the cluster in its load; None if the load is not
-        counted."""
+    def begin_load(self, cluster: ClusterName, routed: Routed | None) -> StatementLoad | None:
+        """Counts the statement in the cluster's load; None: loads are not counted."""
         if self.load is None:
             return None
         if routed is None or routed.costs is None:

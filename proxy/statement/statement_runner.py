@@ -35,7 +35,7 @@ from proxy.statement.machine.events import Event, MarkedWrite
 from proxy.statement.machine.machine import StatementMachine
 from proxy.statement.services import StatementServices
 from proxy.statement.spark_error import spark_error
-from proxy.upstream.cluster_load import RunningStatement
+from proxy.upstream.cluster_load import StatementLoad
 from proxy.upstream.remote_result import RemoteResult
 from router.needed_copies import CopyNeeded
 
@@ -70,7 +70,7 @@ class StatementRunner:
         self._remote: RemoteResult | None = None
         self._copies = AwaitedCopies()
         self._routed: ev.Routed | None = None
-        self._running: RunningStatement | None = None  # its part of the cluster's load
+        self._load: StatementLoad | None = None  # its part of the cluster's load
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands after the current one
         self._machine = StatementMachine(
@@ -105,8 +105,8 @@ class StatementRunner:
         finally:
             self._operation.stop = nothing_runs  # leaves no cycle
             self._turns.leave()
-            if self._running is not None:
-                self._running.leave()
+            if self._load is not None:
+                self._load.leave()
             if self._cached is not None:
                 self._entered.replay.caches(self._cached)
 
@@ -153,9 +153,11 @@ class StatementRunner:
             case cmd.FetchMissing(copies):
                 return await self._fetch(copies)
             case cmd.Analyse():
-                record.what = await self._router.analysis.analyse(self._request.statement, state)
+                record.analysis = await self._router.analysis.analyse(
+                    self._request.statement, state
+                )
                 record.mark("analyse")
-                return ev.Analysed(record.what)
+                return ev.Analysed(record.analysis)
             case cmd.CheckDatabase(name):
                 return ev.DatabaseChecked(await self._router.database_exists(name))
             case cmd.Route(statement, lost, whole):
@@ -263,13 +265,13 @@ class StatementRunner:
 
     def _begin(self, cluster: ClusterName) -> None:
         """Counts the statement in the cluster's load, instead of in that of an earlier attempt."""
-        if self._running is not None:
-            self._running.leave()
-        self._running = self._router.begin(cluster, self._routed)
+        if self._load is not None:
+            self._load.leave()
+        self._load = self._router.begin_load(cluster, self._routed)
 
     def _ended(self, succeeded: bool) -> None:
-        if self._running is not None:
-            self._running.ended(succeeded)
+        if self._load is not None:
+            self._load.ended(succeeded)
 
     async def _open_write(self, targets: Sequence[TableRef | PartitionRef]) -> MarkedWrite | None:
         loader, recovery = self._router.loader, self._services.write_recovery
@@ -290,8 +292,8 @@ class StatementRunner:
         if not upstream.alive:
             raise SessionGone(f"The connection to cluster {upstream.cluster} broke.")
         overlay = {**request.overlay, **command.claim}
-        if self._running is not None:
-            self._running.sent()
+        if self._load is not None:
+            self._load.sent()
         if command.at_once:
             started = await upstream.execute_to_end(request.statement, overlay, is_bounded=False)
             self._operation.record.mark("execute")

@@ -33,7 +33,7 @@ class ClusterLoad:
         cluster: ClusterName,
         costs: Costs | None = None,
         candidates: Sequence[ClusterName] = (),
-    ) -> "RunningStatement":
+    ) -> "StatementLoad":
         """Counts a statement that is sent to the cluster.
 
         The cluster was chosen from the candidates by their costs; (): by something else. Without
@@ -42,7 +42,7 @@ class ClusterLoad:
         costs = costs or self.costs(OTHERS, (cluster,))
         self._model.began(costs, cluster, candidates)
         units = max(1, round(min(costs.expected[cluster].alone, _LONGEST) / _UNIT))
-        running = RunningStatement(self, costs.template, cluster, costs.expected[cluster], units)
+        running = StatementLoad(self, costs.template, cluster, costs.expected[cluster], units)
         self._add(running, 1)
         return running
 
@@ -50,21 +50,21 @@ class ClusterLoad:
         count = self._counters.count
         return Load(count(_statements_key(cluster)), count(_seconds_key(cluster)) * _UNIT)
 
-    def _add(self, running: "RunningStatement", sign: int) -> None:
+    def _add(self, running: "StatementLoad", sign: int) -> None:
         self._counters.add(_statements_key(running.cluster), sign)
         self._counters.add(_seconds_key(running.cluster), sign * running.units)
 
-    def leave(self, running: "RunningStatement") -> None:
+    def leave(self, running: "StatementLoad") -> None:
         """Ends the count of the statement."""
         self._add(running, -1)
 
-    def learn(self, running: "RunningStatement", seconds: float, succeeded: bool) -> None:
+    def learn(self, running: "StatementLoad", seconds: float, succeeded: bool) -> None:
         """Adds the seconds that the statement took to what is known of its template."""
         self._model.ended(running.template, running.cluster, running.expected, seconds, succeeded)
 
 
 @dataclass(slots=True)
-class RunningStatement:
+class StatementLoad:
     """One statement in a cluster, which is counted until it ends. `units` are its expected seconds
     in the counter; `began` is of `time.perf_counter`."""
 

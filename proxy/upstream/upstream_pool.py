@@ -63,7 +63,7 @@ class UpstreamPool:
         self.credentials = credentials or CredentialsByCluster({})
         self._counters = LocalCounters() if counters is None else counters
         self._counts: Counter[Endpoint] = Counter()
-        self._made: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
+        self._opened: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
         at_once = max(1, limits.openings // workers)
         self._openings = defaultdict[Endpoint, OpeningQueue](lambda: OpeningQueue(at_once))
@@ -108,8 +108,8 @@ class UpstreamPool:
         """The endpoints from which a reply is due, also if they are no longer configured."""
         return {
             (connection.cluster, endpoint)
-            for endpoint, made in self._made.items()
-            for connection in made
+            for endpoint, connections in self._opened.items()
+            for connection in connections
             if connection.owes and not connection.broken
         }
 
@@ -126,13 +126,13 @@ class UpstreamPool:
         for endpoint in self.health.choose(cluster, self.load, but):
             async with AsyncExitStack() as block:
                 try:
-                    made = await self._open_in_turn(cluster.name, endpoint, user, block)
+                    connection = await self._open_in_turn(cluster.name, endpoint, user, block)
                 except (OSError, WireError, ClusterLost) as error:
                     reasons.append(f"{endpoint}: {_reason(error)}")
                 except LimitReached as error:
                     full = error
                 else:
-                    yield endpoint, made
+                    yield endpoint, connection
                     return
         if full is not None:
             raise full
@@ -213,7 +213,7 @@ class UpstreamPool:
         began = time.monotonic()
         try:
             async with asyncio.timeout(self.limits.connect):
-                made = await UpstreamConnection.connect(
+                connection = await UpstreamConnection.connect(
                     cluster, endpoint, user, slot.release, self.credentials.of(cluster)
                 )
         except BaseException as error:
@@ -222,8 +222,8 @@ class UpstreamPool:
                 self.health.mark_down(endpoint, _reason(error))
             raise
         self.health.mark_up(endpoint, began)
-        self._made[endpoint].add(made)
-        return made
+        self._opened[endpoint].add(connection)
+        return connection
 
     async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
         """Checks the health of the endpoint: it is up if it accepts a login and answers a call, and
@@ -248,7 +248,7 @@ class UpstreamPool:
 
     def _give_up(self, cluster: ClusterName, endpoint: Endpoint) -> None:
         limit = self.limits.silence
-        for connection in tuple(self._made[endpoint]):
+        for connection in tuple(self._opened[endpoint]):
             if connection.silent_for() >= limit:
                 connection.give_up(f"Cluster {cluster} has not answered for {limit:g} s.")
 

@@ -132,8 +132,8 @@ class UpstreamSession:
                     return upstream
 
     async def _learn_checked(self) -> None:
-        """Sets `checked`. The endpoint is asked once while it is up. Raises ClusterDown if the
-        server is Hive's own."""
+        """Sets `checked`, which is learned once for each endpoint while it is up. Raises
+        ClusterDown if the server is Hive's own."""
         health = self._pool.health
         known = health.condition(self.endpoint).checked
         if known is None:
@@ -146,7 +146,7 @@ class UpstreamSession:
         self.checked = known
 
     async def _learn_zone(self) -> None:
-        """Sets `zone`. The endpoint is asked once while it is up."""
+        """Sets `zone`, which is learned once for each endpoint while it is up."""
         condition = self._pool.health.condition(self.endpoint)
         if condition.zone is None:
             condition.zone = await self.read_zone()

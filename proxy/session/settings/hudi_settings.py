@@ -121,13 +121,13 @@ def incremental_reads(
     """
     if isinstance(statement, Unknown):
         named = tuple(name for name in settings.names() if settings.is_incremental(name))
-        found: dict[str, ChangeRange | WholeUnless | None] = dict.fromkeys(named)
-        return found | {EVERY_TABLE: WholeUnless(named)} if named else found
+        changes: dict[str, ChangeRange | WholeUnless | None] = dict.fromkeys(named)
+        return changes | {EVERY_TABLE: WholeUnless(named)} if named else changes
     written = {write.table for write in statement.writes}
     by_function = _CHANGES in statement.functions
     query_type = settings.values.get(_QUERY_TYPE, "").strip().lower()
     by_type = query_type == "incremental" and not by_function
-    found = {}
+    changes = {}
     for read in statement.reads:
         table = read.table
         if read.partitions is NONE or (table in written and statement.kind in _CHANGING):
@@ -138,7 +138,7 @@ def incremental_reads(
         name = settings.name_of(table)
         if name is None and not by_type:
             if not settings.is_whole(table) and (names := settings.names()):
-                found[str(table)] = WholeUnless(names)
+                changes[str(table)] = WholeUnless(names)
             continue
         if name is None:
             raise NotIncremental(
@@ -153,5 +153,5 @@ def incremental_reads(
                 " Register it with hoodie.datasource.hive_sync.sync_as_datasource=true, or use"
                 f" hudi_table_changes('{table}', 'latest_state', '<begin>'[, '<end>'])."
             )
-        found[str(table)] = None if by_function else settings.range(name)
-    return found
+        changes[str(table)] = None if by_function else settings.range(name)
+    return changes

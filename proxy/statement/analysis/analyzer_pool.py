@@ -42,7 +42,7 @@ HALF_LIFE = 10.0  # seconds after which use counts half
 WAITING_OF_USER, WAITING = 1_000, 4_000  # waiting tasks, at most
 WAITING_BYTES = 128 << 20  # of all waiting tasks; those of one user may have half of it
 _USERS = 10_000  # users and sessions whose use is kept
-_HINTS = 10_000  # statements whose tables are kept, or that they are slow
+_HINTS = 10_000  # texts of which the needed tables are kept, or that their analysis is slow
 
 
 @dataclass(frozen=True, slots=True)

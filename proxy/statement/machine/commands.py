@@ -288,7 +288,7 @@ class KeepRequest:
 
 @dataclass(frozen=True, slots=True)
 class AskSchema:
-    """Ask the cluster for the schema of the result, before the client asks."""
+    """Request the schema of the result from the cluster, before the client requests it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class SyntaxChecked:
-    """Spark parsed the statement: its error, or None if it accepts the text or was not asked."""
+    """Spark's error for the statement; None: it accepts the text, or could not be reached."""
 
     failure: Failure | None
 

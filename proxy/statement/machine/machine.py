@@ -1,7 +1,7 @@
 """One statement as a state machine without I/O: `receive(event)` returns the commands to carry out.
 
-`steps` has the theory and the table of steps, in whose order the methods stand here. The machine
-decides. Whatever takes time or does I/O is a command, which `StatementRunner` carries out. The
+`steps` has the theory and the table of steps; the methods here follow its order. The machine only
+decides: whatever takes time or does I/O is a command, which `StatementRunner` carries out. The
 machine reads and changes the user's `SessionState` itself, which does no I/O either.
 """
 
