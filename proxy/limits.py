@@ -18,7 +18,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits in use; `of` takes them from the settings. Some settings allow 0: no limit.
+    """The limits in use; `of` reads them from the settings. Some settings allow 0, for no limit.
 
     - `new_connections`: clients' connections that are not logged in yet.
     - `buffered`: bytes that clients sent and the proxy has not processed yet.

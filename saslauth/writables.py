@@ -1,4 +1,4 @@
-"""Hadoop's Writables: the types of which delegation tokens consist."""
+"""Hadoop's Writables: the types in delegation tokens."""
 
 from saslauth.errors import SaslFailed
 

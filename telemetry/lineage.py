@@ -166,7 +166,7 @@ def _name(dataset: str | DatasetLocation, tables: str) -> tuple[str, str]:
 
 
 def _links(dataset: str | DatasetLocation, tables: str) -> dict[str, DatasetFacet]:
-    """The facet that links a directory to the table of which it has a copy."""
+    """The facet that links a directory with a table's copy to the table."""
     if isinstance(dataset, str) or not dataset.table:
         return {}
     table = symlinks_dataset.Identifier(tables, dataset.table, "TABLE")

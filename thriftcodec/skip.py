@@ -139,7 +139,7 @@ def find_values(
 ) -> Iterator[tuple[int, int]]:
     """The (position, wire type) of every value at `path` below the value at `at`.
 
-    Raises Incomplete, MalformedMessage; also for a repeated field on the path, of which a receiver
+    Raises Incomplete, and MalformedMessage, also if a field on the path is repeated: a receiver
     might use another value than the one that was checked.
     """
     if not path:

@@ -63,9 +63,9 @@ def name_attributes(settings: Ldap) -> tuple[str, ...]:
 def name_in_entry(settings: Ldap, dn: str, attributes: Attributes, typed: str) -> str:
     """The directory's name of a user, from the first name attribute that has a value.
 
-    Of several values this is the one in the entry's DN, otherwise the one of which `typed` is a
-    spelling, otherwise the first in order. If the directory does not show the entry, it is the
-    typed name in small letters. Raises BadCredentials for an invalid name.
+    Of several values this is the one in the entry's DN, otherwise the one that equals `typed` but
+    for its spelling, otherwise the first in order. If the directory does not show the entry, it is
+    the typed name in small letters. Raises BadCredentials for an invalid name.
     """
     values = next(
         (each for key in name_attributes(settings) if (each := attributes.get(key))), None
@@ -78,7 +78,7 @@ def name_in_entry(settings: Ldap, dn: str, attributes: Attributes, typed: str) -
 
 
 def find_groups(settings: Ldap, dn: str, name: str) -> str:
-    """The filter that finds the groups of which a user is a member."""
+    """The filter that finds a user's groups, by the groups' attribute of members."""
     key = settings.group_membership
     members = "".join(f"({key}={escape_filter_chars(each)})" for each in (dn, name))
     return f"(&(objectClass={settings.group_class})(|{members}))"

@@ -83,8 +83,8 @@ def role_of_claims(claims: Mapping[str, Any], issuer: OperatorIssuer) -> Role:
 
 
 def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
-    """The texts in the claim `name`, or in the nested claim of which it is the dotted path; empty
-    for a claim of another type."""
+    """The texts in the claim `name`, or in the nested claim at the dotted path `name`; empty for a
+    claim of another type."""
     value: Any = claims.get(name)
     if value is None:
         value = claims

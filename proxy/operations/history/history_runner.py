@@ -60,7 +60,7 @@ class HistoryRunner(HistoryThread[StatementEnded | StatementCompleted]):
     """Writes the statements of this process to the database at `url`, and searches it.
 
     `proxy` is the name of this host in the rows. With `retention` it also deletes old rows.
-    `dropped` counts the statements of which the row or its amounts are missing.
+    `dropped` counts the rows, and the final amounts of rows, that could not be stored.
     """
 
     def __init__(self, url: str, proxy: str, retention: Retention | None = None) -> None:
