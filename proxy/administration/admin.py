@@ -326,7 +326,7 @@ class Admin:
         server.stopping = True
         if self._deregister is not None:
             await asyncio.to_thread(self._deregister)
-        self._limiter.closed = str(Stopping())
+        self._limiter.closing_reason = str(Stopping())
         self._listeners.close_binary()
         while loop.time() < deadline and not self._is_idle(loop.time()):  # noqa: ASYNC110
             await asyncio.sleep(_STEP)

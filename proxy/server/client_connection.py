@@ -26,7 +26,7 @@ from proxy.transport.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
 from saslauth.security_layer import SecurityLayer
 
-MAX_WAITING = 4  # messages in the queue; with more the connection is not read
+MAX_WAITING = 4  # messages in the queue at which reading stops
 
 
 class ClientConnection(asyncio.Protocol):

@@ -28,7 +28,7 @@ class ConnectionLimiter:
     def __init__(self, limits: Limits, metrics: Metrics, counters: Counters | None = None) -> None:
         self.clients: set[ClientConnection] = set()
         # If set, only connections that may continue older sessions are accepted, for this reason.
-        self.closed = ""
+        self.closing_reason = ""
         self._metrics = metrics
         self._quota = Quota("connections", Bounds(), counters)
         self._new_quota = Quota("connections that log in", Bounds(), counters)
@@ -112,8 +112,8 @@ class ConnectionLimiter:
             self._new_quota.give_back("", client.peer)
 
     def _reserve(self, client: ClientConnection, rejection_time: float) -> bool:
-        if self.closed and not client.sessions_outlive:
-            self._reject(client, self.closed, rejection_time)
+        if self.closing_reason and not client.sessions_outlive:
+            self._reject(client, self.closing_reason, rejection_time)
             return False
         try:
             self._quota.check("", client.peer)
