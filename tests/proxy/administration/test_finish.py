@@ -66,7 +66,7 @@ def test_finish_waits_for_the_fetch_after_a_synchronous_statement_that_took_long
 def test_a_client_that_connects_during_finish_is_refused() -> None:
     async def scenario(site: Site) -> None:
         client, running = await site.client(opened=False), await site.client("bob")
-        site.admin._limiter.closed = str(Stopping())
+        site.admin._limiter.closing_reason = str(Stopping())
         reader, writer = await asyncio.open_connection("127.0.0.1", site.endpoint.port)
         writer.write(client_negotiation("ann", "pw"))
         result = await reader.read()
