@@ -26,4 +26,5 @@ class Fetching:
         "How many bytes a second a copy for queries sends; at most two are made at the same time."
         " `0`: any number.")
     keep: float = setting("router.fetch.keep", DURATION, "168h", RESTART,
-        "How long such a copy is wanted. `causeway copy sweep` takes it away after that.")
+        "How long a copy that was made for a query is wanted. After that `causeway copy sweep`"
+        " deletes it.")

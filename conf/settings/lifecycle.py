@@ -44,14 +44,15 @@ _HOST = Setting("lifecycle.host", TEXT, "127.0.0.1", RESTART,
 _PORT: Setting[int | None] = Setting("lifecycle.port", PORT, "", RESTART,
     "The port of `lifecycle serve`; without it there is none.")
 _TOKEN: Setting[SecretFile | None] = Setting("lifecycle.token.file", SECRET_PATH, "", RESTART,
-    "A file with the token that callers of this port have to send, as for `proxy.admin.port`.",
+    "A file with the token that callers of `lifecycle.port` have to send, as for"
+    " `proxy.admin.port`.",
     shown="required with a port")
 _MAIL_TO: Setting[tuple[str, ...]] = Setting("lifecycle.alert.mail.to",
     SettingKind("list of mail addresses", _addresses, {"type": ["string", "array"]}, ()), "",
-    RESTART, "Addresses that get a mail for the same alerts, separated by commas.")
+    RESTART, "Addresses that get the alerts by mail, separated by commas.")
 _MAIL_SERVER: Setting[Endpoint | None] = Setting("lifecycle.alert.mail.server",
     ENDPOINT, "", RESTART,
-    "The `host:port` of the SMTP server for these mails and for those of `<notification>`.",
+    "The `host:port` of the SMTP server for mails of alerts and of `<notification>`.",
     shown="required with addresses")
 _MAIL_TLS = Setting("lifecycle.alert.mail.tls", choice(MailTls), "none", RESTART,
     "`starttls` encrypts after the greeting (port 587), `tls` from the first byte (port 465). The"
@@ -59,7 +60,8 @@ _MAIL_TLS = Setting("lifecycle.alert.mail.tls", choice(MailTls), "none", RESTART
 _MAIL_USER: Setting[str] = Setting("lifecycle.alert.mail.user", TEXT, "", RESTART,
     "The login at the mail server; needs `lifecycle.alert.mail.tls`.")
 _MAIL_PASSWORD: Setting[SecretFile | None] = Setting("lifecycle.alert.mail.password.file",
-    SECRET_PATH, "", RESTART, "A file with the password of this login, read for each mail.",
+    SECRET_PATH, "", RESTART,
+    "A file with the password of `lifecycle.alert.mail.user`, read for each mail.",
     shown="required with a login")
 
 
@@ -77,7 +79,7 @@ class Lifecycle:
     mail_to: tuple[str, ...] = made_of(_MAIL_TO, factory=tuple)
     mail_server: Endpoint | None = made_of(_MAIL_SERVER, factory=lambda: None)
     mail_from: str = setting("lifecycle.alert.mail.from", TEXT, "causeway@localhost", RESTART,
-        "The sender of these mails.")
+        "The sender of mails of alerts and of `<notification>`.")
     mail_tls: MailTls = made_of(_MAIL_TLS, factory=lambda: MailTls.NONE)
     mail_user: str = made_of(_MAIL_USER, factory=str)
     mail_password: SecretFile | None = made_of(_MAIL_PASSWORD, factory=lambda: None)

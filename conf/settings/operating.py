@@ -96,18 +96,18 @@ def _znode(text: str) -> str:
 _HIVE_TIME = HIVE_DURATION.schema
 # fmt: off
 _PER_ADDRESS = Setting("proxy.limit.connections.per.ipaddress", COUNT, "2500", LIVE,
-    "Such connections from one address; `0`: no limit. All clients behind a load balancer or"
-    " gateway have its address ([operations](../guide/operate.md#limits)).",
+    "Connections from one address of clients that have logged in; `0`: no limit. All clients behind"
+    " a load balancer or gateway have its address ([operations](../guide/operate.md#limits)).",
     shown="half of the total")
 _ADMIN_HOST = Setting("proxy.admin.host", TEXT, "127.0.0.1", RESTART,
     "Where `causeway admin`, its REST API and the metrics are reached.")
 _ADMIN_PORT: Setting[int | None] = Setting("proxy.admin.port", PORT, "", RESTART,
-    "The administration's port; without it there is none.")
+    "The port for operators of the proxy; without it there is none.")
 _ADMIN_TOKEN: Setting[SecretFile | None] = Setting("proxy.admin.token.file",
     SECRET_PATH, "", RESTART,
     "A file with the tokens of administrators, one a line, as `TOKEN` or as `NAME TOKEN`"
     " ([who may do what](../guide/security.md#the-ports-for-operators)). `causeway admin` and the"
-    " console send the first one; there it may be that of an operator or viewer.",
+    " console send the first one; in their settings it may be that of an operator or viewer.",
     shown="required with a port")
 _DISCOVERY = Setting("hive.server2.support.dynamic.service.discovery", FLAG, "false", RESTART,
     "`true`: register in ZooKeeper, for clients with `serviceDiscoveryMode=zooKeeper`.")
@@ -115,7 +115,7 @@ _QUORUM = Setting("hive.zookeeper.quorum", TEXT, "", RESTART,
     "ZooKeeper's servers: `host[:port]`, separated by commas.",
     shown="required with discovery", needed=f"{_DISCOVERY.name} needs it")
 _QUORUM_PORT = Setting("hive.zookeeper.client.port", PORT, "2181", RESTART,
-    "The port of servers that are named without one.")
+    "The port of ZooKeeper's servers that are named without one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ class ZooKeeper:
     timeout: float = setting("hive.zookeeper.session.timeout", HIVE_DURATION, "120000ms", RESTART,
         "ZooKeeper removes the registration after this time without a heartbeat.")
     published: Endpoint | None = setting("hive.server2.zookeeper.publish.uri",
-        ENDPOINT, "", RESTART, "The `host:port` that is registered.", shown="the listener's")
+        ENDPOINT, "", RESTART, "The `host:port` that Causeway registers in ZooKeeper.",
+        shown="the listener's")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,28 +147,29 @@ class Operating:
     """
 
     sessions_per_user: int = setting("hive.server2.limit.connections.per.user", COUNT, "1000", LIVE,
-        "Sessions that one user may have open; `0`: no limit, here and in the limits per user"
-        " and address below. As in HiveServer2 this and the next two count sessions, which over"
-        " HTTP are not connections.")
+        "Sessions that one user may have open; `0`: no limit. As in HiveServer2, the three limits"
+        " `hive.server2.limit.connections.*` count sessions, which over HTTP are not connections.")
     sessions_per_address: int = setting("hive.server2.limit.connections.per.ipaddress",
-        COUNT, "0", LIVE, "Sessions from one address.")
+        COUNT, "0", LIVE, "Sessions that clients of one address may have open; `0`: no limit.")
     sessions_per_user_address: int = setting("hive.server2.limit.connections.per.user.ipaddress",
-        COUNT, "0", LIVE, "Sessions of one user from one address.")
+        COUNT, "0", LIVE,
+        "Sessions that one user may have open from one address; `0`: no limit.")
     connections: int = setting("proxy.limit.connections.total", POSITIVE, "5000", LIVE,
         "Connections of clients that have logged in.")
     connections_per_address: int = made_of(_PER_ADDRESS, factory=lambda: _PER_ADDRESS.default_value)
     new_connections: int = setting("proxy.limit.connections.new.total", POSITIVE, "2000", LIVE,
         "Connections of clients that have not logged in yet.")
     new_connections_per_address: int = setting("proxy.limit.connections.new.per.ipaddress",
-        COUNT, "1000", LIVE, "Such connections from one address; `0`: no limit.")
+        COUNT, "1000", LIVE,
+        "Connections from one address of clients that have not logged in yet; `0`: no limit.")
     buffered: int = setting("proxy.limit.request.bytes",
         SettingKind("bytes", _request_bytes, SIZE.schema), "256m", LIVE,
-        "Memory of one process for requests that arrive or wait for the one before; at least"
+        "Memory of one process for requests that arrive or wait for an earlier one; at least"
         " `66m`.")
     statements_per_user: int = setting("proxy.limit.statements.per.user", COUNT, "0", LIVE,
-        "Statements of one user that may run at the same time.")
+        "Statements of one user that may run at the same time; `0`: no limit.")
     statements_per_address: int = setting("proxy.limit.statements.per.ipaddress", COUNT, "0", LIVE,
-        "Statements from one address that may run at the same time.")
+        "Statements from one address that may run at the same time; `0`: no limit.")
     statement_time: float = setting("proxy.limit.statement.time",
         DURATION_OR_NEVER, "172800s", LIVE,
         "A statement that runs longer is cancelled (CW223); the default is two days, `0` is no"
@@ -222,18 +224,19 @@ class Operating:
         " ([history](../guide/operate.md#history)): a SQLite file, or `postgresql://..`, which"
         " several proxies and lifecycle servers may share.", secret=True)
     history_age: float = setting("history.age", DURATION_OR_NEVER, "720h", RESTART,
-        "What is older is deleted from the history; `0`: nothing.")
+        "Entries of the history that are older are deleted; `0`: none is.")
     history_size: int = setting("history.size", SIZE, "4g", RESTART,
-        "What the history keeps, about, in bytes; then what is oldest is deleted; `0`: no limit.")
+        "The size of the history, about; above it the oldest entries are deleted; `0`: no limit.")
     log_format: LogFormat = setting("log.format", choice(LogFormat), "text", RESTART,
         "The form of the log on standard error; both have the ids of statement, session, client and"
         " cluster ([operations](../guide/operate.md#the-log)).")
     log_level: LogLevel = setting("log.level", choice(LogLevel), "info", LIVE,
-        "The least important lines that the log has.")
+        "The lowest level of lines in the log.")
     admin: Endpoint | None = made_of(_ADMIN_HOST, _ADMIN_PORT, factory=lambda: None)
     admin_token: SecretFile | None = made_of(_ADMIN_TOKEN, factory=lambda: None)
     admin_socket: Path | None = setting("proxy.admin.socket", PATH, "", RESTART,
-        "A Unix socket with the same API, which only the user that Causeway runs as may use.")
+        "A Unix socket with the API of `proxy.admin.port`, which only the user that Causeway runs"
+        " as may use.")
     access: OperatorAccess = group(OperatorAccess)
     zookeeper: ZooKeeper | None = optional_group(ZooKeeper, _DISCOVERY)
 

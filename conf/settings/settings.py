@@ -166,7 +166,7 @@ class Settings:
     logins: Mapping[ClusterName, Login] = made_of(factory=dict)
     views: Mapping[ClusterName, tuple[Endpoint, ...]] = made_of(factory=dict)
     snapshot_ttl: float = setting("snapshot.ttl", DURATION, "60s", RESTART,
-        "How old a cached fact may be where others change the metastore too.")
+        "How old a cached fact may be if others change the metastore too.")
     snapshot_limit: int = setting("snapshot.limit", POSITIVE, "10000", RESTART,
         "The number of tables that are kept in memory.")
     writers: Writers = made_of(WRITERS, factory=lambda: Writers.ANY)

@@ -17,9 +17,9 @@ class TelemetrySettings:
         " ([traces](../guide/monitor.md#traces)): the full URL, such as"
         " `http://127.0.0.1:4318/v1/traces`.")
     lineage: str | None = setting("telemetry.openlineage.url", HTTP_URL, "", RESTART,
-        "The server of OpenLineage that gets what statements, copies and processes read and wrote"
-        " ([lineage](../guide/monitor.md#lineage)), such as `http://127.0.0.1:5000`.")
+        "The OpenLineage server that gets the tables that statements, copies and processes read and"
+        " wrote ([lineage](../guide/monitor.md#lineage)), such as `http://127.0.0.1:5000`.")
     token: SecretFile | None = setting("telemetry.openlineage.token.file",
-        SECRET_PATH, "", RESTART, "A file with the token for that server.")
+        SECRET_PATH, "", RESTART, "A file with the token for the OpenLineage server.")
     namespace: str = setting("telemetry.openlineage.namespace", TEXT, "causeway", RESTART,
         "The namespace of OpenLineage's jobs.")

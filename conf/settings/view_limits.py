@@ -20,14 +20,14 @@ class ViewLimits:
         "Clients of one process of the view.")
     clients_per_address: int = setting("view.limit.connections.per.ipaddress",
         POSITIVE, "400", RESTART,
-        "Clients from one address. A client beyond it replaces one that has never made a call,"
-        " or is refused if there is none.")
+        "Clients of one process of the view from one address. A client above the limit replaces one"
+        " that has never made a call, or is refused if there is none.")
     upstream: int = setting("view.limit.metastore.connections", POSITIVE, "900", RESTART,
         "Connections to the metastore, which has a thread for each (1,000 by default:"
         " `hive.metastore.server.max.threads`).")
     upstream_idle: float = setting("view.metastore.idle.timeout", DURATION, "10m", RESTART,
-        "A connection to the metastore is closed after this time without a call. The client's"
-        " own connection stays open.")
+        "The view closes a client's connection to the metastore after this time without a call. The"
+        " client's own connection stays open.")
     handshake: float = 10.0
     first_call: float = 60.0
     request: float = 300.0

@@ -140,10 +140,10 @@ METHODS = Setting("hive.server2.authentication",
 _NEEDED = f"{METHODS.name} needs it"
 _LDAP = "hive.server2.authentication.ldap."
 _BIND_DN = Setting(f"{_LDAP}binddn", TEXT, "", RESTART,
-    "The DN that Causeway searches as, where users may not search the directory.")
+    "The DN with which Causeway searches the directory, if users may not search it.")
 _BIND_PASSWORD_FILE: Setting[SecretFile | None] = Setting("proxy.ldap.bindpw.file",
     SECRET_PATH, "", RESTART,
-    "Instead of `bindpw`: a file with this password, read for each log-in.")
+    "A file with the password of `binddn`, in place of `bindpw`; it is read for each log-in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +205,11 @@ _PRINCIPAL_ROW = Setting("hive.server2.authentication.kerberos.principal",
     SERVICE_PRINCIPAL, "", RESTART,
     "Causeway's service principal, `hive/_HOST@REALM`.", needed=_NEEDED)
 _KEYTAB = Setting("hive.server2.authentication.kerberos.keytab", SECRET_FILE, "", RESTART,
-    "The file with the keys of that principal.", needed=_NEEDED)
+    "The file with the keys of Causeway's service principal.", needed=_NEEDED)
 _SPNEGO_PRINCIPAL = Setting("hive.server2.authentication.spnego.principal",
     SERVICE_PRINCIPAL, "", RESTART, "The service principal for HTTP, `HTTP/_HOST@REALM`.")
 _SPNEGO_KEYTAB = Setting("hive.server2.authentication.spnego.keytab", SECRET_FILE, "", RESTART,
-    "The file with the keys of that principal.", needed=_NEEDED)
+    "The file with the keys of the service principal for HTTP.", needed=_NEEDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +220,9 @@ class Jwt:
         SettingKind("file or https URL", _jwks, empty=""), "", RESTART,
         "The issuer's keys (JWKS).", needed=_NEEDED)
     issuer: str = setting("proxy.jwt.issuer", TEXT, "", RESTART,
-        "A token's `iss` has to be this.", shown="not checked")
+        "The text that a token's `iss` has to be.", shown="not checked")
     audience: tuple[str, ...] = setting("proxy.jwt.audience", LIST, "", RESTART,
-        "A token's `aud` has to contain one of these.", shown="not checked")
+        "Texts of which a token's `aud` has to contain one.", shown="not checked")
     algorithms: tuple[str, ...] = setting("proxy.jwt.algorithms",
         SettingKind("list", _algorithms, {"type": ["string", "array"]}), ",".join(SIGNATURES),
         RESTART, "How tokens may be signed.", shown="RS, PS, ES 256..512, EdDSA")
@@ -254,9 +254,9 @@ AUTH_TO_LOCAL: Setting[AuthToLocal] = Setting("hadoop.security.auth_to_local",
 _RULES = tuple(
     Setting(f"hadoop.proxyuser.<user>.{part}", LIST, "", RESTART, sentence, shown="nobody")
     for part, sentence in (
-        ("hosts", "The hosts from which that user may impersonate others."),
-        ("groups", "The groups whose members that user may impersonate."),
-        ("users", "The users that that user may impersonate."),
+        ("hosts", "The hosts from which the user in the name may impersonate others."),
+        ("groups", "The groups whose members the user in the name may impersonate."),
+        ("users", "The users that the user in the name may impersonate."),
     )
 )
 

@@ -32,7 +32,8 @@ _USER = Setting("metastore.login.principal", SettingKind("principal", _client, e
     " views and HDFS that ask for Kerberos. For work in the name of"
     " others (`lifecycle serve`) the metastore needs it in its `hadoop.proxyuser`.")
 _KEYTAB: Setting[SecretFile | None] = Setting("metastore.login.keytab", SECRET_FILE, "", RESTART,
-    "The file with the keys of that principal. A changed file is used at the next log-in.")
+    "The file with the keys of `metastore.login.principal`. A changed file is used at the next"
+    " log-in.")
 _TOKEN: Setting[SecretFile | None] = Setting("metastore.login.token.file",
     SECRET_FILE, "", RESTART,
     "Instead of a keytab: a file with a delegation token of the metastore, Hadoop's file of tokens"

@@ -27,15 +27,16 @@ class OperatorAccess:
         "`true`: TLS on the ports for operators, `proxy.admin.port` and `lifecycle.port`; `causeway"
         " admin` and the console use it, and check the certificate and the name.")
     keystore: SecretFile | None = setting("proxy.admin.keystore.path", SECRET_PATH, "", RESTART,
-        "The certificate of these ports with its chain and key in one file, PEM or PKCS12; it may"
-        " be `hive.server2.keystore.path`. New connections get a changed file within 10 s.",
+        "The certificate of the ports for operators with its chain and key in one file, PEM or"
+        " PKCS12; it may be `hive.server2.keystore.path`. New connections get a changed file within"
+        " 10 s.",
         shown="required with TLS")
     keystore_password: SecretFile | None = setting("proxy.admin.keystore.password.file",
-        SECRET_PATH, "", RESTART, "A file with that keystore's password.")
+        SECRET_PATH, "", RESTART, "A file with the password of `proxy.admin.keystore.path`.")
     oldest: TlsVersion = made_of(factory=lambda: TlsVersion.V1_2)
     ca: Path | None = setting("proxy.admin.ca.file", FILE, "", RESTART,
-        "Certificate authorities (PEM) that `causeway admin` and the console trust for these"
-        " ports.", shown="the system's")
+        "Certificate authorities (PEM) that `causeway admin` and the console trust for the ports"
+        " for operators.", shown="the system's")
     issuer: OperatorIssuer = group(OperatorIssuer)
 
     @property

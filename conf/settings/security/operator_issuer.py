@@ -44,8 +44,8 @@ ISSUER = Setting("proxy.admin.oidc.issuer", SettingKind("https URL", _issuer, em
     " operators, as its configuration names it: `https://host/path`.")
 
 AUDIENCE = Setting("proxy.admin.oidc.audience", LIST, "", RESTART,
-    "The ports for operators take the issuer's tokens (JWT) whose `aud` contains one of these; it"
-    " may not be the console's own client.", shown="no tokens are taken")
+    "The ports for operators accept the issuer's tokens (JWT) whose `aud` contains one of these"
+    " texts. The console's own client must not be one of them.", shown="no tokens are accepted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class OperatorIssuer:
         "The claim that holds the user's groups or roles, a text or a list of texts;"
         " `realm_access.roles` is the claim `roles` in `realm_access`.")
     viewers: frozenset[str] = setting("proxy.admin.oidc.viewers", _GROUPS, "", RESTART,
-        "Viewers: members of these groups see everything, here and in the console.",
+        "Viewers: members of these groups see everything, at the ports for operators and in the"
+        " console.",
         shown="nobody")
     operators: frozenset[str] = setting("proxy.admin.oidc.operators", _GROUPS, "", RESTART,
         "Operators: members of these groups may do what operators may.", shown="nobody")

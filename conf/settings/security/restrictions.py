@@ -84,7 +84,9 @@ _ALLOWED = Setting("hive.security.authorization.sqlstd.confwhitelist", _EXPRESSI
     "A regular expression of the settings that users may change; others are refused (CW230)."
     " Names without a dot are variables of users and always allowed.", shown="any")
 _ALLOWED_TOO = Setting("hive.security.authorization.sqlstd.confwhitelist.append",
-    _EXPRESSION, "", LIVE, "Adds to the expression above, where there is one.")
+    _EXPRESSION, "", LIVE,
+    "Another regular expression of settings that users may change. It has an effect only with"
+    " `hive.security.authorization.sqlstd.confwhitelist`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class SessionRestrictions:
     allowed: re.Pattern[str] | None = made_of(_ALLOWED, _ALLOWED_TOO, factory=lambda: None)
     ignored: tuple[str, ...] = setting("proxy.session.conf.ignore.list", LOWER_LIST, "", LIVE,
         "Settings that are accepted from users and then dropped; no cluster receives them."
-        " Kyuubi has the same as `kyuubi.session.conf.ignore.list`.")
+        " Kyuubi's `kyuubi.session.conf.ignore.list` is the same.")
     functions: frozenset[str] = setting("hive.server2.builtin.udf.blacklist", LOWER_SET, "", LIVE,
         "Functions that users may not call (CW231), separated by commas.")
     statements: frozenset[Code] = setting("proxy.denied.statements", _STATEMENTS, "", LIVE,

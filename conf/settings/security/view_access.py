@@ -54,7 +54,7 @@ _PRINCIPAL = Setting("view.kerberos.principal", SERVICE_PRINCIPAL, "", RESTART,
     "The views' service principal, `hive/_HOST@REALM`; clusters name it in"
     " `hive.metastore.kerberos.principal`.", needed=_NEEDED)
 _KEYTAB = Setting("view.kerberos.keytab", SECRET_FILE, "", RESTART,
-    "The file with the keys of that principal.", needed=_NEEDED)
+    "The file with the keys of the views' service principal.", needed=_NEEDED)
 _QOP = Setting("view.sasl.qop", choice(Qop), "auth", RESTART,
     "The least protection of messages that a client may choose: `auth` none, `auth-int` integrity,"
     " `auth-conf` confidentiality too. Clients may choose more.")
@@ -62,14 +62,14 @@ _CALLERS: Setting[tuple[CallerRule, ...]] = Setting("view.callers",
     SettingKind("list", _callers, {"type": ["string", "array"]}, ()), "", RESTART,
     "Who may speak for which cluster, as `PRINCIPAL=CLUSTER`, separated by commas:"
     " `spark-west/*@EXAMPLE.COM=west`. `*` is any text of a component, and the cluster `*` is every"
-    " cluster: so for Causeway's own principal, `causeway/*@EXAMPLE.COM=*`.", needed=_NEEDED)
+    " cluster, as for Causeway's own principal: `causeway/*@EXAMPLE.COM=*`.", needed=_NEEDED)
 _TOKEN_KEYS: Setting[SecretFile | None] = Setting("view.token.key.file", SECRET_FILE, "", RESTART,
     "A file with keys, one a line of at least 32 characters, the same for all processes of the"
-    " views. With it they issue delegation tokens to clients with a ticket, and take them"
-    " ([tokens](../guide/kerberos.md#delegation-tokens)). New tokens have the first key; those of"
-    " the others stay good.")
+    " views. With it they issue delegation tokens to clients with a ticket, and accept them"
+    " ([tokens](../guide/kerberos.md#delegation-tokens)). New tokens are made with the first key;"
+    " tokens of the other keys stay valid.")
 _TOKEN_LIFETIME = Setting("view.token.lifetime", DURATION, "168h", RESTART,
-    "How long a delegation token of the views is good; at least two hours.")
+    "How long a delegation token of the views is valid; at least two hours.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _KEYSTORE: Setting[SecretFile | None] = Setting("view.keystore.path", SECRET_PAT
     " `hive.server2.keystore.path`. `causeway metastore serve` needs it, callers do not. New"
     " connections get a changed file within a second.", shown="required with TLS")
 _PASSWORD: Setting[SecretFile | None] = Setting("view.keystore.password.file",
-    SECRET_PATH, "", RESTART, "A file with that keystore's password.")
+    SECRET_PATH, "", RESTART, "A file with the password of `view.keystore.path`.")
 _CA: Setting[Path | None] = Setting("view.ca.file", FILE, "", RESTART,
     "Certificate authorities (PEM) that Causeway's own programs trust for the views.",
     shown="the system's")
