@@ -53,7 +53,7 @@ class Registry(Generic[T]):
         return [entry.item for entry in self._entries.values()]
 
     def add(self, handle: Handle, owner: str, item: T) -> None:
-        """Raises LimitReached."""
+        """Adds an item of the user `owner`. Raises LimitReached."""
         if self._per_owner and self._counts[owner] >= self._per_owner:
             raise LimitReached(f"{owner} has {self._per_owner} {self._what} open.")
         self._counts[owner] += 1

@@ -103,6 +103,7 @@ class Operation:
                 release(waiter, None)
 
     async def until_ended(self) -> None:
+        """Returns when the operation has ended."""
         if self.ended:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

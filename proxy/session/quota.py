@@ -34,7 +34,7 @@ class Quota:
         self._add(self._keys(user, address), 1)
 
     def is_full(self, user: str, address: str, *, address_alone: bool = False) -> bool:
-        """Whether `take` would raise TooMany. With `address_alone` only the address's limit
+        """Whether `take` would raise LimitReached. With `address_alone` only the address's limit
         counts."""
         if address_alone:
             key = self._keys(user, address)[1]

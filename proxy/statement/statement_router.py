@@ -228,7 +228,7 @@ class StatementRouter:
         return targets
 
     def _partition_keys(self, table: TableRef) -> list[str]:
-        """Raises NotLoaded."""
+        """The names of the table's partition columns. Raises NotLoaded."""
         info = self.snapshot.table(table)
         return [] if info is None else [key.name for key in info.partition_keys]
 

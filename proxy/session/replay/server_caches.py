@@ -47,8 +47,8 @@ class ServerCaches:
             self._shared.record(str(endpoint), _key(table, _ANY if is_written else _text(version)))
 
     def stale(self, endpoint: Endpoint, versions: Mapping[TableRef, object]) -> Cached | None:
-        """What to clear in the server before these tables are read; None: nothing. The result is
-        for `cleared`."""
+        """The cached tables of the server if its cache has to be cleared before these tables are
+        read; None: it has not. The result is the argument of `cleared`."""
         self._follow()
         server = str(endpoint)
         cached = self._cached.get(server, {})

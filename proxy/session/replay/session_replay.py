@@ -192,7 +192,7 @@ class SessionReplay:
 
     async def _apply(self, entry: JournalEntry) -> None:
         """Applies one entry. If an object cannot be made, only statements that use it will fail.
-        Raises NotCarried for any other failure."""
+        Raises StateNotRepeated for any other failure."""
         if entry.home not in (None, self._cluster):
             await self._remove(entry.names)
             self._applied.add(entry.number)
@@ -237,7 +237,7 @@ class SessionReplay:
         return next((self._lacking[name] for name in names if name in self._lacking), None)
 
     async def _remove(self, names: tuple[str, ...]) -> None:
-        """Drops the objects in the cluster's session, if it has them. Raises NotCarried."""
+        """Drops the objects in the cluster's session, if it has them. Raises StateNotRepeated."""
         for name in names:
             if name in self._objects:
                 for sql in dropping(name):

@@ -177,7 +177,7 @@ class AnalyzerPool:
                 self._waiting.remove(waiting)
 
     def _admit(self, new: _Waiting) -> None:
-        """Raises TooMany if too many tasks or bytes wait, of the user or in all."""
+        """Raises LimitReached if too many tasks or bytes wait, of the user or in all."""
         own = [each for each in self._waiting if each.client.user == new.client.user]
         bytes_of_user, in_all = _bytes((*own, new)), _bytes((*self._waiting, new))
         full = len(own) >= WAITING_OF_USER or len(self._waiting) >= WAITING

@@ -311,7 +311,7 @@ class StatementMachine:
         return self._settle(statement)
 
     def _settle(self, statement: Known | Unknown) -> list[Command]:
-        """After a known end: applies the effects, and then routes again or answers the client."""
+        """Applies the effects of a known end, and then routes again or answers the client."""
         attempt = self._attempt
         assert attempt.status is not None
         effects = attempt.effects(statement, attempt.status)
@@ -336,7 +336,7 @@ class StatementMachine:
     # Failures
 
     def _failed(self, error: CausewayError | Rejected) -> list[Command]:
-        """After a failed call: repeats the attempt, routes the statement again, or fails it."""
+        """Handles a failed call: repeats the attempt, routes the statement again, or fails it."""
         if self.step is Step.RECALLING:
             return self._not_recalled()
         if self._retries.lost is not None and self.step is Step.ROUTING:

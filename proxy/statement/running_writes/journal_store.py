@@ -40,6 +40,7 @@ class JournaledWrite:
     session: tuple[bytes, bytes]
 
     def line(self) -> dict[str, Any]:
+        """The write as a line of the journal, in JSON's types."""
         guid, secret = self.session
         return {
             "token": self.token.fields(),
@@ -150,6 +151,7 @@ class _LockedFile:
                 os.close(descriptor)
 
     def append(self, line: Mapping[str, Any]) -> None:
+        """Writes a line. An error, such as a full disk, is only logged."""
         data = json.dumps(line).encode() + b"\n"
         try:
             written = os.write(self._descriptor, data)
